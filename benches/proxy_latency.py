@@ -1,4 +1,4 @@
-"""What a proxy keeps of a flow, and what the flow gets, over a long path: Reno in, another controller out.
+"""Delay in a proxy, and goodput through it, over a long path: Reno in, another controller out.
 
     sudo python benches/proxy_latency.py [--rate 50] [--delay 14] [--queue 120] [--seconds 20] [--runs 3]
 

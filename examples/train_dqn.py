@@ -21,11 +21,11 @@ from torch import nn
 import ackclock.gym
 
 GAMMA = 0.99
-"""What a reward is worth one decision later."""
+"""Discount factor: the worth of a reward one decision later."""
 LEARNING_RATE = 5e-4
 BATCH = 64
 MEMORY = 20_000
-"""Transitions that are remembered."""
+"""Transitions in the replay memory."""
 COPY_EVERY = 500
 """Decisions between copies of the network into the one that values what comes next."""
 EXPLORE_FRACTION = 0.4

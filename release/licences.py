@@ -26,7 +26,7 @@ _SAID = {
     "MIT License": "MIT",
     "Python Software Foundation License": "PSF-2.0",
 }
-"""What packages say without SPDX; of BSD's licences with two clauses or three both are allowed."""
+"""Licences that packages name without SPDX. BSD's licences with two and three clauses are both allowed."""
 
 
 def allowed(expression: str, licences: frozenset[str]) -> bool:

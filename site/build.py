@@ -141,7 +141,7 @@ def _zensical(staged: Path) -> None:
 def _add_studio(stage: Stage) -> bool:
     """Lead to the studio from its page and from the first one, if it has been built."""
     if not (STUDIO / "index.html").exists():
-        print("the studio is not on the site, as there is no studio/dist; make studio builds it")
+        print("the studio is not on the site, as studio/dist is missing; make studio builds it")
         return False
     picture = "![The studio: a path with two flows, their windows, queue and packets](images/studio.png)"
     shown = f'<a href="studio/index.html" markdown>{picture}</a>\n\n'
@@ -167,7 +167,7 @@ def _link_lessons(stage: Stage) -> None:
 def _copy_rust() -> None:
     """Put Cargo's reference beside the pages, without the sources, which are half of it."""
     if not RUST.is_dir():
-        raise SystemExit(f"there is no reference of the crates in {RUST}; make docs writes it, or give --without-rust")
+        raise SystemExit(f"the reference of the crates is not in {RUST}; make docs writes it, or give --without-rust")
     shutil.copytree(RUST, HTML / "rust", ignore=shutil.ignore_patterns("src", ".lock"), dirs_exist_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""What a notebook of the site needs to run elsewhere: a cell that brings the package, and where Colab opens it.
+"""Notebooks of the site on Colab: a cell that installs the package, and the address at which Colab opens a notebook.
 
 Colab loads notebooks from public repositories on GitHub alone, and from whichever branch an address names. Those of the
 site are on the branch that has its pages.

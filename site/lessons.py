@@ -59,7 +59,7 @@ PATHS: dict[str, dict[str, Any]] = {
     },
     "vegas": {"bottleneck": "10 Mbit/s", "rtt": "40 ms", "queue": "2 bdp", "flows": "vegas,reno", "duration": "60 s"},
 }
-"""What of each lesson opens in the studio; the last one trains, which the studio cannot."""
+"""The path of each lesson that opens in the studio; the last lesson trains, which the studio cannot."""
 
 KEPT = ROOT / "target" / "site" / "lessons"
 _SHOWING = ("notebook", "sparks", "plots", "panels")

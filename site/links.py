@@ -80,7 +80,7 @@ def _wrong(link: str, file: Path, site: Path, pages: dict[Path, _Page]) -> str |
     if target.is_dir():
         target /= "index.html"
     if not target.is_file():
-        return f"{link} is no page of the site"
+        return f"{link} is not a page of the site"
     name = unquote(parts.fragment)
     if name and target in pages and name not in pages[target].names and not name.startswith("__"):
         return f"{link} has no such place in its page"

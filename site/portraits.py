@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 STANDARD: dict[str, Any] = tomllib.loads((HERE / "standard.toml").read_text(encoding="utf-8"))
 BOTTLENECK = "bottleneck"
 MSS_BYTES = 1448
-"""What every path of `standard.toml` has."""
+"""Payload of a full segment on every path of `standard.toml`."""
 
 _BUCKETS = 500
 _GREY = "#9a9a9a"

@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
 _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 _MORE = re.compile(r"\A(```\w+)[ ,].*$", re.MULTILINE)
-"""What stands behind the language of a block: for the tests of these pages, and not a block to the site's Markdown."""
+"""The words behind a block's language, which tests of these pages read and the site's Markdown does not understand."""
 
 _LANGUAGES = {".py": "python", ".rs": "rust", ".toml": "toml", ".pkt": "text"}
 PROJECT = {
@@ -58,7 +58,8 @@ class Stage:
         for file in (*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in PROJECT)):
             self.write(place(file), self.rewritten(file.read_text(encoding="utf-8"), file))
         for file in sorted(self.shown):
-            self.write(place(file), _page_of(file))
+            is_page = file.suffix == ".md"
+            self.write(place(file), self.rewritten(file.read_text("utf-8"), file) if is_page else _page_of(file))
 
     def rewritten(self, text: str, file: Path) -> str:
         """Return Markdown whose links lead to pages of the site, and whose blocks name a language and no more.
@@ -77,7 +78,7 @@ class Stage:
         def moved(match: re.Match[str]) -> str:
             target = (file.parent / match[2]).resolve()
             if not target.is_file():
-                raise SystemExit(f"{file.relative_to(ROOT)} links to {match[2]}, which is no file; mend the link")
+                raise SystemExit(f"{file.relative_to(ROOT)} links to {match[2]}, which is not a file; mend the link")
             if not target.is_relative_to(DOCS) and str(target.relative_to(ROOT)) not in PROJECT:
                 self.shown.add(target)
             return f"{match[1]}{os.path.relpath(place(target), here)}{match[3] or ''}{match[4]}"

@@ -70,7 +70,7 @@ def _requirement(table: str, key: str, entry: object, found: list[str]) -> Requi
         return None
     unknown = entry.keys() - {"level", "asks", "status", "because"}
     texts = {name: entry.get(name, "") for name in ("level", "asks", "status", "because")}
-    mistakes = [f"there is no field {name}" for name in sorted(unknown)]
+    mistakes = [f"unknown field {name}" for name in sorted(unknown)]
     mistakes += [f"{name} must be a text" for name, text in texts.items() if not isinstance(text, str)]
     if texts["level"] not in LEVELS:
         mistakes.append(f"level must be one of {', '.join(LEVELS)}")
@@ -107,7 +107,7 @@ def find_marks(root: Path) -> Marks:
 
 
 def check_marks(requirements: list[Requirement], marks: Marks) -> Iterator[str]:
-    """What is wrong between the tables and the sources."""
+    """Yield the mistakes between the tables and the sources."""
     known = {requirement.id for requirement in requirements}
     for places in (marks.code, marks.tests):
         for name in places.keys() - known:

@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 RATE_MBPS = 40
 PAYLOAD = 1448 / 1500
-"""Of a packet with timestamps, Ethernet's header not counted."""
+"""Payload in a full packet with timestamps, as a share of the rate; Ethernet's header is not counted."""
 
 
 def path(name: str, bottleneck: str, queue: str) -> str:
@@ -146,7 +146,7 @@ def main() -> None:
     options = parser.parse_args()
     only = options.only.split(",")
     if unknown := set(only) - {*RUNS, "rate"}:
-        parser.error(f"--only: there is no {', '.join(sorted(unknown))}; there are {', '.join([*RUNS, 'rate'])}")
+        parser.error(f"--only: unknown {', '.join(sorted(unknown))}; use some of {', '.join([*RUNS, 'rate'])}")
     try:
         rows = measure(only, options.runs)
     except (FileNotFoundError, subprocess.CalledProcessError) as error:

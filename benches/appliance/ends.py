@@ -12,7 +12,7 @@ TCP_NOTSENT_LOWAT = 25
 
 
 class Arrived(NamedTuple):
-    """What a server got of a flow after the beginning had passed."""
+    """The figures of a flow at its server, after the start of the flow was left out."""
 
     goodput_bps: float
     p50_s: float

@@ -53,7 +53,7 @@ FAULTS = f"{ONE_WAY}, reverse = {{ {ONE_WAY} }}"
 
 @dataclass
 class Tally:
-    """What became of connections at one end."""
+    """The fates of the connections at one end."""
 
     whole: int = 0
     reset: int = 0

@@ -49,7 +49,7 @@ CASES = (
 
 
 class Found(NamedTuple):
-    """What a path came to."""
+    """The figures measured on a path."""
 
     goodput_mbps: float
     extra_p50_us: float

@@ -1,7 +1,7 @@
-"""What a run costs, by what is in it: CPU time of a delivered packet, memory and set-up of a flow.
+"""The cost of a run by its parts: CPU time per delivered packet, memory and set-up time per flow.
 
-Every point is one simulation, of which the part after slow start is timed, in CPU time. The points take turns, and the
-median of the rounds counts: what else a machine does meets all alike. The formula of the planning page is fitted here.
+Every point is one simulation whose CPU time is measured after slow start. The points take turns, and the median of the
+rounds counts, so that other load meets all alike. The formula of the planning page is fitted here.
 """
 
 import json
@@ -25,18 +25,18 @@ ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class PacketCost:
-    """What a delivered packet costs at a point.
+    """The cost of a delivered packet at a point.
 
     Attributes:
-        table: What is changed.
-        value: To what.
-        flows: How many there are.
-        queues_by_flow: Whether the bottleneck has a queue for each.
-        packets: Delivered in the measured part.
-        events_per_packet: Handled for each.
-        ns_per_packet: CPU time, the median of the rounds.
-        ns_least: Of the rounds.
-        ns_most: Of the rounds.
+        table: The table in which the point stands.
+        value: The value that is varied in it.
+        flows: Number of flows.
+        queues_by_flow: Whether the bottleneck has a queue for each flow.
+        packets: Packets delivered in the measured part.
+        events_per_packet: Events handled per delivered packet.
+        ns_per_packet: CPU time in ns, the median of the rounds.
+        ns_least: CPU time in ns, the least of the rounds.
+        ns_most: CPU time in ns, the most of the rounds.
     """
 
     table: str
@@ -52,15 +52,15 @@ class PacketCost:
 
 @dataclass(frozen=True, slots=True)
 class FlowCost:
-    """What flows and packets take besides CPU time of the loop.
+    """The cost of flows and packets besides CPU time of the loop.
 
     Attributes:
-        setup_us_per_flow: CPU time to read a scenario of many flows and make its simulation, for each.
-        finish_us_per_flow: CPU time to make the results of the same, for each.
-        bytes_per_flow: Memory of a flow with its links that is made and has not run.
-        bytes_per_running_flow: The same when it runs with a window of some 20 segments.
-        bytes_per_packet: Memory of a packet under way with the sender's record of it.
-        traced_bytes_per_flow_s: What the default traces take more for each flow and simulated second.
+        setup_us_per_flow: CPU time per flow to read a scenario of many flows and make its simulation, in us.
+        finish_us_per_flow: CPU time per flow to make the results of that scenario, in us.
+        bytes_per_flow: Memory of a flow and its links before it runs.
+        bytes_per_running_flow: Memory of a flow and its links that runs with a window of some 20 segments.
+        bytes_per_packet: Memory of a packet in flight, with the sender's record of it.
+        traced_bytes_per_flow_s: Memory of the default traces for each flow and simulated second.
     """
 
     setup_us_per_flow: float

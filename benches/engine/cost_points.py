@@ -20,7 +20,7 @@ _RATE_OF_A_FLOW_BPS = 10e6
 _WIRE_BITS = 1_500 * 8
 _RTT_OF_D_S = 0.02
 _FLOWS_BESIDE = 100
-"""Of the points in which it is not the number of flows that changes."""
+"""Number of flows at the points that vary something else."""
 
 _QUEUES = ("red", "codel", "pie", "dualpi2")
 _QUEUES_BY_FLOW = ("drr", "sfq", "fq", "fq_codel", "fq_pie", "cake")
@@ -33,13 +33,14 @@ class Point:
     """A run, of which the part between two times is measured.
 
     Attributes:
-        table: What is changed: `flows`, `window`, `window-loss`, `queue`, `profile`, `controller` or `trace`.
-        value: To what.
-        flows: How many there are.
+        table: The table in which the point stands: `flows`, `window`, `window-loss`, `queue`, `profile`, `controller`
+            or `trace`.
+        value: The value that is varied in it.
+        flows: Number of flows.
         case: The scenario.
         from_s: Simulated time at which the measured part begins.
-        packets: About how many are delivered in it.
-        per_s: About how many a simulated second.
+        packets: About how many packets are delivered in it.
+        per_s: About how many packets are delivered in a simulated second.
     """
 
     table: str
@@ -52,7 +53,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """The point's unique name."""
         return f"{self.table}/{self.value}"
 
     @property

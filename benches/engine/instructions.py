@@ -43,15 +43,15 @@ _COMPILER = re.compile(rb"rustc version (\d+\.\d+\.\d+[^\0\n]*)")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one version of the engine needs.
+    """The instructions that one version of the engine needs.
 
     Attributes:
-        date: When it was counted, in UTC.
-        version: Of ackclock.
-        commit: As `git describe` names it, or an empty text outside a repository.
-        compiler: What built the extension.
-        valgrind: What counted.
-        instructions_per_packet: Of each short case.
+        date: Date of the count, in UTC.
+        version: Version of ackclock.
+        commit: The commit as `git describe` names it, or an empty text outside a repository.
+        compiler: The compiler that built the extension.
+        valgrind: The version of Valgrind that counted.
+        instructions_per_packet: Instructions per delivered packet, for each short case.
     """
 
     date: str

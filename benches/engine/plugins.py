@@ -1,4 +1,4 @@
-"""What the boundary of a plug-in costs: the same run with parts built in and loaded, in turn.
+"""The cost of calling a plug-in: the same run with a part built in and with the part loaded, in turn.
 
     python benches/engine/plugins.py [--json]
 
@@ -22,12 +22,12 @@ _BUILD = ("cargo", "build", "--quiet", "--locked", "--release", "--package", "ac
 
 @dataclass(frozen=True, slots=True)
 class PluginCost:
-    """What a packet costs with a part built in, and from a plug-in.
+    """The cost of a packet with a part built in, and with the part from a plug-in.
 
     Attributes:
-        part: Which part.
-        built_in_ns: Wall time of a packet with the part built in, of each run, in ns.
-        loaded_ns: The same from the plug-in, run in turn with those.
+        part: The part's name.
+        built_in_ns: Wall time per packet with the part built in, one value for each run, in ns.
+        loaded_ns: Wall time per packet with the part from the plug-in, run in turn with those, in ns.
     """
 
     part: str
@@ -36,17 +36,17 @@ class PluginCost:
 
     @property
     def ratios(self) -> list[float]:
-        """How many times as much a packet costs from the plug-in, of each pair, the least first."""
+        """Time from the plug-in divided by the time built in, for each pair of runs, in ascending order."""
         return sorted(loaded / built_in for built_in, loaded in zip(self.built_in_ns, self.loaded_ns, strict=True))
 
     @property
     def median(self) -> float:
-        """The median of these."""
+        """The median of `ratios`."""
         return statistics.median(self.ratios)
 
     @property
     def more_ns(self) -> float:
-        """How much more a packet takes, median of the pairs, in ns."""
+        """The difference per packet between plug-in and built-in part, median of the pairs, in ns."""
         pairs = zip(self.built_in_ns, self.loaded_ns, strict=True)
         return statistics.median(loaded - built_in for built_in, loaded in pairs)
 

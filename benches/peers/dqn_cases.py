@@ -1,4 +1,4 @@
-"""What both simulators run of the papers on DQN-NewReno and DQN-CUBIC: the rows of their tables, as options of each.
+"""The runs of both simulators for the papers on DQN-NewReno and DQN-CUBIC: rows of their tables, as options of each.
 
 Source: Seo, Cho, J. KICS, 2023 and 2024, tables 4 to 11 and the figures of one flow. Departures: what they leave open
 is here as ns-3 has it by default (SACK, HyStart in CUBIC, FQ-CoDel over a device's queue of 100 packets) but for
@@ -53,12 +53,12 @@ class Row:
 
     @property
     def duration_s(self) -> float:
-        """Of the run; the periods are 50 s each."""
+        """Duration of the run, s; the periods are 50 s each."""
         return 50.0 * len(self.periods)
 
     @property
     def periods(self) -> tuple[tuple[float, float], ...]:
-        """From when to when averages are taken, s."""
+        """Begin and end of each period over which averages are taken, s."""
         count = 3 if self.table == "D4" else 1
         return tuple((50.0 * index, 50.0 * (index + 1)) for index in range(count))
 

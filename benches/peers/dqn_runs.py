@@ -25,7 +25,7 @@ BIN_S = 0.5
 
 
 def start_s(seed: int) -> float:
-    """When flow 2 starts, within the first 100 ms, the same in both simulators."""
+    """Start of flow 2, s, within the first 100 ms and the same in both simulators."""
     return random.Random(seed).uniform(0.0, 0.1)
 
 

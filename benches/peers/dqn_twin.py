@@ -54,7 +54,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
         parser.error(f"--seeds is {options.seeds}, and must be from 1 to {MOST}")
     options.wanted = [row for row in ROWS if not options.rows or {row.table, row.name} & set(options.rows)]
     if not options.wanted:
-        parser.error(f"there is no row {', '.join(options.rows)}; there are D1 to D4 and {[row.name for row in ROWS]}")
+        parser.error(f"unknown row {', '.join(options.rows)}; use D1 to D4 or some of {[row.name for row in ROWS]}")
     return options
 
 

@@ -89,7 +89,7 @@ def optimised() -> Ns3Build:
 
 
 BUILDS: dict[str, Callable[[], Ns3Build]] = {"optimised": optimised, "debian": debian}
-"""How to get at each, in the order in which they are measured."""
+"""Functions that provide each build, in the order in which the builds are measured."""
 
 
 def compile_program(build: Ns3Build) -> Path:

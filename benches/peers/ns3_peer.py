@@ -10,7 +10,7 @@ from ns3_builds import Ns3Build, compile_program
 
 @dataclass(frozen=True, slots=True)
 class Ns3Figures:
-    """What one run of ns-3 gave.
+    """The figures of one run of ns-3.
 
     Attributes:
         cpu_s: CPU time of the event loop, set-up left out.

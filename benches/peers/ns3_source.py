@@ -40,7 +40,7 @@ PROFILE = (
     "-DNS3_WARNINGS_AS_ERRORS=OFF",
     "-DNS3_ENABLED_MODULES=internet;applications;point-to-point;nix-vector-routing",
 )
-"""What `./ns3 configure -d optimized` sets, for the modules that are needed."""
+"""The options that `./ns3 configure -d optimized` sets, for the modules that are needed."""
 
 
 class BuildFailed(RuntimeError):

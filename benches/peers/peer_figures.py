@@ -1,4 +1,4 @@
-"""What the rounds say: ratios with their intervals, and the tables."""
+"""The results of the rounds: ratios with their intervals, and the tables."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""What the figures were measured on, and with."""
+"""The machine and the programs with which the figures were measured."""
 
 import hashlib
 import os

@@ -21,7 +21,7 @@ OURS = "ackclock"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one simulator did in one round.
+    """The figures of one simulator in one round.
 
     Attributes:
         cpu_s: CPU time of one run.

@@ -41,7 +41,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     options.builds = options.builds.split(",")
     for given, known in ((options.cases, names), (options.builds, list(BUILDS))):
         if unknown := set(given) - set(known):
-            parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+            parser.error(f"unknown {', '.join(sorted(unknown))}; use some of {', '.join(known)}")
     if options.rounds < 1:
         parser.error(f"--rounds is {options.rounds}, and must be at least 1")
     return options

@@ -52,7 +52,7 @@ fn code_of(text: &str, hash: &mut Sha256) {
     }
 }
 
-/// What a folder holds, in an order that no file system decides.
+/// The entries of a folder in the order of their paths, which does not depend on the file system.
 fn sorted(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -1,4 +1,4 @@
-"""What a flow does.
+"""Series of a flow.
 
 Window, rate and timers of two flows over time: every series that a run keeps of each flow.
 """

@@ -1,4 +1,4 @@
-"""What a queue does.
+"""Series of a queue.
 
 Length, waits and drops at the bottleneck, under RED: what it averages, and with which probability it drops.
 """

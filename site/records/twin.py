@@ -1,4 +1,4 @@
-"""What another simulator has of a source's tables, beside ours: a folder's `twin.json`, and tables of pages from it.
+"""Tables of another simulator's results beside ours: a folder's `twin.json`, and tables of pages from it.
 
 A row of it is one number of one table: what the source prints, and a value of each run of each simulator. Between two
 lines of a page, `<!-- twin: dqn-2023 D2 -->` and `<!-- end of twin -->`, stand its rows of that table. A mean that is
@@ -75,7 +75,7 @@ def read(folder: Path) -> list[Line]:
     """
     file = folder / FILE
     if not file.exists():
-        raise LookupError(f"{file} is missing: there is no record of another simulator for {folder.name}")
+        raise LookupError(f"{file} is missing: {folder.name} has no record of another simulator")
     remedy = "restore it: the folder's record of another simulator is made by its own program"
     found = document(input_files.octets(file, remedy=remedy), file, Twin, remedy)
     known = found.get("scenarios", {})

@@ -12,7 +12,7 @@ from ackclock.results import Results
 Measure = Callable[[Runs], Measured]
 
 PAYLOAD = 1448 / 1500
-"""Of a full packet."""
+"""Payload of a full packet as a share of the packet."""
 FOUR_SEGMENTS = 4 * 1448
 """BBR's window in ProbeRTT, octets."""
 DEPTHS = (0.5, 1, 2, 4, 8, 16, 32, 64)

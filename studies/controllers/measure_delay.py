@@ -12,7 +12,7 @@ _bbr = load_module(Path(__file__).parent / "measure_bbr.py")
 Measure = Callable[[Runs], Measured]
 
 COPA_PACKETS = 1.25 / 0.5
-"""What a Copa flow keeps in the queue on average: its target is 1/(delta dq), its window swings from 0 to 2.5/delta."""
+"""Mean queue of a Copa flow, packets: its target is 1/(delta dq), and its window swings from 0 to 2.5/delta."""
 ALPHA = 100
 """Packets that a FAST flow keeps in the queue."""
 SWIFT_TARGET_MS = 0.05
@@ -88,7 +88,7 @@ def lossy(case: str) -> Measure:
 
 
 def away(case: str, published: float) -> Measure:
-    """By how much a run is away from what was published, over what the link can deliver."""
+    """The distance of a run from the published value, over what the link can deliver."""
 
     def measure(runs: Runs) -> Measured:
         value = _bbr.of_delivered(runs[case], float(case.split()[1]))
@@ -121,7 +121,7 @@ def reno_over_vegas(runs: Runs) -> dict[str, float]:
 
 
 def vegas(case: str, over: str | None = None) -> Measure:
-    """That ratio with one buffer, or over that with another."""
+    """The ratio of Reno's goodput to Vegas' with one buffer, or divided by the ratio with another."""
 
     def measure(runs: Runs) -> Measured:
         found = reno_over_vegas(runs)

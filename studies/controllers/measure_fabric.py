@@ -12,12 +12,12 @@ _delay = load_module(Path(__file__).parent / "measure_delay.py")
 Measure = Callable[[Runs], Measured]
 
 ROUND_TRIP_MS = 0.020373
-"""Of the switch's path at 100 Gbit/s: 20 us, three times 120 ns for a packet and three times 4.2 ns for an ACK."""
+"""Round trip of the switch's path at 100 Gbit/s, ms: 20 us, three times 120 ns per packet and 4.2 ns per ACK."""
 INCREASES = 8 * 0.1 * ROUND_TRIP_MS * 1e-3 * 100e9 / 8 / 1448
-"""Eight times a tenth of what that path holds, segments."""
+"""Sum of eight flows' increases, each a tenth of the path's BDP, segments."""
 
 LATER_MS = (0, 1, 10)
-"""When the second of two TIMELY flows begins."""
+"""Start of the second TIMELY flow after the first, ms."""
 
 
 def use(case: str) -> Measure:
@@ -43,7 +43,7 @@ def powertcp_queue(runs: Runs) -> Measured:
 
 
 def where_it_comes_to(runs: Runs) -> Measured:
-    """By how much the first TIMELY flow's share depends on when the second begins, also with T_low of 50 us."""
+    """The effect of the second TIMELY flow's start on the first one's share, also with T_low of 50 us."""
     found = {later: _bbr.share(runs[f"timely, gradient, {later}"]) for later in LATER_MS}
     own = [_bbr.share(runs[f"timely, {later}"]) for later in LATER_MS]
     also = {f"share, {later} ms": value for later, value in found.items()}

@@ -80,7 +80,7 @@ def less_buffer(runs: Runs) -> Measured:
 
 
 def taken(case: str) -> Measure:
-    """What all servers take from their beginning to the last one's end, over 1 Gbit/s."""
+    """Goodput of all servers, from their start to the end of the last, divided by 1 Gbit/s."""
 
     def measure(runs: Runs) -> Measured:
         found = {}

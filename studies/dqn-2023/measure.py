@@ -11,13 +11,13 @@ from ackclock.results import Results
 CLASSIC = ("newreno", "cubic")
 LEARNED = ("dqn_newreno", "dqn_cubic")
 RATES = ("50", "100")
-"""Of the bottleneck in D1, Mbit/s."""
+"""Rates of the bottleneck in D1, Mbit/s."""
 LEARNED_S = 25.0
-"""After about so long DQN-NewReno has settled, the paper says."""
+"""Time after which DQN-NewReno has settled according to the paper, s."""
 SETTLED_S = (10.0, 50.0)
-"""Of a pair that has got over slow start."""
+"""Span in which a pair is past slow start, s."""
 PERIODS = ((0.0, 50.0), (50.0, 100.0), (100.0, 150.0))
-"""Of D4, s."""
+"""Begin and end of each period of D4, s."""
 LINKS_MBPS = (100.0, 50.0, 100.0)
 """Rate of the bottleneck in each of these."""
 
@@ -34,12 +34,12 @@ RETURNING = (
 """Cases of D6, in the order of its claims."""
 
 SEGMENT_BYTES = 536
-"""Of ns-3, where a scenario says nothing else."""
+"""Segment size of ns-3 where a scenario sets none, bytes."""
 HEADERS_BYTES = 52
 """IP's, and TCP's with timestamps: the papers' 49.07 and 48.40 are of bytes with headers."""
 
 MORE = ("double", "five steps", "memory", "all")
-"""Further ones, which are in no study with them."""
+"""Further cases, which are in no study with those above."""
 
 RECURRENT = (
     "recurrent",
@@ -47,7 +47,7 @@ RECURRENT = (
     "dqn_cubic, recurrent",
     "dqn_cubic, recurrent, no dropout",
 )
-"""With a layer that has a state of its own."""
+"""Cases with a recurrent layer."""
 
 Measure = Callable[[Runs], Measured]
 
@@ -111,7 +111,7 @@ def jain(first: float, second: float) -> float:
 
 
 def gain(rate: str, above: str, below: str) -> Measure:
-    """By how much one controller's rate is above another's, in Mbit/s."""
+    """The difference between two controllers' rates, in Mbit/s."""
     other = next(each for each in RATES if each != rate)
 
     def measure(runs: Runs) -> Measured:
@@ -125,7 +125,7 @@ def gain(rate: str, above: str, below: str) -> Measure:
 
 
 def newreno_least(runs: Runs) -> Measured:
-    """How far above NewReno the least of the learned controllers is, at the worse of the two rates."""
+    """The lead of the weaker learned controller over NewReno, at the worse of the two rates, in Mbit/s."""
     gains = {
         f"{name}, {rate}": throughput(runs[f"{rate} {name}"]) - throughput(runs[f"{rate} newreno"])
         for rate in RATES
@@ -135,7 +135,7 @@ def newreno_least(runs: Runs) -> Measured:
 
 
 def dqn_cubic_most(runs: Runs) -> Measured:
-    """How far DQN-CUBIC is above the best of the others, at the worse of the two rates."""
+    """The lead of DQN-CUBIC over the best of the others, at the worse of the two rates, in Mbit/s."""
     others = ("newreno", "cubic", "dqn_newreno")
     leads = {
         f"at {rate} Mbit/s": throughput(runs[f"{rate} dqn_cubic"])
@@ -160,13 +160,13 @@ def losing_less(runs: Runs) -> Measured:
 
 
 def settled_sooner(runs: Runs) -> Measured:
-    """How much less steady DQN-CUBIC's window is from 5 s to 25 s than DQN-NewReno's, at 100 Mbit/s."""
+    """The unsteadiness of DQN-CUBIC's window from 5 s to 25 s less that of DQN-NewReno's, at 100 Mbit/s."""
     spreads = {name: unsteadiness(runs[f"100 {name}"], 5.0, LEARNED_S) for name in (*CLASSIC, *LEARNED)}
     return Measured(spreads["dqn_cubic"] - spreads["dqn_newreno"], spreads)
 
 
 def level(learned: str, classic: str) -> Measure:
-    """How unsteady a learned window is after 25 s, beside that of a classic controller, at 100 Mbit/s."""
+    """The unsteadiness of a learned window after 25 s divided by a classic controller's, at 100 Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
         spreads = {name: unsteadiness(runs[f"100 {name}"], LEARNED_S, 50.0) for name in (learned, *CLASSIC)}
@@ -176,7 +176,7 @@ def level(learned: str, classic: str) -> Measure:
 
 
 def grows(learned: str, classic: str) -> Measure:
-    """By how much the gain at 100 Mbit/s is above that at 50 Mbit/s."""
+    """The gain at 100 Mbit/s less that at 50 Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
         gains = {
@@ -196,7 +196,7 @@ def _flows(runs: Runs, case: str) -> dict[str, float]:
 
 
 def difference(case: str, *beside: str) -> Measure:
-    """By how much flow 1's rate is above flow 2's, in Mbit/s."""
+    """Flow 1's rate less flow 2's, in Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
         first, second = _flows(runs, case).values()
@@ -225,7 +225,7 @@ def utilisation(case: str) -> Measure:
 
 
 def fairer(case: str, *others: str) -> Measure:
-    """By how much one case's index is above the least of others'."""
+    """One case's index less the least of others'."""
 
     def measure(runs: Runs) -> Measured:
         values = {name: jain(*_flows(runs, name).values()) for name in (case, *others)}
@@ -235,7 +235,7 @@ def fairer(case: str, *others: str) -> Measure:
 
 
 def less_fair(case: str, *others: str) -> Measure:
-    """By how much one case's index is below the least of others'."""
+    """The least of others' indices less one case's."""
 
     def measure(runs: Runs) -> Measured:
         found = fairer(case, *others)(runs)
@@ -245,7 +245,7 @@ def less_fair(case: str, *others: str) -> Measure:
 
 
 def fuller(case: str, *others: str) -> Measure:
-    """By how much more of the bottleneck one case uses than the best of others, in percent."""
+    """One case's use of the bottleneck less the highest of the others, in percent."""
 
     def measure(runs: Runs) -> Measured:
         values = {name: sum(_flows(runs, name).values()) for name in (case, *others)}
@@ -255,7 +255,7 @@ def fuller(case: str, *others: str) -> Measure:
 
 
 def swinging(runs: Runs) -> Measured:
-    """How much DQN-NewReno's throughput varies beside DQN-CUBIC's, the lesser of both neighbours."""
+    """The variation of DQN-NewReno's throughput divided by DQN-CUBIC's, the lesser with either neighbour."""
     spreads = {
         f"{name}, {other}": unsteadiness(runs[f"{name}, {other}"], *SETTLED_S, "goodput_bps")
         for name in LEARNED
@@ -285,7 +285,7 @@ def keeps_it(runs: Runs) -> Measured:
 
 
 def first_come(runs: Runs) -> Measured:
-    """By how much more the flow of 40 ms is ahead where it begins before the other than where it begins after it."""
+    """The lead of the flow of 40 ms where it begins before the other, less its lead where it begins after it."""
     return Measured(_lead(runs["40 ms first"]) - _lead(runs["60 ms first"]))
 
 
@@ -319,7 +319,7 @@ def used(case: str, index: int) -> Measure:
 
 
 def ahead(case: str, index: int) -> Measure:
-    """By how much flow 1's average in one of the periods is above flow 2's, in Mbit/s."""
+    """Flow 1's average in one of the periods less flow 2's, in Mbit/s."""
 
     def measure(runs: Runs) -> Measured:
         rates = {
@@ -331,7 +331,7 @@ def ahead(case: str, index: int) -> Measure:
 
 
 def uses_more(case: str, other: str, index: int) -> Measure:
-    """By how much more of the bottleneck one case uses than another in one of the periods, in percent."""
+    """The difference between two cases' use of the bottleneck in a period, in percent."""
 
     def measure(runs: Runs) -> Measured:
         shares = {name: used(name, index)(runs).value or 0.0 for name in (case, other)}
@@ -341,9 +341,9 @@ def uses_more(case: str, other: str, index: int) -> Measure:
 
 
 def carries_on(case: str) -> Measure:
-    """How much flow 1 has in the 10 s after a change, beside the same of CUBIC in its place, which learns nothing.
+    """Flow 1's recovery after a change of rate, divided by that of CUBIC in its place, which learns nothing.
 
-    Its average in those 10 s over that of the rest of the period, the lesser of the two changes.
+    Recovery is goodput in the first 10 s of a period divided by goodput in the rest, the lesser of the two changes.
     """
 
     def measure(runs: Runs) -> Measured:
@@ -365,7 +365,7 @@ def keeps_its_character(runs: Runs) -> Measured:
 
 
 def stagnates(runs: Runs) -> Measured:
-    """How much more flow 2 has in the last 20 s than from 110 s on, in Mbit/s."""
+    """The goodput of flow 2 in the last 20 s less that from 110 s to 130 s, in Mbit/s."""
     results = runs["dqn_newreno"]
     soon, late = (with_headers(results) * between(results, "2", *span) for span in ((110.0, 130.0), (130.0, 150.0)))
     return Measured(late - soon, {"from 110 to 130 s": soon, "from 130 to 150 s": late})
@@ -412,7 +412,7 @@ def regained(case: str) -> Measure:
 
 
 def above_cubic(case: str) -> Measure:
-    """By how much more of the link is used over all 150 s than by CUBIC, in percent of the link."""
+    """The use of the link over all 150 s less CUBIC's, in percent of the link."""
 
     def measure(runs: Runs) -> Measured:
         shares = {name: 100 * _used(runs[name]) for name in (case, "cubic")}

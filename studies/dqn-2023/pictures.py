@@ -31,12 +31,12 @@ SEGMENT_BYTES = 536
 MBPS = 1e-6 * (SEGMENT_BYTES + 52) / SEGMENT_BYTES
 """Goodput in bit/s to throughput with headers in Mbit/s, which the papers have."""
 GAINS_MBPS = {"cubic": 12.0, "dqn_newreno": 13.0, "dqn_cubic": 14.0}
-"""How far above NewReno the papers have each (D1b), at the larger of the two rates."""
+"""The papers' lead of each over NewReno (D1b), at the larger of the two rates, in Mbit/s."""
 SLOW_START_S = 3.0
 """Windows are drawn from here on: slow start and the recovery after it reach five times what follows."""
 
 Averages = Mapping[str, Sequence[tuple[float, float]]]
-"""Of each case, Mbit/s of both flows in each part of the run, which are of one length."""
+"""Goodputs of both flows by case, Mbit/s, a pair for each part of the run; all parts have the same length."""
 PAIRS: Averages = {
     "dqn_newreno, newreno": [(53.60, 43.19)],
     "dqn_newreno, cubic": [(48.39, 47.74)],
@@ -54,9 +54,9 @@ CHANGING: Averages = {
     "dqn_cubic": [(85.25, 9.53), (24.10, 23.39), (52.18, 44.70)],
 }
 DRAWN = 2
-"""Testbeds: the first, and the same with a step of learning for each action."""
+"""Number of testbeds drawn: the first, and the same with a step of learning for each action."""
 PART_S = 50.0
-"""How long each of the papers' averages is over."""
+"""Span of each of the papers' averages, s."""
 
 Draw = Callable[[Laboratory, Study], Figure]
 

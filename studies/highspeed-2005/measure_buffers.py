@@ -148,7 +148,7 @@ def held_down(runs: Runs) -> Measured:
 
 
 def beyond_the_interval(runs: Runs) -> Measured:
-    """What twice the longest interval does to latency, beside half of it, for the round trip where it does least."""
+    """Latency with twice the longest interval divided by latency with half of it, least over the round trips."""
     trips = sorted({case.split(",")[0] for case in runs})
     ratios = {trip: latency_ms(runs[f"{trip}, double"]) / latency_ms(runs[f"{trip}, half"]) for trip in trips}
     also = {f"{case}: mean ms": latency_ms(results) for case, results in runs.items()}
@@ -168,7 +168,7 @@ def above_intervals(runs: Runs) -> Measured:
 
 
 def dry(case: str) -> Measure:
-    """How much more of the time than without ECE there is nothing to send, in percent of the time."""
+    """The share of time with nothing to send, less that without ECE, in percent."""
 
     def measure(runs: Runs) -> Measured:
         also = {
@@ -210,7 +210,7 @@ def restarts(results: Results) -> list[float]:
 
 
 def slow_start(case: str) -> Measure:
-    """How much oftener than without ECE the far side goes back to slow start, in a minute, and how deep it goes."""
+    """The far side's returns to slow start per minute, less those without ECE, with the depth of each."""
 
     def measure(runs: Runs) -> Measured:
         rows = samples(runs[case])
@@ -228,7 +228,7 @@ def slow_start(case: str) -> Measure:
 
 
 def window_kept(case: str) -> Measure:
-    """Goodput beside that without ECE, with how often the far side goes back to slow start nevertheless."""
+    """Goodput divided by that without ECE, with the far side's returns to slow start per minute."""
 
     def measure(runs: Runs) -> Measured:
         found = without_loss(case)(runs)
@@ -239,7 +239,7 @@ def window_kept(case: str) -> Measure:
 
 
 def reserve(runs: Runs) -> Measured:
-    """What the whole reserve gains over half of it, in percent of the goodput with the whole, where it gains least."""
+    """The gain of the whole reserve over half of it, in percent of goodput with the whole, least over round trips."""
     trips = sorted({case.split(",")[0] for case in runs})
     gains = {trip: 100 * (1 - goodput(runs[f"{trip}, half"]) / goodput(runs[f"{trip}, whole"])) for trip in trips}
     return Measured(min(gains.values()), {f"{case}: Mbit/s": goodput(results) for case, results in runs.items()})

@@ -11,9 +11,9 @@ from ackclock.results import Results
 Measure = Callable[[Runs], Measured]
 
 TARGET_MS = 10.0
-"""What the 99th percentile may be wherever it can be."""
+"""Bound of the 99th percentile wherever it can be met, ms."""
 SLACK = 1.5
-"""What it may be where that cannot be, as a multiple of the cell's feasible bound."""
+"""Bound of the 99th percentile elsewhere, as a multiple of the cell's feasible bound."""
 PACKET_BITS = 1500 * 8
 """A packet on the far link: 1448 octets of payload and 52 of headers."""
 KEPT = 0.98
@@ -207,7 +207,7 @@ def better(ours: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 def rivals(runs: Runs) -> Measured:
-    """How many of the other disciplines are to be preferred to credit; no answer where none passes 98 %."""
+    """The number of other disciplines that are preferable to credit; None where none passes 98 %."""
     found = {name: (weighted(directions(runs[name])), ratio(runs, name)) for name in ("credit", *OTHERS)}
     also = {f"{name} ms": p99 for name, (p99, _) in found.items()}
     also |= {f"{name} of throughput": part for name, (_, part) in found.items()}

@@ -44,12 +44,12 @@ def share(case: str) -> Measure:
 
 
 def gain(runs: Runs) -> Measured:
-    """What the appliance adds to the flow that was Reno, in percent."""
+    """The appliance's gain for the flow that was Reno, in percent."""
     return Measured(100 * (old(runs["with"]) / old(runs["without"]) - 1), _shares(runs))
 
 
 def taken(runs: Runs) -> Measured:
-    """What the ten lose together, beside what the old flow gains; no answer where it gains less than 1 Mbit/s."""
+    """The loss of the ten flows together divided by the old flow's gain; None where the gain is below 1 Mbit/s."""
     gained = old(runs["with"]) - old(runs["without"])
     lost = 10 * (others(runs["without"]) - others(runs["with"]))
     return Measured(lost / gained if gained >= 1.0 else None, {"gained Mbit/s": gained, "lost Mbit/s": lost})
@@ -69,12 +69,12 @@ def stolen(runs: Runs) -> Measured:
 
 
 def bursts(runs: Runs) -> Measured:
-    """What the old flow has through an appliance that sends segments one by one, beside one that sends bursts."""
+    """The old flow's goodput through an appliance that sends segments one by one, divided by that with bursts."""
     return Measured(old(runs["one by one"]) / old(runs["with"]), _shares(runs))
 
 
 def small_queues(runs: Runs) -> Measured:
-    """What the old flow has through an appliance whose socket may have little in its device, beside one without."""
+    """The old flow's goodput through an appliance with small device queues, divided by that without the limit."""
     found = {case: old(results) for case, results in runs.items()}
     also = {f"{case} Mbit/s": rate for case, rate in found.items()}
     return Measured(found["with"] / found["no small queues"], also, weight=found["no small queues"])
@@ -89,7 +89,7 @@ def alone(runs: Runs) -> Measured:
 # ---- H7 ------------------------------------------------------------------------------------------------------------
 
 LOSS_S, RENO_S = 10.0, 32.0
-"""When the segment is lost, and for how long goodput is counted from then on."""
+"""Time of the loss, and the span from then on over which goodput is counted, s."""
 CARRIED_MBPS = 1000 * 1448 / 1538
 """Payload of full segments on 1 Gbit/s Ethernet."""
 
@@ -104,7 +104,7 @@ def recovery_s(results: Results) -> float:
 
 
 def recovery(case: str) -> Measure:
-    """How long one loss holds a flow back; what either has meanwhile."""
+    """The time for which one loss holds a flow back, in s, with the goodput of both in that time."""
 
     def measure(runs: Runs) -> Measured:
         also = {f"{name} %": _carried(results) for name, results in runs.items()}

@@ -19,7 +19,7 @@ _buffers = load_module(Path(__file__).parent / "measure_buffers.py")
 
 FIRST, SECOND, GREEN = "#1f5fa8", "#c8501e", "#2f8f5b"
 SHOWN_S = (30.0, 36.0)
-"""What is drawn of a run."""
+"""Part of a run that is drawn, s."""
 
 
 def latency(laboratory: Laboratory, study: Study) -> Figure:

@@ -20,7 +20,7 @@ Cell = tuple[str, ...]
 """Names of the options: cards, queue, endpoints, bottleneck."""
 
 RANGES = {"without": (63.6, 77.8), "with": (83.7, 102.3)}
-"""What agrees with 70.7 and 93.0 Mbit/s."""
+"""Goodputs that agree with 70.7 and 93.0 Mbit/s."""
 WORDS = {"without": "Reno, 70.7 in the thesis", "with": "through the appliance, 93.0"}
 AGREES, DIFFERS = "#cfe3d4", "#f3f1ec"
 

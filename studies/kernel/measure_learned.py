@@ -24,7 +24,7 @@ def throughput(results: Results, flow: str = "1") -> float:
 
 
 def above(other: str) -> Measure:
-    """By how much the policy's flow is above a classic one."""
+    """The lead of the policy's flow over a classic one, in Mbit/s."""
 
     def measure(case: Callable[[str], Results]) -> dict[str, float]:
         rates = {name: throughput(case(name)) for name in (LEARNED, other)}
@@ -47,7 +47,7 @@ def variation(windows: list[float]) -> float:
 
 
 def level(case: Callable[[str], Results]) -> dict[str, float]:
-    """How much the policy's window varies beside Reno's."""
+    """The variation of the policy's window divided by that of Reno's."""
     found = {name: variation(_windows(case(name))) for name in (LEARNED, "Reno")}
     return {"quotient": found[LEARNED] / found["Reno"]} | {f"variation, {name}": one for name, one in found.items()}
 
@@ -73,7 +73,7 @@ def jain(name: str) -> Measure:
 
 
 def apart(case: Callable[[str], Results]) -> dict[str, float]:
-    """By how much the policy's flow of 40 ms is above the one of 60 ms."""
+    """The lead of the policy's flow of 40 ms over the one of 60 ms."""
     first, second = _both(case(LEARNED))
     return {"above, Mbit/s": first - second, "40 ms, Mbit/s": first, "60 ms, Mbit/s": second}
 

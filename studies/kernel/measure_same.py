@@ -14,7 +14,7 @@ from ackclock.results import Results
 
 SCENARIOS = 30
 LEAST_RUNS = 3
-"""Of the kernel's that were in time; of fewer nothing is said."""
+"""Runs of the kernel that must be in time for a verdict."""
 PLACES = ("simulator", "kernel")
 FROM_S = 2.0
 """Series count from here on, as the scenario's measurement does."""
@@ -23,13 +23,14 @@ MSS_BYTES = 1448
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is compared.
+    """A quantity that is compared.
 
     Attributes:
-        unit: As the record and the table name it.
-        relative: The difference that agrees, of the simulator's mean; 0 where the spread of the kernel's runs decides.
-        floor: Half of the spread at least, in the unit, or of the kernel's mean if that is more.
-        floor_share: The part of the kernel's mean.
+        unit: The unit, as the record and the table name it.
+        relative: The difference that agrees, as a share of the simulator's mean; 0 where the spread of the kernel's
+            runs decides.
+        floor: The least half-spread, in the unit; the larger of this and `floor_share` counts.
+        floor_share: The least half-spread as a share of the kernel's mean.
     """
 
     unit: str
@@ -106,7 +107,7 @@ def _difference(quantity: Quantity, ours: Sequence[float], theirs: Sequence[floa
 
 
 def _certainty(difference: Measured) -> tuple[bool, float]:
-    """What decides: a difference that is one whatever chance did, the largest of these; else what might be one most."""
+    """Rank a difference: those that are certain above the others, then by the bound of their interval that decides."""
     value = difference.value or 0.0
     interval = difference.interval or Interval(value, 0.0, 1)
     return (True, interval.low) if interval.low > 1 else (False, interval.high)

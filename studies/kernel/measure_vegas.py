@@ -26,14 +26,14 @@ def quotient(above: str, below: str) -> Measure:
 
 
 def what_is_left(case: Callable[[str], Results]) -> dict[str, float]:
-    """What backward congestion leaves of Vegas beside what it leaves of Reno."""
+    """The share of goodput that backward congestion leaves of Vegas, divided by the share that it leaves of Reno."""
     vegas = goodput(case("3 Vegas")) / goodput(case("1 Vegas"))
     reno = goodput(case("3 Reno")) / goodput(case("1 Reno"))
     return {"quotient": vegas / reno, "left of Vegas": vegas, "left of Reno": reno}
 
 
 def gain(modified: str, *flows: str) -> Measure:
-    """By how much connections that are modified have more than when all were plain: the one that gains less."""
+    """The least gain in goodput of the modified connections over all of them plain, as a multiple."""
 
     def measure(case: Callable[[str], Results]) -> dict[str, float]:
         found: dict[str, float] = {}

@@ -33,7 +33,7 @@ def figures(results: Results, family: str) -> Figures:
 
 
 _FIGURES: dict[str, Figures] = {}
-"""What was read already, by the scenario's hash: a recorded trace takes its time."""
+"""Figures that were read already, by the scenario's hash: reading a recorded trace takes time."""
 
 
 def of_family(runs: Runs, family: str, controller: str) -> Figures:
@@ -61,7 +61,7 @@ QUANTITIES: Final[Mapping[str, Callable[[Figures], float]]] = {"1": goodput, "2"
 
 
 def above(families: tuple[str, ...], opponent: str, quantity: Callable[[Figures], float]) -> Measure:
-    """By how much the learned controller's is above an opponent's, on a path of each family, on average."""
+    """The learned controller's figure less an opponent's, on a path of each family, on average."""
 
     def measure(runs: Runs) -> Measured:
         means = {
@@ -74,7 +74,7 @@ def above(families: tuple[str, ...], opponent: str, quantity: Callable[[Figures]
 
 
 def left_to_cubic(runs: Runs) -> Measured:
-    """How much more of its half CUBIC has beside the learned controller than beside CUBIC, in percent."""
+    """CUBIC's share beside the learned controller less its share beside CUBIC, in percent of half the link."""
     left = {name: 100 * of_family(runs, "cubic", name).other for name in (LEARNED, *OPPONENTS.values())}
     return Measured(left[LEARNED] - left["cubic"], left)
 

@@ -1,4 +1,4 @@
-"""What a run over a path comes to: a share of what the path offers, the delay added, what was lost."""
+"""Figures of a run over a path: the share of the path's capacity, the delay added, and the loss."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def _rtt_s(flows: Sequence[Mapping[str, Any]], name: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a path offers.
+    """The capacity and the propagation delay of a path.
 
     Attributes:
         capacity_bps: Mean rate of the bottleneck over the run.

@@ -19,7 +19,7 @@ from ackclock.results import Results
 
 measure: ModuleType = load_module(Path(__file__).parent / "measure.py")
 CURVES = Path(__file__).parent / "curves.json"
-"""What `python -m studies.learned.evolve` wrote of each training: the paths set aside, every 20 generations."""
+"""Worth on the validation paths, every 20 generations, as `python -m studies.learned.evolve` wrote it."""
 LOOKS = {
     "learned": ("learned", "#c8501e", "o"),
     "cubic": ("CUBIC", "#999999", "s"),

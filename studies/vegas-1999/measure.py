@@ -86,7 +86,7 @@ def steadier(vegas: str, tahoe: str) -> Callable[[Runs], Measured]:
 
 
 def v3b(runs: Runs) -> Measured:
-    """What backward congestion leaves of Vegas, beside what it leaves of Tahoe."""
+    """The share of goodput that backward congestion leaves of Vegas, divided by the share that it leaves of Tahoe."""
     vegas = _ratio(goodput(runs["3 vegas"]), goodput(runs["1 vegas"]))
     tahoe = _ratio(goodput(runs["3 tahoe"]), goodput(runs["1 tahoe"]))
     return Measured(_ratio(vegas, tahoe), {"left of Vegas": vegas, "left of Tahoe": tahoe})
@@ -100,7 +100,7 @@ def v3d(runs: Runs) -> Measured:
 
 
 def still_congested(runs: Runs) -> Measured:
-    """How long packets wait for the way back while plain Vegas holds back, beside while modified Vegas does not."""
+    """Wait on the way back with plain Vegas divided by that with modified Vegas."""
     waits = {case: float(runs[case].link("R2->R1")["queueing_delay_ms"]["mean"]) for case in ("3 vegas", "3 both")}
     also = {f"wait back, {case} ms": wait for case, wait in waits.items()} | _kbps(runs, "3 vegas", "3 both")
     return Measured(_ratio(waits["3 vegas"], waits["3 both"]), also)
@@ -188,7 +188,7 @@ def best_of(above: Sequence[str], below: Sequence[str]) -> Callable[[Runs], Meas
 TICKS_S = {"1 us": 1e-6, "10 us": 1e-5, "100 us": 1e-4, "1 ms": 1e-3}
 MSS_BITS = 8 * 1448
 BETA = 4.0
-"""Of the flow of the study of ticks."""
+"""Beta of the flow in the study of ticks, segments."""
 
 
 def _one_flow(runs: Runs, case: str) -> float:
@@ -243,7 +243,7 @@ def fast_same(runs: Runs) -> Measured:
 
 
 def overhead(runs: Runs) -> Measured:
-    """What timestamps cost where there is nothing to cure, beside what modified Vegas gains where there is."""
+    """Cost of timestamps where nothing is to be cured, divided by modified Vegas' gain where something is."""
     cost = 1 - _ratio(goodput(runs["1 vegas, timestamps"]), goodput(runs["1 vegas"]))
     gain = _ratio(goodput(runs["3 both"]), goodput(runs["3 vegas"])) - 1
     also = {"cost": cost, "gain": gain}
@@ -259,7 +259,7 @@ def retransmissions(runs: Runs) -> Measured:
 
 
 def unfairness(runs: Runs) -> Measured:
-    """How far apart two connections of different round trips are under Vegas, beside under Tahoe."""
+    """The distance between two connections of different round trips under Vegas, divided by that under Tahoe."""
     shares = {
         case: _ratio(goodput(results, ["A2"]), goodput(results, ["A1"])) for case, results in sorted(runs.items())
     }
@@ -269,7 +269,7 @@ def unfairness(runs: Runs) -> Measured:
 
 
 def together(runs: Runs) -> Measured:
-    """How many of the statements that are judged together hold, by their limits in `claims.toml`."""
+    """The number of statements, of those judged together, that hold by their limits in `claims.toml`."""
     held = {claim["id"]: _holds(claim, MEASURES[claim["id"]](runs).value) for claim in _together()}
     return Measured(float(sum(held.values())), {claim: float(holds) for claim, holds in held.items()})
 

@@ -76,7 +76,7 @@ NAMES = {
     "second": "modified on A2",
     "both": "modified on both",
 }
-"""Of what the two connections run, in the names of cases and in titles."""
+"""Names of the two connections' controllers, in the names of cases and in titles."""
 
 
 def _named(case: str) -> str:
@@ -114,7 +114,7 @@ def _quotient(laboratory: Laboratory, study: Study, choices: Choices, above: str
 
 
 def left(laboratory: Laboratory, study: Study) -> Figure:
-    """What backward congestion leaves of each, over rates, delays and queues."""
+    """Draw the share that backward congestion leaves of each, over rates, delays and queues."""
     cells = [
         ("left of Tahoe", "3 tahoe", "1 tahoe"),
         ("left of Vegas", "3 vegas", "1 vegas"),
@@ -125,7 +125,7 @@ def left(laboratory: Laboratory, study: Study) -> Figure:
 
 
 def gains(laboratory: Laboratory, study: Study) -> Figure:
-    """What each remedy multiplies the goodput of experiment 3 by, over rates, delays and queues."""
+    """Draw the factor by which each remedy multiplies goodput of experiment 3, over rates, delays and queues."""
     cells = [
         ("Vegas, by SGPQ", "3 vegas, SGPQ", "3 vegas"),
         ("Tahoe, by SGPQ", "3 tahoe, SGPQ", "3 tahoe"),
@@ -236,12 +236,12 @@ def _case(ratio: str, who: str, cure: str) -> str:
 
 
 FOLDER = Path(__file__).parent
-"""What a `--full` run has put on record: `regions.json`, the statements of V1 to V6 in each cell of the whole grid, and
-`recorded.json`, of V15 how they hold under other starts."""
+"""Folder of the records of a `--full` run. `regions.json` has the statements of V1 to V6 in each cell of the whole
+grid, and `recorded.json` has how those of V15 hold under other starts."""
 
 
 def region(_laboratory: Laboratory | None, _study: Study | None) -> Figure:
-    """How many of the twelve statements hold in each cell that is on record, a panel for each kind of Vegas."""
+    """Draw how many of the twelve statements hold in each cell on record, a panel for each kind of Vegas."""
     (record,) = json.loads((FOLDER / "regions.json").read_text(encoding="utf-8"))["regions"]
     options = [choice["options"] for choice in record["choices"]]
     constants, rates, delays, queues = options

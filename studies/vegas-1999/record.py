@@ -26,7 +26,7 @@ def slim(claim: Claim, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _other(claim: Claim, other: dict[str, Any]) -> dict[str, Any]:
-    """What was measured beside is kept where a page shows it: of what only `--full` simulates, and of V15."""
+    """Return an entry of other choices; further measurements stay where a page shows them: `--full` alone, and V15."""
     return other if claim.study.costly or claim.study.name == "starts" else other | {"also": {}}
 
 

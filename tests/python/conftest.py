@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, its results, and the command line as a user meets it."""
+"""Fixtures that the tests share: a small scenario, its results, and the command line as a user meets it."""
 
 import os
 import re

@@ -37,7 +37,7 @@ def scenario(text: str, *changes: str) -> ackclock.Scenario:
 
 
 def rollout(env: Any, seed: int | None, steps: int, action: Any = None) -> list[tuple[Any, ...]]:
-    """What an episode shows and pays: the same actions for the same seed, or the same one throughout."""
+    """Return observations and rewards of an episode: the same actions for the same seed, or one action throughout."""
     env.action_space.seed(seed)
     seen: list[tuple[Any, ...]] = [(env.reset(seed=seed)[0].tobytes(),)]
     return seen + go_on(env, steps, action)

@@ -24,7 +24,7 @@ from ackclock.results import Results
 OUTSIDE = ("policy", "python", "external", "fixed")
 """Controllers that need a program or a file, and one that does not control."""
 LONGEST_S = 300
-"""Of one scenario, which mostly takes less than a second: what takes longer is told as a failure."""
+"""Time limit for a scenario, s: most take less than a second, and a longer one is reported as a failure."""
 LIMITS = ["1 packets", "5 packets", "100 packets", "15 kB", "20 ms", "unlimited"]
 QUEUES: dict[str, dict[str, list[Any]]] = {
     "drop_tail": {"limit": LIMITS},
@@ -50,7 +50,7 @@ QUEUES: dict[str, dict[str, list[Any]]] = {
     "dualpi2": {"scheduler": ["time_shifted"], "threshold_packets": [0, 20], "limit": LIMITS},
     "abc": {"limit": LIMITS, "delay_threshold": ["0 ms", "5 ms"], "span": ["1 ms"], "tokens": [1.0]},
 }
-"""Of each discipline, values that are tried beside its defaults."""
+"""Values that are tried beside the defaults, by discipline and parameter."""
 REQUIRED = {"threshold": {"threshold"}, "tbf": {"rate", "burst"}, "priority": {"bands"}}
 STACKS = ("rfc", "linux-6.x", "ns3-3.4x", "ns2", "opnet-17", "bsd-4.3")
 SWITCHES: dict[str, list[Any]] = {
@@ -76,7 +76,7 @@ SMALL_WINDOWS = {"swift", "fixed"}
 
 @functools.cache
 def _names(catalogue: str) -> list[str]:
-    """What the core can do, so that nothing new is left out."""
+    """Return the names in a catalogue of the core, so that nothing new is left out."""
     return [entry["name"] for entry in json.loads(getattr(ackclock._core, catalogue)())]
 
 
@@ -170,7 +170,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "swift": {"base_target": "5 ms"},
     "timely": {"t_low": "6 ms", "t_high": "40 ms", "segment": "10 kB", "additive_increase": "200 kbit/s"},
 }
-"""What controllers of datacentres are given, whose delays and rates are not those of the paths here."""
+"""Parameters of datacentre controllers, fit for the delays and rates of the paths here."""
 
 
 BY_TELEMETRY = ("hpcc", "powertcp")
@@ -273,7 +273,7 @@ def _write_telemetry(topology: dict[str, Any]) -> None:
 
 
 def _kind(part: Any) -> str:
-    """Of what a scenario writes by its kind alone, or in a table."""
+    """Return the kind of a part that a scenario writes as a word or as a table."""
     return str(part["kind"] if isinstance(part, dict) else part)
 
 
@@ -377,7 +377,7 @@ def _wrong_with_traffic(summary: dict[str, Any], *, copies: bool, has_appliance:
 
 
 def _wrong_with_bottleneck(summary: dict[str, Any]) -> Iterator[str]:
-    """What comes out of it, or is dropped, came from the hosts on its left."""
+    """Yield a message if more packets leave the bottleneck, or are dropped, than came from the hosts on its left."""
     links = {link["name"]: link for link in summary["links"]}
     came = sum(link["delivered_packets"] for name, link in links.items() if name.endswith(".left"))
     out = links["bottleneck"]

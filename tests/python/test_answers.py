@@ -47,7 +47,7 @@ def test_what_was_written_is_named(answered: Made, tmp_path: Path) -> None:
 
 def test_scripts_are_told_of_one_by_one(answered: Made, tmp_path: Path) -> None:
     good = next(iter(sorted(SCRIPTS.rglob("*.pkt"))))
-    (tmp_path / "wrong.pkt").write_text("this is no script\n")
+    (tmp_path / "wrong.pkt").write_text("this is not a script\n")
     made = answered("script", good, "wrong.pkt", code=2)
     assert [entry["outcome"] for entry in made["scripts"]] == ["passed", "wrong"]
     assert made["counts"] == {"passed": 1, "failed": 0, "wrong": 1}

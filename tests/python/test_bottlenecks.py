@@ -1,4 +1,4 @@
-"""Whose use and queue stand for runs that are compared: the same link in all, and the one that has the queue."""
+"""The link whose use and queue stand for compared runs: the same link in all, and the one that has the queue."""
 
 from typing import Any
 

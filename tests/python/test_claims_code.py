@@ -1,4 +1,4 @@
-"""What a measure rests on: every edit that may change its number is another subject, and no other edit is.
+"""The code of a measure: every edit that may change its number makes another subject, and no other edit does.
 
 The rule is in the head of `ackclock.claims.own_code`.
 """
@@ -128,7 +128,7 @@ def resting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(("body", "old", "new"), RESTS.values(), ids=RESTS)
 def test_a_measure_rests_on_whatever_its_code_uses(resting: Path, body: str, old: str, new: str) -> None:
-    """What edits this changes the number that the measure gives, so that its record is another's."""
+    """Each edit that changes the number of the measure makes its record that of another."""
     text = RESTING.replace("@BODY@", body)
     (resting / "measure.py").write_text(text)
     found = _parts(resting)

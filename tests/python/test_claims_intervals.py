@@ -299,7 +299,7 @@ def test_a_run_and_a_record_are_in_no_count_together() -> None:
 
 
 def test_a_record_of_more_choices_stands_beside_a_run_of_few() -> None:
-    """Of a grid the run tried two choices, the record three; a run of as many stands alone."""
+    """In a grid the run tried two choices, and the record has three; a run of as many stands alone."""
     some = replace(claim("highspeed-2005", "H5f1"), on_record=None)
     study = replace(some.study, choices=tuple(each for each in some.study.choices if not each.repeats))
     some = replace(some, study=study)

@@ -83,7 +83,7 @@ def test_throughput_counts_what_short_flows_brought(latency: ModuleType) -> None
 
 
 def test_a_flow_that_starts_late_counts_for_the_time_that_it_was_there(latency: ModuleType) -> None:
-    """Of 8 s (2 to 10 s) one flow is there for all with 3 Mbit/s, one from 6 s on with 4: 3 + 4 x 4/8 = 5 Mbit/s."""
+    """Over 8 s (2 to 10 s), one flow has 3 Mbit/s throughout, one 4 Mbit/s from 6 s on: 3 + 4 x 4/8 = 5 Mbit/s."""
     run = _run([_forward(1, 1.0), _forward(1, 1.0)], [3e6, 4e6], "10 Mbit/s")
     run.summary["flows"][1]["start_s"] = 6.0
     assert latency.throughput(run) == pytest.approx(5.0)

@@ -1,4 +1,4 @@
-"""Claims of the OPNET notes: the page's table from a run, and what a terminal shows of them.
+"""Claims of the OPNET notes: the table of their results from a run, and what a terminal shows of them.
 
 ACKCLOCK_UPDATE_DOCS=1 writes the table that `<!-- claims: O -->` opens.
 """
@@ -20,7 +20,7 @@ from record_tables import statements
 
 pytestmark = pytest.mark.timeout(600)  # all of its grid: some 15 s of CPU
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-opnet.md"
+PAGE = next(each.path for each in load_folders() if each.path.name == "opnet-17") / "RESULTS.md"
 TABLE = re.compile(r"<!-- claims: O -->\n.*?<!-- end of claims -->", re.DOTALL)
 
 

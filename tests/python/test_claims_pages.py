@@ -22,13 +22,19 @@ from record_tables import cell, on_record, renewed
 
 FOLDERS = load_folders()
 PATHS = [folder.path for folder in FOLDERS]
-PAGES = sorted((Path(__file__).parents[2] / "docs" / "explanation").glob("claims-*.md"))
-EVERY_PAGE = sorted((Path(__file__).parents[2] / "docs" / "explanation").glob("*.md"))
+EXPLANATION = Path(__file__).parents[2] / "docs" / "explanation"
+RESULTS = [path / "RESULTS.md" for path in PATHS if (path / "RESULTS.md").exists()]
+PAGES = [*sorted(EXPLANATION.glob("claims-*.md")), *RESULTS]
+EVERY_PAGE = [*sorted(EXPLANATION.glob("*.md")), *RESULTS]
 MARK = "<!-- departures: "
 MARKED = [page for page in PAGES if "<!-- record" in page.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("page", MARKED, ids=lambda page: page.stem)
+def _name(page: Path) -> str:
+    return page.parent.name if page in RESULTS else page.stem
+
+
+@pytest.mark.parametrize("page", MARKED, ids=_name)
 def test_a_page_has_the_numbers_on_record(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     written = twin.renewed(renewed(text, FOLDERS), PATHS)
@@ -139,9 +145,7 @@ def test_a_table_of_two_simulators_marks_what_chance_does_not_explain(tmp_path: 
         twin.read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in EVERY_PAGE if MARK in page.read_text("utf-8")], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", [page for page in EVERY_PAGE if MARK in page.read_text("utf-8")], ids=_name)
 def test_a_page_says_where_scenarios_depart_from_their_profile(page: Path) -> None:
     assert_written(page, departures.renewed(page.read_text(encoding="utf-8"), FOLDERS))
 

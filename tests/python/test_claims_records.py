@@ -1,4 +1,4 @@
-"""What is on record is held to itself: no mean outside its values, no interval beside its mean, no cell twice."""
+"""Records are consistent: no mean outside its values, no interval beside its mean, no cell twice."""
 
 import json
 from collections.abc import Callable

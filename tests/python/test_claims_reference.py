@@ -1,4 +1,4 @@
-"""What tells a record of an engine that measures the same from one of an engine that does not."""
+"""The reference of a record: it distinguishes an engine that measures the same from one that does not."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""What is on record of one scenario decides nothing of another: a folder that was copied and edited.
+"""The record of one scenario decides nothing about another: a folder that was copied and edited.
 
-What is another subject, and what is not, is in the head of `ackclock.claims.subjects` and in how-to/own-claims.md.
+The head of `ackclock.claims.subjects` and how-to/own-claims.md say what makes another subject, and what does not.
 """
 
 import json

@@ -24,7 +24,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"
 FOLDER = Path(__file__).parents[2] / "studies" / "vegas-1999"
 TABLE = re.compile(r"<!-- queues -->\n.*?<!-- end of claims -->", re.DOTALL)
 PACKET_BITS = 8 * 540
-"""Of a full segment of the study."""
+"""Size of a full segment of the study, bits."""
 
 
 @pytest.fixture(scope="module")

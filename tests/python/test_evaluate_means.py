@@ -1,4 +1,4 @@
-"""What `ackclock evaluate` prints of several seeds; no learning package is needed for that."""
+"""The table that `ackclock evaluate` prints for several seeds; it needs no learning package."""
 
 from types import SimpleNamespace
 

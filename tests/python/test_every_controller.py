@@ -17,7 +17,7 @@ PATHS: Final = {"deep": (10, 50, "2 bdp", 40), "plain": (100, 20, "1 bdp", 16), 
 PROFILES: Final = ("rfc", "linux-6.x")
 
 PAYLOAD: Final = 1448 / 1500
-"""What is left of a rate after headers of 52 in 1500 octets; of this the flow has to have `USED`."""
+"""Payload of a packet of 1500 octets with headers of 52, as a share; the flow must use `USED` of it."""
 
 USED: Final = 0.8
 LOST: Final = 0.1
@@ -94,7 +94,7 @@ def _controller(name: str, mbit_s: int, rtt_ms: int) -> str:
 
 
 def _fault(name: str, path: str, profile: str) -> tuple[str, float] | None:
-    """What there is to say of a run, "idle" or "lossy" with the number, if anything."""
+    """Return the fault of a run, "idle" or "lossy", with the number; None if it has no fault."""
     mbit_s, rtt_ms, queue, seconds = PATHS[path]
     text = f"""
         duration = "{seconds} s"

@@ -1,4 +1,4 @@
-"""What a user is told who has ackclock without the packages of its extras, and what works without them."""
+"""Messages for a user of ackclock without the packages of its extras, and features that work without them."""
 
 import subprocess
 import sys

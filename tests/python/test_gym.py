@@ -249,7 +249,7 @@ def test_a_flow_whose_own_agent_others_may_have_is_refused() -> None:
 def test_an_action_that_is_none_is_refused(action: float) -> None:
     env = FlowEnv(scenario(ONE))
     env.reset(seed=1)
-    with pytest.raises(ValueError, match=f"action {action} is no choice; there are 0 to 6"):
+    with pytest.raises(ValueError, match=f"action {action} must be a whole number from 0 to 6"):
         env.step(action)
     env.step(6)
 
@@ -313,7 +313,7 @@ def test_a_trace_of_ones_own_moves_the_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.trace", "it's.trace", "back\\slash.trace", 'a "b".trace', "Spur für mich.trace"])
 def test_a_trace_is_looked_for_where_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """As every path of a call is, whatever signs are in it; the scenario it replaces a rate of is the package's."""
+    """The path is relative to the working directory, whatever characters it has; the scenario is the package's."""
     (tmp_path / name).write_text("1\n2\n")
     monkeypatch.chdir(tmp_path)
     assert gymnasium.make("ackclock/Trace-v0", trace=name).reset(seed=1)[1]["seed"] == 1

@@ -1,4 +1,4 @@
-"""What is no action, reward, seed or setting is refused as a ValueError that names it (docs/reference/environments.md).
+"""Wrong actions, rewards, seeds and settings raise a ValueError that names them (docs/reference/environments.md).
 
 An action is a member of the space by Gymnasium's `contains`: a whole number for `Discrete`, an array of shape (1,) here
 for `Box`. NaN as a reward would spoil every estimate of a value that comes after it.
@@ -85,7 +85,7 @@ def test_what_a_function_returns_instead_of_a_number_is_refused(returned: Any) -
     ids=["one", "parallel", "vector"],
 )
 def test_a_seed_of_more_than_64_bits_is_refused(reset: Callable[[int], Any]) -> None:
-    """As NumPy's `SeedSequence().entropy` makes them, of 128 bits."""
+    """NumPy's `SeedSequence().entropy` makes such seeds, of 128 bits."""
     reset(2**64 - 1)
     with pytest.raises(ValueError, match=r"seed = 18446744073709551616: must be a whole number from 0 to 2\^64 - 1"):
         reset(2**64)

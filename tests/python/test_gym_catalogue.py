@@ -1,4 +1,4 @@
-"""What agents may be shown, do and be paid: the command that lists it, and the page that says the same."""
+"""The catalogue of observations, actions and rewards: the command that lists it, and the page that says the same."""
 
 import json
 import re

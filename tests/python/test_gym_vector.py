@@ -209,9 +209,9 @@ def test_an_exception_of_a_controller_on_a_thread_ends_the_environments(threads:
     [
         ([3], "1 actions for 2 environments"),
         ([3, 3, 3], "3 actions for 2"),
-        ([3, 7], "action 7 is no choice; there are 0 to 6"),
+        ([3, 7], "action 7 must be a whole number from 0 to 6"),
         ([-1, 3], "0 to 6"),
-        ([2.5, 3], "action 2.5 is no choice"),
+        ([2.5, 3], "action 2.5 must be a whole number"),
     ],
 )
 def test_wrong_actions_are_refused(actions: list[float], message: str) -> None:
@@ -244,7 +244,7 @@ def test_steps_belong_into_an_episode() -> None:
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_infos_are_those_of_gymnasiums_own_form(mode: AutoresetMode) -> None:
-    """What is told of the episodes of one seed, key by key, until the next ones begin."""
+    """The infos of episodes of one seed agree, key by key, until the next ones begin."""
     ours = VectorFlowEnv(scenario(LOSSY, *SHORT), num_envs=2, autoreset=mode)
     theirs = gymnasium.vector.SyncVectorEnv([lambda: FlowEnv(scenario(LOSSY, *SHORT))] * 2, autoreset_mode=mode)
     one, other = (envs.reset(seed=[7, 7])[1] for envs in (ours, theirs))
@@ -296,7 +296,7 @@ def test_options_that_nobody_understands_are_refused() -> None:
 
 
 def test_what_was_drawn_is_told() -> None:
-    """As the scenario itself draws it by the seed that is told."""
+    """The drawn values are those that the scenario itself draws by the seed in the info."""
     text = LOSSY.replace('"10 Mbit/s"', '{ choice = ["5 Mbit/s", "10 Mbit/s"] }')
     known = [scenario(text).draw(seed).drawn for seed in (3, 4, 5)]
     assert [FlowEnv(scenario(text)).reset(seed=seed)[1]["drawn"] for seed in (3, 4, 5)] == known

@@ -38,7 +38,7 @@ def _edit(file: Path, change: Callable[[Any], object]) -> None:
 
 
 def _without_hashes(folder: Path) -> Path:
-    """As a version that wrote none would have left it."""
+    """Remove the hashes from a folder, as versions that wrote none have left it."""
     _edit(folder / "manifest.json", lambda manifest: manifest.pop("written") and None)
     return folder
 

@@ -126,7 +126,7 @@ def test_the_record_of_the_repository_has_every_case() -> None:
 
 @pytest.fixture
 def valgrind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What stands in for it, in a folder of its own on the PATH."""
+    """A stand-in for Valgrind, in a folder of its own on the PATH."""
     program = tmp_path / "bin" / "valgrind"
     program.parent.mkdir()
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")

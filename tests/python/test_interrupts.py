@@ -126,7 +126,7 @@ class PanicException(BaseException):
 
 
 def test_a_signal_amid_the_making_of_a_class_is_a_signal(capfd: pytest.CaptureFixture[str]) -> None:
-    """As while a package is loaded: Python makes a RuntimeError of what comes in `__set_name__`."""
+    """A signal may come while a package is loaded: Python makes a RuntimeError of what comes in `__set_name__`."""
 
     class Field:
         def __set_name__(self, _owner: type, _name: str) -> None:

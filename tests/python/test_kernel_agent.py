@@ -32,7 +32,7 @@ while time.monotonic() < end:
 
 
 def _missing() -> str:
-    """What this machine lacks; empty if nothing."""
+    """Return what this machine lacks; an empty text if nothing."""
     if os.geteuid() != 0:
         return "it needs root"
     try:

@@ -93,7 +93,7 @@ KEEPING = ("claims", "--folder", "mine", "--keep", "kept", "-o", "claims")
 
 @pytest.fixture
 def claimed(place: Path) -> Path:
-    """With a folder of claims: two studies of a short run each."""
+    """A place with a folder of claims: two studies of a short run each."""
     assert run(place, "new", "claims", "mine").returncode == 0
     return place
 

@@ -397,7 +397,7 @@ def test_flows_that_are_over_had_converged() -> None:
 
 
 def _holds_capacity(goodputs_bps: Sequence[float], used: float, rate_bps: float) -> None:
-    """What the flows have together the link has carried, with headers, and no link carries more than its rate."""
+    """Assert that the flows together have the link's capacity: no more than it carried, and most of its rate."""
     assert sum(goodputs_bps) <= used * rate_bps * 1.001 <= rate_bps * 1.001
     assert sum(goodputs_bps) >= used * rate_bps * 0.8, "and of what it carried most is theirs"
 

@@ -1,4 +1,4 @@
-"""What a user without the packages for learning is told."""
+"""Messages for a user without the packages for learning."""
 
 import os
 from pathlib import Path

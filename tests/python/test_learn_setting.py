@@ -1,4 +1,4 @@
-"""What a training was on, without the packages that train."""
+"""The setting of a training, read without the packages that train."""
 
 from pathlib import Path
 

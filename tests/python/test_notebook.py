@@ -1,4 +1,4 @@
-"""What a notebook shows, without one: the representations that IPython asks for."""
+"""Representations that IPython asks for in a notebook, tested without a notebook."""
 
 import struct
 from base64 import b64decode

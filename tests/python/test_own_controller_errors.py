@@ -165,7 +165,7 @@ def test_an_endless_method_can_be_interrupted(folder: Path, number: signal.Signa
 @pytest.mark.parametrize(
     ("name", "value", "error", "remedy"),
     [
-        ("cwnd_bytes", 1448.5, TypeError, r"1448.5 \(float\) is no whole number; assign whole bytes"),
+        ("cwnd_bytes", 1448.5, TypeError, r"1448.5 \(float\) is not a whole number; assign whole bytes"),
         ("cwnd_bytes", "10", TypeError, r"'10' \(str\)"),
         ("cwnd_bytes", None, TypeError, r"None \(NoneType\)"),
         ("cwnd_bytes", 0, ValueError, "assign 1 to"),

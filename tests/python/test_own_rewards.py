@@ -47,7 +47,7 @@ def _example(*changes: str) -> Scenario:
 
 
 def _paid(values: Mapping[str, float]) -> float:
-    """What `steady` pays where changes are free."""
+    """Return the reward of `steady` where changes are free."""
     return values["delivery_rate_bps"] / 1e6 - 0.1 * (values["mean_rtt_ms"] - values["min_rtt_ms"])
 
 

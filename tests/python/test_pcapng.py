@@ -26,7 +26,7 @@ def _section(order: str = "<") -> bytes:
 
 
 def _interface(link: int, order: str = "<", *, resolution: int | None = None, offset_s: int | None = None) -> bytes:
-    """With the options that say in what units times are, and from when on they count."""
+    """Return an interface block whose options say the unit of its times, and the time from which they count."""
     options = b""
     if resolution is not None:
         options += struct.pack(order + "HHB3x", 9, 1, resolution)
@@ -43,7 +43,7 @@ def _packet(interface: int, units: int, frame: bytes, order: str = "<", *, is_ol
 
 
 def _both_ways() -> tuple[list[Timed], list[Timed]]:
-    """What either end sends."""
+    """Return the packets that either end sends."""
     every = list(_connection(0, 99))
     ends = [packet[12:16] for _, packet in every]
     return [one for one, end in zip(every, ends, strict=True) if end == ends[0]], [
@@ -94,12 +94,12 @@ def test_each_section_has_an_order_of_octets_and_interfaces_of_its_own(tmp_path:
 
 
 def _through_a_router(packet: bytes) -> bytes:
-    """With a time to live that is one less, as the checksum says."""
+    """Return the packet with a time to live that is one less, and with the checksum to match."""
     return packet[:8] + bytes([packet[8] - 1]) + packet[9:10] + b"\0\0" + packet[12:]
 
 
 def _routed() -> list[tuple[int, int, bytes]]:
-    """When, at which interface, and which packet; the fourth segment is sent again, to the octet."""
+    """Return time, interface and octets of each packet; the fourth segment is sent again, to the octet."""
     every = list(_connection(0, 99))
     data = [one for one in every if len(one[1]) > 1000]
     again = (every[-1][0] + 50_000_000, data[3][1])

@@ -1,4 +1,4 @@
-"""What a flow has learnt is saved, and runs frozen in another run."""
+"""A learned policy is saved, and runs frozen in another run."""
 
 from pathlib import Path
 

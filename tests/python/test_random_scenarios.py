@@ -1,4 +1,4 @@
-"""What must hold of any results, on random scenarios; `make soak` tries more."""
+"""Invariants of any results, on random scenarios; `make soak` tries more."""
 
 import json
 

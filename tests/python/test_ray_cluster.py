@@ -73,7 +73,7 @@ def _patient(find: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _settings() -> dict[str, Any]:
-    """Of a node: ports that are given need not be waited for, which a busy machine does in vain, and no dashboard."""
+    """Return options of a node: fixed ports, since waiting for random ones fails on a busy machine; no dashboard."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in _PORTS]
     ports = {name: it.getsockname()[1] for name, it in zip(_PORTS, sockets, strict=True)}
     for it in sockets:

@@ -278,7 +278,7 @@ ITS_OWN = (
     "gym",
     "plotting/pages",
 )
-"""What reads its own files, or the core's."""
+"""Modules and folders that read their own files, or the core's."""
 
 
 def test_polars_opens_no_file_by_its_name() -> None:

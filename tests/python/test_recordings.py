@@ -95,7 +95,7 @@ def test_what_was_received_is_a_flow_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_proxys_trace_names_what_belongs_together_and_its_folder_is_one_of_results(tmp_path: Path, cli: Cli) -> None:
-    """What `ackclock-proxy record` writes: a client's connection from 192.0.2.9 goes on to a server at 10.0.0.2."""
+    """A trace of `ackclock-proxy record`: a client's connection from 192.0.2.9 goes on to a server at 10.0.0.2."""
     near, far = {"flow": 8, "local_port": 80, "remote_port": 1234}, {"flow": 7}
     lines = [
         TRACE[0],
@@ -228,7 +228,7 @@ def test_a_capture_at_the_receiver_adds_the_way_to_the_sender_by_timestamps(tmp_
 
 
 def _round_trips_at_the_receiver() -> list[tuple[float, float]]:
-    """When each segment arrives, and the round trip that it ends: from 30 to 60 ms; then a program is silent."""
+    """Return each segment's arrival and the round trip that it ends: from 30 to 60 ms; then a program is silent."""
     trips = [0.030, 0.040, 0.050, 0.060, 0.060, 0.060]
     arrivals = [(sum(trips[: number + 1]), trip) for number, trip in enumerate(trips)]
     return [(0.0, 0.030), *arrivals, (arrivals[-1][0] + 1.0, 0.060)]  # waits for the program, not for an ACK
@@ -362,7 +362,7 @@ def test_a_line_of_ss_that_is_not_understood_is_named(
 
 
 def _iperf() -> dict[str, Any]:
-    """Of iperf 3.12, cut down."""
+    """Return a report of iperf 3.12, cut down."""
     stream = {"socket": 5, "retransmits": 0, "snd_cwnd": 20_000, "snd_wnd": 65_536, "rtt": 40_000, "rttvar": 500}
     intervals = [
         {"streams": [stream | {"start": begin, "end": begin + 0.5, "bytes": 62_500, "omitted": False, "sender": True}]}

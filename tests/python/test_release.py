@@ -1,4 +1,4 @@
-"""What a release needs before it is tagged: one version, licences that are allowed, a readme that stands alone."""
+"""Conditions for a release: one version, licences that are allowed, a readme that stands alone."""
 
 import re
 import subprocess

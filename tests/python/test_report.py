@@ -16,7 +16,7 @@ from ackclock.stats.metrics import extremes_per_bucket, jain_fairness, mean_per_
 
 
 def content_of(page: Path) -> dict[str, Any]:
-    """What the scripts of a page read."""
+    """Return the data that the scripts of a page read."""
     text = page.read_text(encoding="utf-8").partition('id="content">')[2].partition("</script>")[0]
     found: dict[str, Any] = json.loads(text)
     return found

@@ -1,4 +1,4 @@
-"""What the page of runs holds: columns, packets, capacity, totals; and that Chromium draws it."""
+"""The content of the page of runs: columns, packets, capacity, totals; and that Chromium draws it."""
 
 import base64
 import json
@@ -46,7 +46,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def decoded(entry: dict[str, Any]) -> np.ndarray[Any, Any]:
-    """As `Columns` says that they are written, number by number."""
+    """Decode a column, number by number, from the form that `Columns` describes."""
     planes = zlib.decompress(base64.b64decode(entry["z"]), -15)
     level, found = 0, []
     for place in range(entry["n"]):

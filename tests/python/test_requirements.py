@@ -104,7 +104,7 @@ def _without(text: str, part: str) -> str:
         (TABLE.replace('"met"', '"maybe"'), CODE, "status must be one of met, "),
         (_without(TABLE, 'because = "off, as in the papers"\n'), CODE, "because must say what is done instead"),
         (TABLE.replace('status = "met"', 'status = "met"\nbecause = "so"'), CODE, "because must say what is done"),
-        (TABLE.replace("asks =", "ask ="), CODE, "there is no field ask"),
+        (TABLE.replace("asks =", "ask ="), CODE, "unknown field ask"),
         (TABLE.replace("rfc5681-3.1-loss-window", "5681-loss"), CODE, "must be a table with an id such as"),
     ],
 )

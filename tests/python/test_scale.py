@@ -1,4 +1,4 @@
-"""What a run of many flows takes in memory, each in a process of its own."""
+"""Memory of a run of many flows, each in a process of its own."""
 
 import json
 import os
@@ -35,7 +35,7 @@ print(peak_bytes() - before)
 
 
 def _peak_bytes(count: int, folder: Path) -> int:
-    """Of a run whose results are written."""
+    """Return the peak memory of a run whose results are written."""
     scenario = folder / "crowd.toml"
     scenario.write_text(CROWD.replace("COUNT", str(count)))
     command = [sys.executable, "-c", WRITE_AND_MEASURE, str(scenario), str(folder / "out")]

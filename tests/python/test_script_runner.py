@@ -1,4 +1,4 @@
-"""How a script is run: its times, how packets and calls are compared, and what a failure says.
+"""The runner of scripts: its times, how packets and calls are compared, and what a failure says.
 
 The thing under test is played back, so that every expected value is written here.
 """
@@ -289,7 +289,7 @@ def test_code_that_ends_python_fails_its_script() -> None:
 
 
 def test_buffers_and_segments_that_nobody_set_are_read_before_a_connection() -> None:
-    """As Linux 6.18 answers: the middle of tcp_wmem and tcp_rmem, and RFC 9293's 536 octets."""
+    """Defaults are those of Linux 6.18: the middle of tcp_wmem and tcp_rmem, and RFC 9293's 536 octets."""
     asked = [("SOL_SOCKET", "SO_RCVBUF", 60000), ("SOL_SOCKET", "SO_SNDBUF", 16384), ("SOL_TCP", "TCP_MAXSEG", 536)]
     calls = [f"+0 getsockopt(3, {level}, {option}, [{value}], [4]) = 0" for level, option, value in asked]
     start = '0 `sysctl -q net.ipv4.tcp_rmem="4096 60000 70000"`\n+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n'

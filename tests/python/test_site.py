@@ -1,4 +1,4 @@
-"""What the site is made of, as far as it can be looked at without building it: `make site` does the rest."""
+"""The site, as far as it can be tested without building it: `make site` does the rest."""
 
 import ast
 import importlib.util
@@ -55,6 +55,14 @@ def test_blocks_of_a_page_name_a_language_and_no_more(monkeypatch: pytest.Monkey
     assert rewritten == '```toml\na = "[x](y.md)"\n```\n\n```rust\nb\n```\n'
 
 
+def test_markdown_that_a_document_links_to_is_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = _module("stage", monkeypatch).Stage(tmp_path)
+    staged.add_documents()
+    page = (tmp_path / "files/studies/kernel/RESULTS.md.md").read_text(encoding="utf-8")
+    assert page.startswith("# Claims on the kernel")
+    assert "](../../../explanation/same-as-linux.md)" in page
+
+
 def test_markdown_that_a_page_shows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (
         "<p>a:</p><pre>``` **x**</pre><p>```toml study</p><p>\n- one\n</p><p>5 - 3, a **b</p><a href='none.html'>c</a>"
@@ -65,7 +73,7 @@ def test_markdown_that_a_page_shows_is_found(tmp_path: Path, monkeypatch: pytest
         "index.html shows Markdown: '**bc'",
         "index.html shows Markdown: '- one\\n5 - 3, a **bc'",
         "index.html shows Markdown: '```toml study\\n- one\\n5 - 3, a **bc'",
-        "index.html: none.html is no page of the site",
+        "index.html: none.html is not a page of the site",
     ]
 
 
@@ -135,7 +143,7 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path, monkeypatch: pytest.M
     )
     assert _module("links", monkeypatch).mistakes(tmp_path) == [
         "index.html fetches https://elsewhere.example/x.js",
-        "index.html: gone/ is no page of the site",
+        "index.html: gone/ is not a page of the site",
         "index.html: there/#gone has no such place in its page",
     ]
 

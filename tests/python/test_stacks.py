@@ -1,4 +1,4 @@
-"""What the profile of a stack decides without being asked is told: in its list, above a run's results, in warnings."""
+"""Decisions of a stack's profile are reported: in its list, above a run's results, in warnings."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is not loaded: a command line begins fast if it loads only what its command needs. No clock is asked here."""
+"""Modules that are not loaded: a command starts fast if it loads only what it needs. No time is measured here."""
 
 import ast
 import importlib

@@ -39,7 +39,7 @@ def _doc(name: str) -> str:
 
 
 def _section(text: str, heading: str) -> dict[str, str]:
-    """What a docstring in Google's form says below a heading, by name."""
+    """Return the entries below a heading of a docstring in Google's form, by name."""
     body = text.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
     return dict(_TAKEN.findall(body))
 

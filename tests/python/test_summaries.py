@@ -1,4 +1,4 @@
-"""What summaries and manifests are declared to hold is what they hold, and what the reference says they hold."""
+"""Summaries and manifests hold the fields that are declared and that the reference describes."""
 
 import ast
 import inspect
@@ -33,7 +33,7 @@ _SCENARIOS = {
     "random-networks": (),
     "media": ("duration=12 s", "flow.download.start=5 s"),
 }
-"""Of each kind of traffic one, with what is shorter said besides."""
+"""A scenario for each kind of traffic, with overrides that make it shorter."""
 
 _UNITS = {"_s": "second", "_ms": "millisecond", "_bytes": "bytes", "_bps": "bits per second"}
 
@@ -42,7 +42,7 @@ Kind = type[typing.Any]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[ackclock.Results]:
-    """As they come back from a folder, where the manifest is whole."""
+    """Results read back from a folder, where the manifest is whole."""
     folder = tmp_path_factory.mktemp("runs")
     loaded = []
     for name, overrides in _SCENARIOS.items():
@@ -61,7 +61,7 @@ _KEYS = {(name, key) for name, kind in _DECLARED.items() for key in kind.__annot
 
 
 def _mistakes(value: object, kind: object, place: str, seen: set[tuple[str, str]]) -> Iterator[str]:
-    """What a value has that its type does not declare, or lacks; remembers the keys that it meets."""
+    """Yield the fields that a value has and its type does not declare, or lacks; remember the keys on the way."""
     if typing.is_typeddict(kind):
         yield from _mistakes_of_table(value, typing.cast(Kind, kind), place, seen)
     elif typing.get_origin(kind) in (types.UnionType, typing.Union):

@@ -116,7 +116,7 @@ def test_connections_of_a_group_are_one_row_for_each_point() -> None:
 
 
 def test_a_list_that_is_one_value_is_told_to_stand_in_a_list(cli: Cli, scenario_file: Path) -> None:
-    """As `run` takes it, [{ ... }] is an axis here, whose only value is a table; the message said: write [ ... ]."""
+    """The list [{ ... }] that `run` takes is an axis here, with a table as its only value; write [[ ... ]]."""
     rules = 'topology.bottleneck.discard=[{ kind = "nth", n = 5 }]'
     assert (
         "remedy: write [[ ... ]]: a list here is an axis"
@@ -297,7 +297,7 @@ def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_p
 
 
 def test_a_report_of_a_sweep_leaves_figures_of_others(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
-    """As its help says of --force, and as a report of runs does."""
+    """The help says so of --force, and a report of runs does so."""
     assert cli("sweep", scenario_file, "-o", "out", "-q").returncode == 0
     theirs = tmp_path / "figures" / "goodput.svg"
     theirs.parent.mkdir()

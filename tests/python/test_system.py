@@ -33,7 +33,7 @@ def test_a_folder_is_held_while_it_is_held(tmp_path: Path) -> None:
 
 
 def test_memory_grows_by_what_is_taken() -> None:
-    """Of the system itself: an allocator may give memory that the process has already, and takes and returns its own.
+    """Memory is taken from the system itself: an allocator may give memory that the process has already.
 
     So a process of its own takes it, in which nothing else happens.
     """

@@ -1,4 +1,4 @@
-"""What a terminal shows while a command is at work."""
+"""Progress on a terminal while a command is at work."""
 
 import fcntl
 import json

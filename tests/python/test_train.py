@@ -181,7 +181,7 @@ def test_a_damaged_training_is_named(setting: Setting, tmp_path: Path) -> None:
 
 
 def _flipped(content: bytes) -> bytes:
-    """With another bit in its first part, behind the header of a ZIP file, or in what opens JSON."""
+    """Return the content with one bit flipped, behind the header of a ZIP file, or at the start of JSON."""
     place = 200 if content.startswith(b"PK") else 0
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 

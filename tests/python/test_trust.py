@@ -1,4 +1,4 @@
-"""What a scenario brings of code runs only if the user says so."""
+"""Code that a scenario brings runs only if the user says so."""
 
 import os
 import pty
@@ -176,5 +176,5 @@ def test_a_scenario_read_without_imports_never_imports(evil: Path, tmp_path: Pat
 
 
 def point_of_one(scenario: ackclock.Scenario) -> object:
-    """What a sweep does with each of its scenarios."""
+    """Return the point of a scenario as a sweep makes it."""
     return point_of({}, scenario)

@@ -111,7 +111,7 @@ def study() -> Study:
 
 
 def _chromium(page: Path, tmp_path: Path) -> dict[str, Any]:
-    """What a page leaves as its facts."""
+    """Return the facts that a page leaves."""
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
     done = subprocess.run(
         ["chromium", *options, f"--user-data-dir={tmp_path / 'profile'}", f"file://{page}"],

@@ -95,7 +95,7 @@ def test_a_device_without_end_is_read_as_far_as_a_scenario_may_go(tmp_path: Path
 def test_links_that_lead_nowhere_or_in_a_circle_are_called_that(tmp_path: Path) -> None:
     (tmp_path / "dangling.toml").symlink_to("nowhere")
     (tmp_path / "loop.toml").symlink_to("loop.toml")
-    assert "it is a link to nowhere, and there is no file of that name" in _refused("dangling.toml", cwd=tmp_path)
+    assert "it is a link to nowhere, which does not exist" in _refused("dangling.toml", cwd=tmp_path)
     assert "it is a link that cannot be followed" in _refused("loop.toml", cwd=tmp_path)
 
 

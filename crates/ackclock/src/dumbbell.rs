@@ -1,6 +1,6 @@
-//! A dumbbell from a handful of words.
+//! Builds a dumbbell from a few words.
 //!
-//! It writes the tree that a scenario file would be, so that what is wrong is told by the scenario's own check.
+//! It writes the tree of a scenario file, so that the scenario's own check reports mistakes.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 pub struct Dumbbell {
     bottleneck: String,
     rtt: String,
-    /// The controller's name of each, and its maker where it is the program's.
+    /// The controller's name of each flow, and its maker if the program provides it.
     flows: Vec<(String, Option<ExternalConfig>)>,
     duration: String,
     queue: String,
@@ -60,24 +60,24 @@ pub fn dumbbell() -> Dumbbell {
 }
 
 impl Dumbbell {
-    /// The rate of the bottleneck: "100 Mbit/s", or a [`Bandwidth`].
+    /// Sets the rate of the bottleneck: "100 Mbit/s", or a [`Bandwidth`].
     pub fn bottleneck(self, rate: impl Display) -> Self {
         Self { bottleneck: rate.to_string(), ..self }
     }
 
-    /// Two-way propagation delay: "60 ms", or a [`SimDuration`].
+    /// Sets the two-way propagation delay: "60 ms", or a [`SimDuration`].
     pub fn rtt(self, rtt: impl Display) -> Self {
         Self { rtt: rtt.to_string(), ..self }
     }
 
-    /// A flow for each of these controllers, whose names are separated by commas, after the flows that there are.
+    /// Adds a flow for each of these controllers, whose names are separated by commas.
     pub fn flows(mut self, controllers: &str) -> Self {
         let names = controllers.split(',').map(str::trim).filter(|name| !name.is_empty());
         self.flows.extend(names.map(|name| (name.to_owned(), None)));
         self
     }
 
-    /// One more flow, with a controller of your own: `make` makes one for either end of each connection.
+    /// Adds a flow with a controller of your own: `make` makes one for either end of each connection.
     ///
     /// ```
     /// use ackclock::{AckEvent, Bytes, CongestionController, CongestionEvent, Run, dumbbell};
@@ -111,7 +111,7 @@ impl Dumbbell {
         self
     }
 
-    /// The bottleneck's queue is one of your own, of this name: `make` makes it from the rate of the link and a seed.
+    /// Sets a queue of your own, of this name, at the bottleneck: `make` makes it from the rate of the link and a seed.
     pub fn own_queue<Q>(mut self, name: &'static str, make: impl Fn(&PartStart) -> Q + Send + Sync + 'static) -> Self
     where
         Q: QueueDiscipline + Clone + Sync + 'static,
@@ -128,28 +128,29 @@ impl Dumbbell {
         Self { duration: duration.to_string(), ..self }
     }
 
-    /// The limit of the bottleneck's DropTail queue: "1 bdp", "100 packets", "1 MB", "unlimited".
+    /// Sets the limit of the bottleneck's DropTail queue: "1 bdp", "100 packets", "1 MB", "unlimited".
     pub fn queue(self, limit: impl Display) -> Self {
         Self { queue: limit.to_string(), ..self }
     }
 
-    /// The seed of every random stream.
+    /// Sets the seed of every random stream.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// The name of the scenario; made from the flows and the bottleneck if not given.
+    /// Sets the name of the scenario; by default it is made from the flows and the bottleneck.
     pub fn name(self, name: &str) -> Self {
         Self { name: Some(name.to_owned()), ..self }
     }
 
-    /// Any field of the scenario format by its path, as `ackclock run --set` takes it: `.set("flow[0].start", "1 s")`.
+    /// Sets any field of the scenario format by its path, as `ackclock run --set` takes it:
+    /// `.set("flow[0].start", "1 s")`.
     pub fn set(mut self, path: &str, value: impl Display) -> Self {
         self.overrides.push(format!("{path}={value}"));
         self
     }
 
-    /// The scenario, checked. Fails with every mistake at once.
+    /// Builds and checks the scenario. Fails with every mistake at once.
     pub fn build(&self) -> Result<Scenario, ScenarioError> {
         let flows = self.named();
         let own: BTreeMap<String, ExternalConfig> =
@@ -158,7 +159,7 @@ impl Dumbbell {
         Scenario::from_json_with(&self.document(&flows).to_string(), &self.overrides, &extensions)
     }
 
-    /// Content of the scenario file.
+    /// The content of the scenario file.
     fn document(&self, flows: &[NamedFlow<'_>]) -> Value {
         let names: Vec<&str> = flows.iter().map(|(name, ..)| name.as_str()).collect();
         let who = if names.len() <= 4 { names.join(", ") } else { format!("{} flows", names.len()) };
@@ -180,7 +181,7 @@ impl Dumbbell {
         })
     }
 
-    /// The flows, each with a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several.
+    /// The flows, each with a name of its own: `cubic`, or `cubic-1`, `cubic-2` where several have one controller.
     fn named(&self) -> Vec<NamedFlow<'_>> {
         let flows = &self.flows;
         if flows.is_empty() {
@@ -199,8 +200,8 @@ impl Dumbbell {
     }
 }
 
-/// A flow's name, its controller's, and the maker of that where it is the program's: such a controller has the name of its flow, so
-/// that none is taken for a built-in one or for another flow's.
+/// A flow's name, its controller's name, and the maker of a controller that the program provides. Such a controller has
+/// the name of its flow, so that it is not taken for a built-in one or for another flow's.
 type NamedFlow<'a> = (String, String, Option<&'a ExternalConfig>);
 
 fn table((name, controller, own): &NamedFlow<'_>) -> Value {
@@ -208,7 +209,7 @@ fn table((name, controller, own): &NamedFlow<'_>) -> Value {
     json!({ "name": name, "controller": controller })
 }
 
-/// The controller that the dumbbell was given under this name.
+/// The controller that the dumbbell has under this name.
 fn find(own: &BTreeMap<String, ExternalConfig>, request: &ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> {
     let found = own.get(request.name).filter(|_| request.origin == Origin::Program);
     found.cloned().ok_or_else(|| Refusal {
@@ -218,13 +219,14 @@ fn find(own: &BTreeMap<String, ExternalConfig>, request: &ControllerRequest<'_>)
     })
 }
 
-/// A hundred times this rate, as far as links go; a text that is no rate is handed on as it is, for the scenario's check to report.
+/// A hundred times this rate, as far as links allow; a text that is not a rate is returned unchanged, for the check to
+/// report.
 fn hundredfold(rate: &str) -> String {
     let faster = |rate: Bandwidth| Bandwidth(rate.0.saturating_mul(100)).min(MAX_RATE).to_string();
     rate.parse().map_or_else(|_| rate.to_owned(), faster)
 }
 
-/// Half of this time; a text that is no time is handed on as it is, for the scenario's check to report.
+/// Half of this time; a text that is not a time is returned unchanged, for the check to report.
 fn half(rtt: &str) -> String {
     match rtt.parse() {
         Ok(SimDuration(rtt)) if rtt % 2 == 0 => SimDuration(rtt / 2).to_string(),

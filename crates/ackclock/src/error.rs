@@ -11,7 +11,7 @@ use crate::results::UnknownName;
 pub enum Error {
     /// Every mistake of the scenario, each with its place and its remedy.
     Scenario(ScenarioError),
-    /// A flow, link or column that there is not.
+    /// An unknown flow, link or column.
     UnknownName(UnknownName),
 }
 

@@ -19,11 +19,11 @@ pub struct Series {
 /// A name that the results do not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
-    /// Kind of the requested name: a flow, a link or a column.
+    /// The kind of the requested name: a flow, a link or a column.
     pub what: &'static str,
-    /// The name that was given.
+    /// The requested name.
     pub name: String,
-    /// The names that there are.
+    /// The known names.
     pub known: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl Results {
         Series::of(&self.outcome.links, "link", name)
     }
 
-    /// Everything: tables of episodes and completions, captures, what the engine did.
+    /// The outcome with everything: tables of episodes and completions, captures, counters of the engine.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
@@ -91,7 +91,7 @@ impl Results {
 }
 
 impl Series {
-    /// The rows of `name` out of a table whose column `what` says whose each row is.
+    /// The rows of `name` in a table whose column `what` has the name for each row.
     fn of(table: &Table, what: &'static str, name: &str) -> Result<Self, UnknownName> {
         let rows = rows_of(table, what, name)?;
         let pick = |column: &Column| match &column.data {
@@ -101,7 +101,7 @@ impl Series {
         Ok(Self { columns: table.columns.iter().filter_map(pick).collect() })
     }
 
-    /// A column by its name, which ends in its unit; NaN stands where there is no value.
+    /// A column by its name, which ends in its unit; a missing value is NaN.
     pub fn column(&self, name: &str) -> Result<&[f64], UnknownName> {
         let found = self.columns.iter().find(|(column, _)| column == name);
         found.map(|(_, values)| values.as_slice()).ok_or_else(|| UnknownName::new("column", name, self.names()))
@@ -113,7 +113,7 @@ impl Series {
     }
 }
 
-/// The places of the rows that are of `name`.
+/// The positions of the rows of `name`.
 fn rows_of(table: &Table, what: &'static str, name: &str) -> Result<Vec<usize>, UnknownName> {
     let strings = table.columns.iter().find_map(|column| match &column.data {
         ColumnData::Name { codes, names } if column.name == what => Some((codes, names)),

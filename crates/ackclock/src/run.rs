@@ -9,7 +9,7 @@ use ackclock_units::SimTime;
 
 use crate::results::Results;
 
-/// A run of a scenario: with which seed, on how many threads.
+/// A run of a scenario, with its seed and its number of threads.
 ///
 /// ```
 /// use ackclock::{Run, dumbbell};
@@ -34,7 +34,7 @@ impl<'a> Run<'a> {
         Self { scenario, seed: None, threads: 1 }
     }
 
-    /// Sets the seed in place of the scenario's own: it draws all random values of the scenario, too.
+    /// Sets the seed in place of the scenario's own; it also draws the scenario's random values.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
     }
@@ -45,8 +45,7 @@ impl<'a> Run<'a> {
         Self { threads, ..self }
     }
 
-    /// Simulates to the end. Fails where values that the seed draws, each right, do not go together; never if nothing is
-    /// drawn.
+    /// Simulates to the end. Fails if drawn values, each valid, do not fit together; never if nothing is drawn.
     pub fn finish(self) -> Result<Results, ScenarioError> {
         let threads = NonZeroUsize::new(self.threads).unwrap_or(NonZeroUsize::MIN);
         let drawn = self.drawn()?;
@@ -54,8 +53,8 @@ impl<'a> Run<'a> {
         Ok(Results::new(ParallelSimulation::of(scenario.shared_config(), threads).finish()))
     }
 
-    /// Same as [`Self::finish`], on one thread, with reports to `observer` of the events that the scenario's
-    /// `trace.events` names.
+    /// Simulates to the end on one thread, as [`Self::finish`] does, and reports the events that the scenario's
+    /// `trace.events` names to `observer`.
     ///
     /// ```
     /// use ackclock::events::{Event, Record};

@@ -1,4 +1,4 @@
-//! A program of a user: builds, runs, reads, brings a controller along.
+//! A user's program: it builds, runs, reads, and provides a controller.
 
 use ackclock::congestion::CongestionCause;
 use ackclock::network::queue::{QueueCounters, QueueDiscipline, Queued, Tally};
@@ -66,7 +66,7 @@ fn a_seed_and_threads_are_a_runs_own() {
     assert_eq!(run(3, 0).summary().seed, 3);
 }
 
-/// Controller with a window of fixed segments that halves on loss: enough to differ from the built-in ones.
+/// A controller with a window of fixed segments that halves on loss: enough to differ from the built-in ones.
 #[derive(Clone, Debug)]
 struct Halving {
     cwnd: Bytes,
@@ -100,7 +100,7 @@ fn an_own_controller_runs_beside_a_built_in_one_and_from_a_file() {
     assert_eq!(Run::of(&read).finish().unwrap().summary(), results.summary());
 }
 
-/// A controller of the program's takes no other's place, whatever it is called.
+/// A program's controller does not replace another one, whatever its name.
 #[test]
 fn controllers_of_one_name_stay_apart() {
     let small = |start: &Start| Halving { cwnd: Bytes(2 * start.mss.0) };
@@ -123,7 +123,7 @@ fn access_links_are_as_fast_as_links_can_be() {
     assert_eq!(scenario.config().network.links[2].rate.0, 100_000_000_000_000);
 }
 
-/// Loses the first three packets with data, and keeps whatever else comes.
+/// A queue that loses the first three packets with data, and keeps all others.
 #[derive(Clone, Debug, Default)]
 struct LosesThree {
     packets: std::collections::VecDeque<Queued>,

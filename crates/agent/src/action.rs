@@ -1,7 +1,7 @@
 //! Actions of an agent, and their effect on the window and the rate.
 //!
-//! Sources: with each. Departures: a window never falls below two segments (RFC 5681's floor for ssthresh) nor grows above
-//! a million, a rate never below two segments a round trip nor above 1 Tbit/s.
+//! Sources: listed with each action. Departures: a window never falls below two segments (RFC 5681's floor for
+//! ssthresh) nor grows above a million, a rate never below two segments a round trip nor above 1 Tbit/s.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, math};
 use serde::{Deserialize, Serialize};
@@ -53,9 +53,9 @@ const LEAST_SEGMENTS: u64 = 2;
 const MOST_SEGMENTS: u64 = 1_000_000;
 /// Greatest rate, in bit/s.
 const MOST_BPS: u64 = 1_000_000_000_000;
-/// Segments that the choices of [`Action::CubicPace`] add to the window.
+/// Segments that each choice of [`Action::CubicPace`] adds to the window.
 const CUBIC_STEPS: [i64; 4] = [-1, 0, 1, 1];
-/// Round trips of a rate that its window holds, so that the rate and not the window limits.
+/// Window in round trips of a rate, so that the rate is the limit and not the window.
 const WINDOW_GAIN: f64 = 2.0;
 
 /// Kind of an agent's actions, with its parameters.
@@ -64,7 +64,7 @@ const WINDOW_GAIN: f64 = 2.0;
 pub enum Action {
     /// A table of segments to add.
     Deltas {
-        /// One for each choice.
+        /// Segments of each choice.
         #[serde(default = "default_deltas")]
         segments: Vec<i32>,
     },
@@ -76,11 +76,11 @@ pub enum Action {
         #[serde(default = "default_step")]
         step: f64,
     },
-    /// A power of two on the window of the flow's own controller.
+    /// A power of two that multiplies the window of the flow's own controller.
     Orca,
-    /// A window that is multiplied, and a rate that goes with it.
+    /// A factor of the window, with a rate that follows it.
     PacedWindow {
-        /// By how many octaves an action of 1 changes the window.
+        /// Octaves by which an action of 1 changes the window.
         #[serde(default = "half_octave")]
         step: f64,
         /// The rate, in windows a smoothed RTT.
@@ -89,16 +89,16 @@ pub enum Action {
     },
     /// Sets the pacing rate, between two rates in equal ratios.
     PacingRate {
-        /// In bit/s, for an action of -1.
+        /// Rate for an action of -1, in bit/s.
         low_bps: u64,
-        /// In bit/s, for an action of 1.
+        /// Rate for an action of 1, in bit/s.
         high_bps: u64,
     },
     /// Sets the congestion window, between two windows in equal ratios.
     Cwnd {
-        /// In segments, for an action of -1.
+        /// Window for an action of -1, in segments.
         low_segments: u64,
-        /// In segments, for an action of 1.
+        /// Window for an action of 1, in segments.
         high_segments: u64,
     },
 }
@@ -157,7 +157,7 @@ impl Action {
         }
     }
 
-    /// True if the flow's own controller goes on between decisions.
+    /// True if the flow's own controller stays active between decisions.
     pub(crate) fn keeps_controller(&self) -> bool {
         matches!(self, Self::Orca)
     }
@@ -167,7 +167,7 @@ impl Action {
         matches!(self, Self::CubicPace) && value as usize + 1 == CUBIC_STEPS.len()
     }
 
-    /// The first mistake in the parameters, if there is one: the field, and what would be right.
+    /// The first mistake in the parameters, if any: the field, and the requirement.
     pub(crate) fn mistake(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Deltas { segments } if segments.is_empty() => {
@@ -195,7 +195,7 @@ impl Action {
         }
     }
 
-    /// Effect of `value`: the number of a choice, or a value of the range, which is cut to it.
+    /// Window and rate of `value`: the number of a choice, or a value that is clamped to the range.
     pub(crate) fn setting(&self, value: f64, ground: &Ground) -> Setting {
         let value = match self.space() {
             ActionSpace::Range(low, high) => value.clamp(low, high),
@@ -235,7 +235,7 @@ impl Action {
 }
 
 impl Ground {
-    /// The rate in force, in bit/s: the one set, or the window's.
+    /// The rate in use, in bit/s: that of the last action, or the window's.
     fn rate(&self) -> f64 {
         let of_window = || self.cwnd.0 as f64 * 8.0 / self.round_trip();
         self.pacing_rate.map_or_else(of_window, |rate| rate.0 as f64)
@@ -246,14 +246,14 @@ impl Ground {
         self.srtt.as_secs_f64().max(1e-6)
     }
 
-    /// A rate in bit/s within its bounds.
+    /// A rate in bit/s, clamped to its bounds.
     fn bounded(&self, rate: f64) -> f64 {
         let least = (LEAST_SEGMENTS * self.mss.0) as f64 * 8.0 / self.round_trip();
         rate.max(least).min(MOST_BPS as f64)
     }
 }
 
-/// From `low` at -1 to `high` at 1, evenly by the logarithm.
+/// The value between `low` at -1 and `high` at 1, on a logarithmic scale.
 fn between(low: f64, high: f64, value: f64) -> f64 {
     low * math::pow(high / low, f64::midpoint(value, 1.0))
 }
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(action.setting(0.0, &ground()).pacing_rate, Some(Bandwidth(2_000_000)));
     }
 
-    /// The module's own bound: two segments of 1000 octets in 100 ms are 160 kbit/s.
+    /// The least rate, by the module's bound: two segments of 1000 octets in 100 ms are 160 kbit/s.
     #[test]
     fn no_gain_takes_a_rate_below_two_segments_a_round_trip() {
         let action = Action::PacedWindow { step: 1.0, gain: 1e-9 };

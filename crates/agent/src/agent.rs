@@ -1,11 +1,13 @@
 //! The controller that an agent acts through.
 //!
-//! Source: none; it joins what the papers of the catalogues have in common. In slow start the flow's own controller runs,
-//! unless the agent has asked for it; then the agent is in charge, is asked at each decision, and between two decisions
-//! window and rate stay (with Orca's action the controller goes on). A loss or a mark is answered by the flow's own
-//! controller, from the window at hand, unless the agent answers by itself. After a timeout slow start begins again.
+//! Source: none; it combines the common parts of the catalogues' papers. In slow start the flow's own controller runs,
+//! unless the configuration gives slow start to the agent. Then the agent is in charge: it acts at each decision, and
+//! window and rate stay between two decisions (with Orca's action the controller stays active). The flow's own
+//! controller answers losses and marks, from the present window, unless the agent does. After a timeout slow start
+//! begins again.
 //!
-//! Departures: an action takes hold at the instant of the ACK that asked for it, but after what that ACK by itself let go.
+//! Departures: an action applies at the instant of the ACK of its decision, but after the segments that this ACK
+//! permits by itself.
 
 use std::sync::Arc;
 
@@ -24,10 +26,10 @@ use crate::own::{ExternalObservationConfig, ExternalRewardConfig, Instances, wit
 use crate::recent::Sample;
 use crate::view::{Memory, View};
 
-/// CUBIC's own numbers (RFC 9438 sections 4.6 and 5).
+/// Constants of CUBIC (RFC 9438 sections 4.6 and 5).
 const CUBIC: CubicPace = CubicPace { c: 0.4, beta: 0.7, formula_c: true };
 
-/// The controller that an agent acts through, with the flow's own controller inside. When each of the two decides:
+/// The controller that an agent acts through, with the flow's own controller inside. The decisions of each:
 /// [`mod@crate::agent`].
 #[derive(Clone, Debug)]
 pub struct Agent {
@@ -41,9 +43,9 @@ pub struct Agent {
     is_in_charge: bool,
     is_waiting: bool,
     in_recovery: bool,
-    /// The flow's own controller answered the last episode: it is the one to undo it.
+    /// True if the flow's own controller answered the last episode, which it then undoes.
     own_answered: bool,
-    /// The last action chose the steeper of CUBIC's curves.
+    /// True if the last action chose the steeper of CUBIC's curves.
     is_faster: bool,
     clock: DecisionClock,
     interval: Interval,
@@ -51,15 +53,15 @@ pub struct Agent {
     rtt: RttStats,
     flight_size: Bytes,
     since: Option<SimTime>,
-    /// Rows of observations, the latest last; empty where only the latest is shown.
+    /// Rows of observations, the latest last; empty without a history.
     history: Vec<f32>,
     own_parts: Instances,
-    /// The interval at hand is among the recent ones already.
+    /// True if the present interval is already among the recent ones.
     is_noted: bool,
 }
 
 impl Agent {
-    /// An agent in the place of `own`, for segments of `mss`.
+    /// An agent in place of `own`, for segments of `mss`.
     pub fn new(config: &Arc<AgentConfig>, own: Controller, mss: Bytes) -> Self {
         Self {
             mss,
@@ -90,17 +92,17 @@ impl Agent {
         &self.config
     }
 
-    /// A decision is due.
+    /// True if a decision is due.
     pub fn is_waiting(&self) -> bool {
         self.is_waiting
     }
 
-    /// It has the window: slow start is over, or its own.
+    /// True if the agent moves the window: slow start is over, or the agent's own.
     pub fn is_in_charge(&self) -> bool {
         self.is_in_charge
     }
 
-    /// All that is known at `now`.
+    /// The view of the flow at `now`.
     pub fn view(&self, now: SimTime) -> View<'_> {
         View {
             now,
@@ -118,7 +120,7 @@ impl Agent {
         }
     }
 
-    /// Adds a row to the history and writes all of it into `out`, which has room for
+    /// Adds a row to the history and writes the whole history into `out`, which has room for
     /// [`AgentConfig::observation_len`] numbers.
     pub fn observe(&mut self, now: SimTime, out: &mut [f32]) {
         if !std::mem::take(&mut self.is_noted) {
@@ -136,7 +138,7 @@ impl Agent {
         self.history = history;
     }
 
-    /// Takes the interval up among the recent ones.
+    /// Adds the interval to the recent ones.
     fn note_interval(&mut self, now: SimTime) {
         let rate = self.interval.rate_of(self.interval.acked, now);
         self.memory.max_delivery_rate = self.memory.max_delivery_rate.max(rate);
@@ -180,7 +182,7 @@ impl Agent {
         reward
     }
 
-    /// A reward of one's own sees what is observed next: the interval is among the recent ones.
+    /// The reward of a user's function, which sees the next observation: the interval is among the recent ones.
     fn own_reward(&mut self, config: &ExternalRewardConfig, now: SimTime) -> f64 {
         if !std::mem::replace(&mut self.is_noted, true) {
             self.note_interval(now);
@@ -191,7 +193,7 @@ impl Agent {
         reward
     }
 
-    /// Takes an action: the number of a choice, or a value. A new interval begins.
+    /// Applies an action: the number of a choice, or a value. A new interval begins.
     pub fn act(&mut self, now: SimTime, action: f64) {
         let ground = Ground { mss: self.mss, cwnd: self.cwnd, pacing_rate: self.pacing_rate, srtt: self.rtt.srtt };
         let setting = self.config.action.setting(action, &ground);
@@ -220,7 +222,8 @@ impl Agent {
         view.segments(self.clock.acked()) > CUBIC.count(self.is_faster, cwnd, w_max, since)
     }
 
-    /// Slow start as the party that moves the window sees it. A stack's slow start that is over, of a controller without ssthresh, stays so.
+    /// True in slow start, as the party that moves the window sees it. The finished slow start of a controller without
+    /// ssthresh does not begin again.
     fn in_slow_start(&self) -> bool {
         if self.own_moves() {
             return self.own.is_in_slow_start();
@@ -237,7 +240,8 @@ impl Agent {
         (self.cwnd, self.ssthresh) = (self.own.cwnd(), self.own.ssthresh());
     }
 
-    /// After the flow's own controller has moved the window. One that has it again asks the agent nothing.
+    /// Updates who is in charge, after the flow's own controller has moved the window. While it is in charge, no
+    /// decision is due.
     fn settle_charge(&mut self, now: SimTime) {
         let belongs = self.config.has_slow_start || !self.own.is_in_slow_start();
         if belongs && !self.is_in_charge {

@@ -1,4 +1,4 @@
-//! Configuration of an agent, read from JSON, and the catalogue of all that a configuration may name.
+//! Configuration of an agent, read from JSON, and the catalogue of its names.
 
 use std::fmt;
 
@@ -16,10 +16,10 @@ use crate::own::ExternalObservationConfig;
 use crate::reward::REWARDS;
 use crate::view::Described;
 
-/// Longest history: what is beyond is a mistake rather than a wish.
+/// Longest history; a longer one is a mistake.
 const MOST_HISTORY: usize = 10_000;
 
-/// Everything that an agent is shown, asked, allowed and paid.
+/// Configuration of an agent: its observations, decisions, actions and rewards.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
     /// Observations, in this order.
@@ -27,21 +27,21 @@ pub struct AgentConfig {
     /// Number of decisions whose observations are given, the latest last; those before the first are zero, or the
     /// nearest value of their range.
     pub history: usize,
-    /// Observations are brought into [-1, 1].
+    /// True if observations are scaled to [-1, 1].
     pub is_scaled: bool,
-    /// Times of decisions.
+    /// The times of decisions.
     pub decision: Decision,
-    /// Kind of actions.
+    /// The kind of actions.
     pub action: Action,
     /// Reward of the agent.
     pub reward: AnyReward,
-    /// Slow start, and the return to ssthresh after a timeout, are the agent's too.
+    /// True if slow start, and the return to ssthresh after a timeout, belong to the agent too.
     pub has_slow_start: bool,
-    /// Losses and marks change the window only if the agent does; else the flow's own controller answers them.
+    /// True if only the agent answers losses and marks; else the flow's own controller does.
     pub answers_losses: bool,
 }
 
-/// A configuration that is none: which field, what is wrong, what would be right.
+/// A configuration that is not valid: the field, the mistake, and the requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(pub(crate) String);
 
@@ -53,7 +53,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// A table of settings, of which fields are taken one by one.
+/// A table of settings; fields are taken from it one by one.
 struct Written(Map<String, Value>);
 
 const FIELDS: [&str; 8] = ["observations", "history", "scaled", "decide", "action", "reward", "slow_start", "on_loss"];
@@ -76,7 +76,7 @@ impl Written {
         T::deserialize(&value).map_err(|error| wrong(&format!("agent.{name}"), &value, &error))
     }
 
-    /// Whether something is the agent's, and not the stack's.
+    /// True if a task belongs to the agent, and not to the stack.
     fn is_agents(&mut self, name: &str) -> Result<bool, ConfigError> {
         match self.0.remove(name) {
             None => Ok(false),
@@ -100,9 +100,9 @@ fn default_reward() -> Value {
 }
 
 impl AgentConfig {
-    /// Reads `{"observations": [...], "history": 1, "scaled": false, "decide": "window", "action": "deltas",
-    /// "reward": "dqn", "slow_start": "stack", "on_loss": "stack"}`; what is left out is as here, with the observations of
-    /// DQN-based `NewReno`. Names are those of the catalogue, and of the library that is open.
+    /// Reads `{"observations": [...], "history": 1, "scaled": false, "decide": "window", "action": "deltas", "reward":
+    /// "dqn", "slow_start": "stack", "on_loss": "stack"}`. These are the defaults, with the observations of DQN-based
+    /// `NewReno`. Names are those of the catalogue, and of the open library.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
         let mut written = Written::of(text)?;
         let observations: Vec<Value> = written.take("observations", default_observations)?;
@@ -129,8 +129,7 @@ impl AgentConfig {
         })
     }
 
-    /// Same as [`Self::from_json`], with the rewards and observations of a library: those of the scenario that the
-    /// agent is for.
+    /// Reads like [`Self::from_json`], with the rewards and observations of a library: those of the agent's scenario.
     pub fn from_json_with(text: &str, library: &Library) -> Result<Self, ConfigError> {
         library.open(|| Self::from_json(text))
     }
@@ -159,8 +158,8 @@ impl AgentConfig {
         self.observations.iter().map(nearest).collect::<Vec<_>>().repeat(self.history)
     }
 
-    /// Spaces as JSON: `{"observation": {"shape", "low", "high"}, "action": {"choices"} or {"low", "high"}}`. An end of
-    /// a range that has none is null.
+    /// Spaces as JSON: `{"observation": {"shape", "low", "high"}, "action": {"choices"} or {"low", "high"}}`. An absent
+    /// end of a range is null.
     pub fn spaces(&self) -> Value {
         let bounds: Vec<(f64, f64)> =
             self.observations.iter().map(|observation| observation.bounds(self.is_scaled)).collect();
@@ -181,7 +180,7 @@ pub(crate) fn refuse(field: &str, mistake: Option<(&'static str, String)>) -> Re
     }
 }
 
-/// A table with a `kind`, or the kind alone.
+/// A table with a `kind`, or only the kind.
 pub(crate) fn kind<T: DeserializeOwned + Serialize>(
     field: &str,
     value: Value,
@@ -204,7 +203,8 @@ pub(crate) fn kind<T: DeserializeOwned + Serialize>(
     }
 }
 
-/// An error of a table, attributed to the field that makes it: without that the table has another one, or none.
+/// An error of a table, attributed to the field that causes it: without that field the table has another error, or
+/// none.
 fn of_field<T: DeserializeOwned>(place: &str, value: &Value, error: &serde_json::Error) -> ConfigError {
     let text = error.to_string();
     if let Some(name) = text.strip_prefix("missing field ") {
@@ -231,12 +231,12 @@ fn unknown(place: &str, name: &str, known: &str) -> ConfigError {
     ConfigError(format!("{place} must not hold a field {name:?}; {known}"))
 }
 
-/// A value that is of another kind than the one it has to be of.
+/// A value of a wrong type.
 fn wrong(place: &str, value: &Value, error: &serde_json::Error) -> ConfigError {
     ConfigError(format!("{place} = {value} must be {}", expected(error)))
 }
 
-/// The value that serde expected, in words of the field.
+/// The value that serde expected, in the words of the field.
 fn expected(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once("expected ").map_or(text.as_str(), |(_, expected)| expected) {
@@ -290,7 +290,7 @@ fn decision(value: &Value) -> Result<Decision, ConfigError> {
     }
 }
 
-/// All that configurations may name, as JSON: for tables in documentation and on terminals.
+/// The names that configurations may use, as JSON: for tables in documentation and on terminals.
 pub fn catalogue() -> Value {
     let described = |list: &[Described]| -> Vec<Value> {
         list.iter().map(|one| json!({ "name": one.name, "what": one.what, "source": one.source })).collect()

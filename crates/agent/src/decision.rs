@@ -1,7 +1,7 @@
 //! Times at which an agent decides.
 //!
-//! Sources: a window's worth of ACKs is the moment at which `NewReno` adds a segment (RFC 5681 section 3.1), where
-//! DQN-based `NewReno` acts; fixed times are Orca's and, roughly, Aurora's monitor intervals. Departures: none.
+//! Sources: after a window of ACKs `NewReno` adds a segment (RFC 5681 section 3.1), and DQN-based `NewReno` acts; fixed
+//! times are Orca's and, roughly, Aurora's monitor intervals. Departures: none.
 
 use ackclock_cc::AckEvent;
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -32,21 +32,21 @@ pub const DECISIONS: &[Described] = &[
 /// Times at which the agent decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// On every n-th ACK.
+    /// A decision on every n-th ACK.
     Acks(u32),
-    /// Once as much has been acknowledged as cwnd held at the last decision.
+    /// A decision once as much has been acknowledged as cwnd held at the last one.
     Window,
-    /// On the first ACK that comes a smoothed RTT or more after the last decision. (Packet-timed rounds end with cumulative
-    /// ACKs, of which there are none while a hole is being filled.)
+    /// A decision on the first ACK a smoothed RTT or more after the last one. (Packet-timed rounds end with cumulative
+    /// ACKs, which are missing while a hole is filled.)
     Round,
-    /// On the first ACK that comes this many thousandths of a smoothed RTT or more after the last decision.
+    /// A decision on the first ACK this many thousandths of a smoothed RTT or more after the last one.
     Rounds {
         /// Thousandths of a smoothed RTT, above 0.
         thousandths: u32,
     },
-    /// At the times at which CUBIC would add a segment, on the curve that the last action chose.
+    /// A decision when CUBIC would add a segment, on the curve of the last action.
     CubicPace,
-    /// At a constant interval.
+    /// A decision at a constant interval.
     Every(SimDuration),
 }
 
@@ -66,7 +66,7 @@ impl DecisionClock {
         Self { decision, acks: 0, acked: Bytes::ZERO, window: Bytes::ZERO, from: SimTime::ZERO, next: SimTime::NEVER }
     }
 
-    /// The agent takes charge, or has just acted, with this window.
+    /// Restarts the clock when the agent takes charge, or has just acted, with this window.
     pub(crate) fn restart(&mut self, now: SimTime, cwnd: Bytes) {
         (self.acks, self.acked, self.window, self.from) = (0, Bytes::ZERO, cwnd, now);
         if let Decision::Every(interval) = self.decision {
@@ -74,7 +74,7 @@ impl DecisionClock {
         }
     }
 
-    /// True if the ACK is one to decide at.
+    /// True if a decision is due at this ACK.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) -> bool {
         self.acks += 1;
         self.acked += ack.newly_acked;
@@ -90,17 +90,17 @@ impl DecisionClock {
         }
     }
 
-    /// Acknowledged since the last decision.
+    /// The octets acknowledged since the last decision.
     pub(crate) fn acked(&self) -> Bytes {
         self.acked
     }
 
-    /// Time of the next decision that needs no ACK.
+    /// The time of the next decision that does not need an ACK.
     pub(crate) fn deadline(&self) -> SimTime {
         self.next
     }
 
-    /// No decision by time until the next [`Self::restart`].
+    /// Stops decisions by time until the next [`Self::restart`].
     pub(crate) fn stop(&mut self) {
         self.next = SimTime::NEVER;
     }

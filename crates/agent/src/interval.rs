@@ -14,9 +14,9 @@ pub struct Interval {
     pub acked: Bytes,
     /// Payload octets sent, retransmissions included.
     pub sent: Bytes,
-    /// Payload octets taken for lost.
+    /// Payload octets marked lost.
     pub lost: Bytes,
-    /// Payload octets delivered with a mark of the network on them.
+    /// Payload octets delivered with a congestion mark.
     pub marked: Bytes,
     /// Congestion episodes that began because of losses, timeouts included.
     pub loss_episodes: u32,
@@ -68,12 +68,12 @@ impl Interval {
         self.sent += sent.size;
     }
 
-    /// Its length, if it ends at `now`.
+    /// The length of the interval, if it ends at `now`.
     pub fn length(&self, now: SimTime) -> SimDuration {
         now.saturating_since(self.from)
     }
 
-    /// `bytes` over its length in bit/s; zero for an interval without length.
+    /// The rate of `bytes` over its length in bit/s; zero for an interval without length.
     pub fn rate_of(&self, bytes: Bytes, now: SimTime) -> f64 {
         let seconds = self.length(now).as_secs_f64();
         if seconds > 0.0 { bytes.0 as f64 * 8.0 / seconds } else { 0.0 }
@@ -89,19 +89,20 @@ impl Interval {
         self.least_rtt
     }
 
-    /// Change of the RTT over time between its first and last sample, in seconds a second; zero with fewer than two.
+    /// The change of the RTT over time between its first and last sample, in seconds per second; zero with fewer than
+    /// two.
     pub fn rtt_gradient(&self) -> f64 {
         let (Some((begin, first)), Some((end, last))) = (self.first_rtt, self.last_rtt) else { return 0.0 };
         let seconds = end.saturating_since(begin).as_secs_f64();
         if seconds > 0.0 { (last.as_secs_f64() - first.as_secs_f64()) / seconds } else { 0.0 }
     }
 
-    /// Lost over what was lost or delivered; zero if nothing was.
+    /// The lost fraction of the lost and delivered data; zero without any.
     pub fn loss_fraction(&self) -> f64 {
         fraction(self.lost, self.lost + self.acked)
     }
 
-    /// Marked over delivered; zero if nothing was.
+    /// The marked fraction of the delivered data; zero without any.
     pub fn marked_fraction(&self) -> f64 {
         fraction(self.marked, self.acked)
     }

@@ -1,10 +1,10 @@
-//! A learning agent as a congestion controller: what it is shown, when it is asked, what it may do, what it is paid.
+//! A learning agent as a congestion controller: its observations, decisions, actions and rewards.
 //!
-//! An [`Agent`] sits where any other controller sits. Until it is asked for the first time, and for everything that it
-//! does not decide, the flow's own controller goes on ([`mod@agent`] says how). It collects what happened since the last
-//! decision ([`Interval`]); when a decision is due ([`DECISIONS`]), it waits: whoever runs the simulation stops, reads an
-//! observation ([`OBSERVATIONS`]) and the reward ([`REWARDS`]), and acts ([`ACTIONS`]). A trained agent, frozen, is a
-//! [`policy`], which nobody has to stop for.
+//! An [`Agent`] sits where any other controller sits. Until its first decision, and for everything that it does not
+//! decide, the flow's own controller stays active ([`mod@agent`]). It collects the events since the last decision
+//! ([`Interval`]). When a decision is due ([`DECISIONS`]), it waits: the caller of the simulation stops, reads an
+//! observation ([`OBSERVATIONS`]) and the reward ([`REWARDS`]), and acts ([`ACTIONS`]). A trained and frozen agent is a
+//! [`policy`], for which the simulation does not stop.
 //!
 //! ```
 //! use ackclock_agent::{ActionSpace, AgentConfig};

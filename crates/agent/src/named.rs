@@ -1,4 +1,4 @@
-//! Observations and rewards by names: those of the catalogue, and those of the library that is open.
+//! Observations and rewards by names: those of the catalogue, and those of the open library.
 
 use ackclock_declare::{Context, Part, Table, kind_and_fields};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::observation::{OBSERVATIONS, Observation};
 use crate::own::{ExternalObservationConfig, ExternalRewardConfig, own_observations, own_rewards};
 use crate::reward::{REWARDS, Reward};
 
-/// A number that an agent is shown.
+/// An observation of an agent.
 #[derive(Clone, Debug)]
 pub enum AnyObservation {
     /// An observation of the catalogue.
@@ -27,7 +27,7 @@ pub enum AnyReward {
 }
 
 impl AnyObservation {
-    /// Reads a list: of each its name, or a table with a `kind` and parameters.
+    /// Reads a list: for each observation its name, or a table with a `kind` and parameters.
     pub(crate) fn read_all(written: &[Value], is_scaled: bool) -> Result<Vec<Self>, ConfigError> {
         let read = |(index, one): (usize, &Value)| {
             let observation = Self::read(&format!("agent.observations[{index}]"), one)?;
@@ -61,7 +61,7 @@ impl AnyObservation {
         Err(ConfigError(format!("agent.observations names {given}, which is unknown; there are {known}")))
     }
 
-    /// Its range, as the agent is shown it.
+    /// The range of its values, scaled or not.
     pub fn bounds(&self, is_scaled: bool) -> (f64, f64) {
         match self {
             Self::BuiltIn(observation) => observation.bounds(is_scaled),

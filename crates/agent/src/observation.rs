@@ -1,4 +1,4 @@
-//! The catalogue of observations: names, units, ranges, and how each is read off a [`View`].
+//! The catalogue of observations: names, units, ranges, and their values in a [`View`].
 //!
 //! Sources: the states of DQN-based `NewReno` and CUBIC (Seo and Cho, J. KICS 2023), of Aurora (Jay et al., ICML 2019,
 //! section 4.1) and of Orca (Abbasloo et al., SIGCOMM 2020, table 2). Departures: each value is over the interval since
@@ -9,26 +9,26 @@ use ackclock_units::SimDuration;
 use crate::recent::Sample;
 use crate::view::View;
 
-/// Map of a value into [-1, 1] when an agent asks for it.
+/// Map of a value into [-1, 1], if the configuration asks for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// Divided by the end of its range.
+    /// Division by the end of its range.
     Linear,
-    /// `ln(1 + x / unit) / ln(1 + high / unit)`: for what spans decades.
+    /// The logarithm `ln(1 + x / unit) / ln(1 + high / unit)`, for values over several decades.
     Log {
         /// Value at which it turns from linear to logarithmic.
         unit: f64,
     },
 }
 
-/// A number that an agent may be shown: its name, its range and how it is read off a [`View`].
+/// An observation for agents: its name, its range and its value in a [`View`].
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
     /// Name in configurations; the suffix is its unit.
     pub name: &'static str,
-    /// The least and greatest value; what is beyond is cut.
+    /// The least and greatest value; others are clamped.
     pub range: (f64, f64),
-    /// Map of the value to a size that a network learns from.
+    /// The map of the value to an input of a network.
     pub scale: Scale,
     /// Meaning in a sentence.
     pub what: &'static str,
@@ -59,7 +59,7 @@ const fn trend(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f6
     Observation { name, range: (-4.0, 4.0), scale: Scale::Linear, what, read }
 }
 
-/// The catalogue: every observation that an agent may ask for.
+/// The catalogue of all observations for agents.
 pub const OBSERVATIONS: &[Observation] = &[
     segments("cwnd_segments", "congestion window", |view| view.segments(view.cwnd)),
     segments("ssthresh_segments", "slow-start threshold; 0 while it is arbitrarily high", |view| {
@@ -202,12 +202,12 @@ fn mean_rtt_ms(view: &View<'_>) -> f64 {
     view.interval.mean_rtt().unwrap_or(view.rtt.latest).as_secs_f64() * 1e3
 }
 
-/// Number of doublings from `from` to `to`; zero if either is.
+/// The number of doublings from `from` to `to`; zero if either is.
 fn octaves(to: f64, from: f64) -> f64 {
     if to > 0.0 && from > 0.0 { ackclock_units::math::ln(to / from) / std::f64::consts::LN_2 } else { 0.0 }
 }
 
-/// Part of an RTT in seconds above the least.
+/// The queueing part of an RTT, in seconds: the excess over the least.
 fn queueing_s(view: &View<'_>, rtt_s: f64) -> f64 {
     (rtt_s - view.rtt.min_rtt.as_secs_f64()).max(0.0)
 }
@@ -217,7 +217,7 @@ fn ratio(a: f64, b: f64, otherwise: f64) -> f64 {
     if b > 0.0 { a / b } else { otherwise }
 }
 
-/// A value of a range that ends with `high`, as a share of that.
+/// A value in a range that ends with `high`, as a fraction of that.
 pub(crate) fn scaled(value: f64, high: f64, scale: Scale) -> f64 {
     match scale {
         Scale::Linear => value / high,
@@ -226,18 +226,18 @@ pub(crate) fn scaled(value: f64, high: f64, scale: Scale) -> f64 {
 }
 
 impl Observation {
-    /// The one with this name.
+    /// The observation with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         OBSERVATIONS.iter().find(|observation| observation.name == name)
     }
 
-    /// Its value in its unit, cut to its range.
+    /// The value in its unit, clamped to its range.
     pub fn value(&self, view: &View<'_>) -> f64 {
         let value = (self.read)(view);
         if value.is_nan() { self.range.0 } else { value.clamp(self.range.0, self.range.1) }
     }
 
-    /// Its value brought into [-1, 1] by its [`Scale`].
+    /// The value mapped into [-1, 1] by its [`Scale`].
     pub fn scaled(&self, view: &View<'_>) -> f64 {
         scaled(self.value(view), self.range.1, self.scale)
     }

@@ -1,4 +1,4 @@
-//! Observations and rewards that are not built in: what they are given, and how they come to be.
+//! External observations and rewards: their arguments and their constructors.
 
 mod range;
 
@@ -14,8 +14,8 @@ use crate::observation::{OBSERVATIONS, Observation};
 use crate::reward::REWARDS;
 use crate::view::View;
 
-/// Every observation of the catalogue at a decision, in its unit, whether the agent is shown it or not. Each is worked out
-/// when it is asked for.
+/// The values of every observation of the catalogue at a decision, in its unit, whether the agent observes it or not.
+/// Each is computed on request.
 #[derive(Clone, Copy)]
 pub struct Values<'a> {
     now: SimTime,
@@ -23,12 +23,12 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Values that `read` knows.
+    /// Values that come from `read`.
     pub fn new(now: SimTime, read: &'a dyn Fn(&Observation) -> f64) -> Self {
         Self { now, read }
     }
 
-    /// The moment of the decision.
+    /// The time of the decision.
     pub fn now(&self) -> SimTime {
         self.now
     }
@@ -60,37 +60,37 @@ impl Debug for Values<'_> {
     }
 }
 
-/// Does `work` with the values of a view.
+/// Calls `work` with the values of a view.
 pub(crate) fn with_values<T>(view: &View<'_>, work: impl FnOnce(&Values<'_>) -> T) -> T {
     work(&Values::new(view.now, &|observation| observation.value(view)))
 }
 
-/// What a decision is paid, by what happened until the next. There is one for each episode of each agent.
+/// A reward of a decision, by the events until the next one. Each episode of each agent has its own.
 pub trait OwnReward: Debug + Send {
-    /// Pays for the interval that ends with these values.
+    /// The reward of the interval that ends with these values.
     fn reward(&mut self, values: &Values<'_>) -> f64;
 }
 
-/// A number that an agent is shown. There is one for each episode of each agent.
+/// An observation of an agent. Each episode of each agent has its own.
 pub trait OwnObservation: Debug + Send {
-    /// Its value at a decision, of which it is told once; what lies beyond its range is cut.
+    /// The value at a decision, called once for each; values beyond the range are clamped.
     fn value(&mut self, values: &Values<'_>) -> f64;
 }
 
 external! {
-    /// A reward from outside. Every [`OwnReward`] that can be cloned and shared between threads is one.
+    /// An external reward. Every [`OwnReward`] that can be cloned and shared between threads is one.
     ExternalReward: OwnReward
 }
 
 external! {
-    /// An observation from outside. Every [`OwnObservation`] that can be cloned and shared between threads is one.
+    /// An external observation. Every [`OwnObservation`] that can be cloned and shared between threads is one.
     ExternalObservation: OwnObservation
 }
 
-/// How rewards from outside come to be: one for each episode.
+/// The constructor of external rewards: one for each episode.
 pub type ExternalRewardConfig = External<(), dyn ExternalReward>;
 
-/// How observations from outside come to be: one for each episode.
+/// The constructor of external observations: one for each episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalObservationConfig {
     pub(crate) range: ObservationRange,
@@ -98,7 +98,7 @@ pub struct ExternalObservationConfig {
 }
 
 impl ExternalObservationConfig {
-    /// What `make` makes, called `name`.
+    /// The observation that `make` creates, with the name `name`.
     ///
     /// # Panics
     ///
@@ -114,17 +114,17 @@ impl ExternalObservationConfig {
         Self { range, external: External::new(name, move |()| make()) }
     }
 
-    /// What it is called.
+    /// The name of the observation.
     pub fn name(&self) -> &str {
         self.external.name()
     }
 
-    /// Which values it has.
+    /// The range of its values.
     pub fn range(&self) -> ObservationRange {
         self.range
     }
 
-    /// A new one.
+    /// Creates an observation.
     pub fn make(&self) -> Box<dyn ExternalObservation> {
         self.external.make(&())
     }
@@ -143,7 +143,7 @@ pub fn own_observations() -> &'static Parts<ExternalObservationConfig> {
     &OBSERVATION_PARTS
 }
 
-/// Names of a library's rewards and observations that the catalogue has already.
+/// The names of a library's rewards and observations that the catalogue already has.
 pub fn taken_names(library: &Library) -> Vec<&'static str> {
     let rewards = library.names::<ExternalRewardConfig, ()>();
     let observations = library.names::<ExternalObservationConfig, ()>();
@@ -153,7 +153,7 @@ pub fn taken_names(library: &Library) -> Vec<&'static str> {
         .collect()
 }
 
-/// What an agent has made of its configuration's own parts: nothing before it is first asked for them.
+/// The instances that an agent has created of its configuration's external parts: none before their first use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Instances {
     pub(crate) observations: Vec<Box<dyn ExternalObservation>>,

@@ -12,14 +12,14 @@ use crate::{
 };
 
 declare! {
-    /// Parameters of [`Gap`].
+    /// The parameters of [`Gap`].
     struct GapConfig {
-        /// What a millisecond costs.
+        /// Cost of a millisecond.
         weight: f64 = default(1.0).at_least(0.0),
     }
 }
 
-/// The delivery rate in Mbit/s less what waiting costs, with the number of the decision in hundreds.
+/// The delivery rate in Mbit/s less the cost of waiting, with the number of the decision in hundreds.
 #[derive(Clone, Debug)]
 struct Gap {
     weight: f64,

@@ -1,10 +1,10 @@
-//! A trained policy, frozen: an ONNX file that decides in the place of a program outside.
+//! A trained and frozen policy: an ONNX file that decides in place of an external program.
 //!
-//! Source: ONNX (onnx.ai), as `torch.onnx.export` writes it. The network takes the agent's observation and gives the number
-//! of a choice, a value for each choice, of which the greatest is taken, or, where actions are a range, the action itself.
-//! What the agent is shown, when it is asked and what it may do is in the file's metadata under [`AGENT_KEY`], in the form of
-//! [`AgentConfig::from_json`]. Departures: layer upon layer, of [`OPERATORS`]; of networks with a memory the LSTM alone, whose state the engine
-//! keeps for each flow, zero when it begins.
+//! Source: ONNX (onnx.ai), as `torch.onnx.export` writes it. The network takes the agent's observation. It returns the
+//! number of a choice, or a value for each choice, of which the greatest is taken; where actions are a range, it
+//! returns the action itself. The agent's observations, decisions and actions are in the file's metadata under
+//! [`AGENT_KEY`], in the form of [`AgentConfig::from_json`]. Departures: only layers of [`OPERATORS`]; the only network
+//! with a memory is the LSTM, whose state the engine keeps for each flow, zero at its beginning.
 
 mod controller;
 mod error;
@@ -42,31 +42,32 @@ use network::{Network, Work, arg_max};
 use onnx::ModelProto;
 use quantised::{Memory, Quantised, Sight};
 
-/// Metadata of a file under this key hold the agent's configuration.
+/// The metadata key of the agent's configuration.
 pub const AGENT_KEY: &str = "ackclock.agent";
 
-/// A trained policy, read from an ONNX file and frozen; flows that name it share it.
+/// A trained and frozen policy, read from an ONNX file; flows that name it share it.
 #[derive(Clone, Debug)]
 pub struct Policy {
     config: Arc<AgentConfig>,
     network: Network,
     form: Form,
     learner: Option<Learner>,
-    /// Whole numbers decide in the place of the network.
+    /// The integer form, which decides in place of the network.
     quantised: Option<Quantised>,
 }
 
-/// Meaning of the network's numbers.
+/// Meaning of the network's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// The number is the action itself.
+    /// The output is the action itself.
     Action,
-    /// A value for each choice.
+    /// The outputs are a value for each choice.
     Values,
 }
 
 impl Policy {
-    /// Reads a file, of ONNX or of whole numbers ([`quantised`]). `settings` are the agent's configuration as JSON, for a file that has none.
+    /// Reads a file, of ONNX or of integers ([`quantised`]). `settings` are the agent's configuration as JSON, for a
+    /// file that has none.
     pub fn from_onnx(bytes: &[u8], settings: Option<&str>) -> Result<Self, PolicyError> {
         if let Some(read) = Quantised::read(bytes) {
             return Self::of_whole_numbers(read?, settings);
@@ -112,18 +113,18 @@ impl Policy {
         Ok(Self { config: Arc::new(config), network, form, learner: None, quantised: Some(quantised) })
     }
 
-    /// Action in whole numbers; 0 if it is not of these.
+    /// The action of the integer form; 0 without one.
     fn whole_action(&self, sight: &Sight, memory: &mut Memory) -> f64 {
         let decision = self.quantised.as_ref().map_or(0, |quantised| quantised.decide(sight, memory));
         quantised::action_of(decision, self.form, self.config.action.space())
     }
 
-    /// Configuration of its agent.
+    /// The configuration of its agent.
     pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }
 
-    /// Action on an observation; 0 where the network gives no number.
+    /// The action for an observation; 0 if the network's output is not a number.
     fn action(&self, observation: &[f32], work: &mut Work) -> f64 {
         let outputs = self.network.evaluate(observation, work);
         match self.form {
@@ -134,12 +135,12 @@ impl Policy {
     }
 }
 
-/// Value of the file's metadata under a key.
+/// The value of the file's metadata under a key.
 fn metadata<'a>(model: &'a ModelProto, key: &str) -> Option<&'a str> {
     model.metadata_props.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
 }
 
-/// The agent's configuration that an ONNX file has, as JSON; `None` if it has none, or is no such file.
+/// The agent's configuration in an ONNX file, as JSON; `None` if there is none, or it is another file.
 pub fn agent_of(bytes: &[u8]) -> Option<String> {
     let model = ModelProto::decode(bytes).ok()?;
     metadata(&model, AGENT_KEY).map(str::to_owned)

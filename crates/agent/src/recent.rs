@@ -1,9 +1,9 @@
 //! Samples of the last decisions: a window over which rates and delays are compared.
 //!
-//! Sources: a maximum of the delivery rate over some ten round trips is BBR's model of a path (Cardwell et al., ACM Queue
-//! 2016); whether the queue empties within a few round trips is how Copa finds a competitor that fills it (Arun and
-//! Balakrishnan, NSDI 2018, section 2.2). Departures: the window is [`DECISIONS_KEPT`] decisions, which is ten round trips
-//! for an agent that decides twice in each.
+//! Sources: a maximum of the delivery rate over some ten round trips is BBR's model of a path (Cardwell et al., ACM
+//! Queue 2016); Copa finds a competitor that fills the queue by whether the queue empties within a few round trips
+//! (Arun and Balakrishnan, NSDI 2018, section 2.2). Departures: the window is [`DECISIONS_KEPT`] decisions, which is
+//! ten round trips for an agent that decides twice in each.
 
 use ackclock_units::{Bytes, SimDuration};
 
@@ -13,10 +13,10 @@ pub const DECISIONS_KEPT: usize = 20;
 /// an action shows.
 const TREND: usize = 4;
 
-/// Sample of one interval.
+/// The sample of one interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
-    /// Delivered over its length, in bit/s.
+    /// The delivery rate over its length, in bit/s.
     pub rate: f64,
     /// Congestion window at its end, before the action.
     pub cwnd: Bytes,
@@ -26,7 +26,7 @@ pub struct Sample {
     pub least_rtt: SimDuration,
     /// Octets of payload delivered.
     pub acked: Bytes,
-    /// Payload octets taken for lost.
+    /// Payload octets marked lost.
     pub lost: Bytes,
 }
 
@@ -44,7 +44,7 @@ impl Recent {
         self.count += 1;
     }
 
-    /// The latest interval, and the one four decisions before it or the earliest there is; `None` before the first.
+    /// The latest interval, and the one four decisions before it or the earliest; `None` before the first.
     pub fn ends_of_trend(&self) -> Option<(&Sample, &Sample)> {
         let latest = self.count.checked_sub(1)?;
         let at = |index: usize| &self.samples[index % DECISIONS_KEPT];
@@ -70,7 +70,7 @@ impl Recent {
         self.iter().map(|sample| sample.mean_rtt).max()
     }
 
-    /// Lost over what was lost or delivered; zero if nothing was.
+    /// The lost fraction of the lost and delivered data; zero without any.
     pub fn loss_fraction(&self) -> f64 {
         let (lost, acked) = self.iter().fold((0, 0), |(lost, acked), s| (lost + s.lost.0, acked + s.acked.0));
         if lost == 0 { 0.0 } else { lost as f64 / (lost + acked) as f64 }

@@ -8,7 +8,7 @@ use ackclock_units::Bytes;
 use crate::tests::{MSS, ack, agent, at, value};
 use crate::{Agent, AgentConfig};
 
-/// An agent that is asked at each ACK and leaves its window as it is, past the decision at 100 ms.
+/// An agent that decides at each ACK and leaves its window as it is, past the decision at 100 ms.
 fn idle() -> Agent {
     let mut agent = agent(r#"{"observations": ["acks"], "decide": "ack", "on_loss": "agent", "slow_start": "agent"}"#);
     agent.on_ack(&ack(100, MSS, 50));

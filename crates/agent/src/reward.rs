@@ -1,6 +1,6 @@
 //! Reward of a decision, by the events until the next.
 //!
-//! Sources: with each. Departures: with each.
+//! Sources and departures: listed with each reward.
 
 use ackclock_units::math;
 use serde::{Deserialize, Serialize};
@@ -47,15 +47,15 @@ pub const REWARDS: &[Described] = &[
     Described { name: "none", what: "0: the caller pays", source: "none" },
 ];
 
-/// The least throughput that logarithms see, in Mbit/s, so that an outage costs much and not everything.
+/// The least throughput of logarithms, in Mbit/s, so that an outage has a finite cost.
 const LEAST_MBPS: f64 = 1e-3;
-/// The least queueing delay that a logarithm sees, in ms.
+/// The least queueing delay of a logarithm, in ms.
 const LEAST_QUEUEING_MS: f64 = 0.1;
-/// An RTT that is unknown because nothing came back, in ms.
+/// The RTT without any sample, in ms.
 const LEAST_RTT_MS: f64 = 1e-3;
 /// Largest weight of a term.
 const MOST_WEIGHT: f64 = 1e9;
-/// Greatest alpha: the utility of the least throughput, 10^(3 (alpha - 1)), is still a number.
+/// The greatest alpha, with which the utility of the least throughput, 10^(3 (alpha - 1)), is still finite.
 const MOST_ALPHA: f64 = 100.0;
 
 /// A reward with its parameters.
@@ -83,7 +83,7 @@ pub enum Reward {
     },
     /// `alpha_fairness` of [`REWARDS`]: utilities of throughput and RTT for a given alpha.
     AlphaFairness {
-        /// 0: the sum of rates; 2: the least potential delay; not 1, which is `log_utility`.
+        /// Fairness: 0 is the sum of rates; 2 the least potential delay; not 1, which is `log_utility`.
         alpha: f64,
         /// Weight of the delay.
         #[serde(default = "one")]
@@ -97,7 +97,7 @@ pub enum Reward {
         #[serde(default = "half")]
         delay_weight: f64,
     },
-    /// `none` of [`REWARDS`]: always 0, since the caller pays.
+    /// The reward `none` of [`REWARDS`]: always 0, since the caller computes it.
     None,
 }
 
@@ -115,7 +115,7 @@ fn five() -> f64 {
 }
 
 impl Reward {
-    /// The first mistake in the parameters, if there is one. Within these ranges every reward is a finite number.
+    /// The first mistake in the parameters, if any. Within these ranges every reward is finite.
     pub(crate) fn mistake(&self) -> Option<(&'static str, String)> {
         let within = |name, value: f64, most: f64| {
             (!(0.0..=most).contains(&value))
@@ -137,7 +137,7 @@ impl Reward {
         }
     }
 
-    /// Pays for the interval that ends at the view's moment.
+    /// The reward of the interval that ends at the view's time.
     pub(crate) fn of(&self, view: &View<'_>) -> f64 {
         match *self {
             Self::Dqn if view.interval.loss_episodes > 0 => -1.0,

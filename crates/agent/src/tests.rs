@@ -1,4 +1,4 @@
-//! Values, rewards and an agent's course, against numbers worked by hand.
+//! Values, rewards and the decisions of an agent, against numbers worked by hand.
 
 #![allow(clippy::float_cmp, reason = "numbers that are exact by hand")]
 
@@ -54,7 +54,7 @@ fn loss(ms: u64) -> CongestionEvent {
     }
 }
 
-/// An agent on a Reno flow of 20 segments that is past slow start, and keeps half at a loss.
+/// An agent on a Reno flow of 20 segments past slow start, whose decrease is a half.
 pub(crate) fn agent(settings: &str) -> Agent {
     let config = Arc::new(AgentConfig::from_json(settings).expect("a right configuration"));
     let own = ControllerConfig::Reno(RenoConfig::default());
@@ -298,7 +298,8 @@ fn until_it_is_in_charge_an_agent_tells_what_the_own_controller_does() {
     assert_eq!(after.state(), "congestion_avoidance");
 }
 
-/// `CongestionController::is_in_slow_start`: what has no ssthresh says by itself whether it looks for what the path takes. TIMELY never does.
+/// A controller without ssthresh reports whether it searches for the path's capacity
+/// (`CongestionController::is_in_slow_start`). TIMELY never does.
 #[test]
 fn an_own_controller_without_ssthresh_hands_over_when_it_has_begun() {
     let config = Arc::new(AgentConfig::from_json("{}").expect("a right configuration"));
@@ -309,7 +310,7 @@ fn an_own_controller_without_ssthresh_hands_over_when_it_has_begun() {
     assert_eq!(value(&agent, 100, "in_slow_start"), 0.0);
 }
 
-/// RFC 5681 section 3.1: after a timeout the window is one segment, and slow start is the stack's here.
+/// After a timeout the window is one segment, and slow start belongs to the stack here (RFC 5681 section 3.1).
 #[test]
 fn an_agent_that_waits_is_no_longer_asked_once_the_stack_starts_slowly() {
     let mut agent = agent("{}");
@@ -320,8 +321,8 @@ fn an_agent_that_waits_is_no_longer_asked_once_the_stack_starts_slowly() {
     assert!(!agent.is_waiting() && !agent.is_in_charge());
 }
 
-/// RFC 5681's FlightSize: sent and not cumulatively acknowledged, which SACKs leave as it is, and the ACK that fills a hole lowers by all that
-/// lay behind it.
+/// The flight size (RFC 5681) is the data sent and not cumulatively acknowledged: SACKs leave it, and the ACK that
+/// fills a hole lowers it by all data behind the hole.
 #[test]
 fn the_flight_is_what_is_not_cumulatively_acknowledged() {
     let mut agent = agent(r#"{"decide": "ack"}"#);
@@ -331,7 +332,7 @@ fn the_flight_is_what_is_not_cumulatively_acknowledged() {
     assert_eq!(value(&agent, 110, "flight_size_segments"), 1.0);
 }
 
-/// The flow's own controller undoes nothing of an episode that it did not answer: the timeout before was right.
+/// The flow's own controller does not undo an episode that it did not answer: the timeout before was right.
 #[test]
 fn an_episode_that_the_agent_answered_is_not_undone_by_the_own_controller() {
     let mut agent = agent(r#"{"on_loss": "agent", "action": "orca"}"#);

@@ -1,5 +1,5 @@
-//! View of an agent at a decision: the state of its flow, its memory of the last congestion, and the interval since the
-//! decision before.
+//! An agent's view at a decision: the state of its flow, its memory of the last congestion, and the interval since the
+//! last decision.
 
 use ackclock_cc::RttStats;
 use ackclock_units::{Bandwidth, Bytes, SimTime};
@@ -7,10 +7,10 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 use crate::interval::Interval;
 use crate::recent::Recent;
 
-/// A line of a catalogue: a name that configurations use, and what it stands for.
+/// A line of a catalogue: a name in configurations, and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Described {
-    /// Name in configurations.
+    /// The name in configurations.
     pub name: &'static str,
     /// Meaning in a sentence.
     pub what: &'static str,
@@ -18,12 +18,12 @@ pub struct Described {
     pub source: &'static str,
 }
 
-/// State that outlasts an interval.
+/// The state that outlasts an interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// cwnd after the last congestion, which slow start ends at; zero before the first.
+    /// The window after the last congestion, at which slow start ends; zero before the first.
     pub threshold: Bytes,
-    /// Midway between cwnd before and after the last congestion: CUBIC's `W_max` where windows shrank twice running.
+    /// The mean of cwnd before and after the last congestion: CUBIC's `W_max` where windows shrank twice running.
     pub w_max: Bytes,
     /// Time of the last congestion; `None` before the first.
     pub last_congestion: Option<SimTime>,
@@ -35,30 +35,30 @@ pub struct Memory {
     pub recent: Recent,
 }
 
-/// Everything that observations and rewards are made of.
+/// The inputs of observations and rewards.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// The moment of the decision.
+    /// The time of the decision.
     pub now: SimTime,
     /// Payload of a full segment.
     pub mss: Bytes,
-    /// The congestion window in force.
+    /// The present congestion window.
     pub cwnd: Bytes,
     /// The slow-start threshold; `None` while it is arbitrarily high.
     pub ssthresh: Option<Bytes>,
-    /// The rate to pace at, if the agent sets one.
+    /// The pacing rate, if the agent sets one.
     pub pacing_rate: Option<Bandwidth>,
-    /// Sent and not cumulatively acknowledged.
+    /// The data sent and not cumulatively acknowledged.
     pub flight_size: Bytes,
-    /// The sender's estimates of the round trip.
+    /// The sender's RTT estimates.
     pub rtt: RttStats,
-    /// Since when the flow has known round trips: its first ACK.
+    /// The time of the flow's first ACK, with its first RTT sample.
     pub since: SimTime,
-    /// The window is below the slow-start threshold.
+    /// True if the window is below the slow-start threshold.
     pub in_slow_start: bool,
-    /// Fast recovery goes on.
+    /// True during fast recovery.
     pub in_recovery: bool,
-    /// State that outlasts an interval.
+    /// The state that outlasts an interval.
     pub memory: &'a Memory,
     /// Events since the last decision.
     pub interval: &'a Interval,
@@ -70,12 +70,12 @@ impl View<'_> {
         bytes.0 as f64 / self.mss.0 as f64
     }
 
-    /// Delivery rate in the last interval in which data was delivered, over its length; zero if there was none.
+    /// The delivery rate in the last interval with delivered data, over its length; zero if there was none.
     pub fn delivery_rate(&self) -> f64 {
         self.interval.rate_of(self.interval.acked, self.now)
     }
 
-    /// cwnd over the latest RTT, in bit/s; zero before the first sample.
+    /// The window over the latest RTT, in bit/s; zero before the first sample.
     pub fn window_rate(&self) -> f64 {
         let rtt = self.rtt.latest.as_secs_f64();
         if rtt > 0.0 { self.cwnd.0 as f64 * 8.0 / rtt } else { 0.0 }

@@ -1,24 +1,26 @@
 //! ABC: the window grows by a packet for every "accelerate" that the network sends back and falls by one for every "brake".
 //!
-//! Source: Goyal et al., ABC: A Simple Explicit Congestion Controller for Wireless Networks, NSDI 2020, sections 3.1.2 (the window),
-//! 3.1.3 (the additive increase, equation 3), 4.1 (bottlenecks that are no ABC routers) and 5.1 (the bits), and the authors' modules
-//! for Linux, `tcp_abc.c` and `tcp_abccubic.c`. The modules were read; the numbers of sections and equations are from memory, but for 4.1,
-//! which the authors' repository names. The router is the queue `abc`.
+//! Source: Goyal et al., ABC: A Simple Explicit Congestion Controller for Wireless Networks, NSDI 2020, sections 3.1.2
+//! (the window), 3.1.3 (the additive increase, equation 3), 4.1 (bottlenecks that are not ABC routers) and 5.1 (the
+//! bits), and the authors' modules for Linux, `tcp_abc.c` and `tcp_abccubic.c`. The modules were read; the numbers of
+//! sections and equations are from memory, but for 4.1, which the authors' repository names. The router is the queue
+//! `abc`.
 //!
 //! Two windows are kept, of which the smaller holds. That of ABC is `w + 1 + 1/w` after an accelerate and `w - 1 + 1/w` after a brake,
 //! in packets; CUBIC's answers losses, for bottlenecks that send no feedback. Neither may be more than twice what is in flight and
 //! five packets, so that the one that does not hold does not grow away. What leaves is paced at two windows in a round trip; a paced
 //! window is hardly ever full, and half of it counts as in use.
 //!
-//! A brake is a packet marked CE, as in the authors' modules. Departures: it comes back as Accurate ECN counts it (RFC 9768), exactly,
-//! where the modules take ECE as DCTCP sends it; the additive increase counts octets and not ACKs; slow start of CUBIC's window ends
-//! with a loss and not by HyStart, as what delays tell of an ABC router is its own affair; a window is five packets at least, as in
-//! the modules. A timeout leaves CUBIC's window the loss window, where the modules leave it, and what was spurious is undone, where theirs
-//! lasts until the next ACK. A sender whose data no ABC router sees takes all for accelerates, so that CUBIC alone decides. CE is also what a queue
-//! that is no ABC router marks, where the paper has bits of its own for accelerate and brake. CUBIC's window answers such marks, which
-//! are told apart by equations 1 and 2: a full ABC router brakes at least half of the packets, since f is eta / 2 at most where as much
-//! leaves as the link takes, and one that is not full has no queue. So a round trip in which fewer than a quarter of the data is marked,
-//! but all of it waited, has marks of another queue.
+//! A brake is a packet marked CE, as in the authors' modules. Departures: it comes back as Accurate ECN counts it (RFC
+//! 9768), exactly, where the modules take ECE as DCTCP sends it; the additive increase counts octets and not ACKs; slow
+//! start of CUBIC's window ends with a loss and not by HyStart, since the delay of an ABC router does not indicate a
+//! full path; a window is five packets at least, as in the modules. A timeout leaves CUBIC's window the loss window,
+//! where the modules leave it, and what was spurious is undone, where theirs lasts until the next ACK. Where the path
+//! has no ABC router, every ACK counts as an accelerate, so that CUBIC alone decides. Other queues mark CE, too, where
+//! the paper has bits of its own for accelerate and brake. CUBIC's window answers such marks, which are told apart by
+//! equations 1 and 2: a full ABC router brakes at least half of the packets, since f is eta / 2 at most where as much
+//! leaves as the link takes, and one that is not full has no queue. So a round trip in which fewer than a quarter of
+//! the data is marked, but all of it waited, has marks of another queue.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -32,12 +34,12 @@ use crate::linux_cubic::LinuxCubic;
 use crate::slow_start::Hystart;
 
 declare! {
-    /// Parameters of [`Abc`].
+    /// The parameters of [`Abc`].
     #[derive(Copy)]
     pub struct AbcConfig {
-        /// What a round trip adds beside the feedback, so that flows come to equal shares.
+        /// Additive increase in a round trip beside the feedback, which leads flows to equal shares.
         additive_increase: f64 = default(1.0).at_least(0.0).at_most(1e3).unit("packets").source("equation 3"),
-        /// How many times what is in flight a window may be.
+        /// Largest window, as a multiple of the flight size.
         in_flight_cap: f64 = default(2.0).at_least(1.0).at_most(1e3).source("section 4.1"),
     }
 }
@@ -64,10 +66,10 @@ impl Algorithm for AbcConfig {
     }
 }
 
-/// The least window of ABC, and what a window may be above its bound, packets (`tcp_abc.c`).
+/// The least window of ABC, and the margin of a window above its bound, packets (`tcp_abc.c`).
 const LEAST_WINDOW: f64 = 5.0;
 
-/// Windows that leave in a round trip.
+/// The pacing rate, in windows a round trip.
 const PACE: f64 = 2.0;
 
 /// ABC: accelerate or brake. Source and departures: [`mod@crate::abc`].
@@ -75,18 +77,18 @@ const PACE: f64 = 2.0;
 pub struct Abc {
     config: AbcConfig,
     mss: f64,
-    /// w, octets.
+    /// The window w of ABC, octets.
     window: f64,
     cubic: LinuxCubic,
     srtt: SimDuration,
     marks: RoundMarks,
 }
 
-/// The marks of a round trip.
+/// The CE marks of one round trip.
 #[derive(Clone, Copy, Debug)]
 struct RoundMarks {
     round: u64,
-    /// Octets.
+    /// Acknowledged data of the round trip, octets.
     acked: u64,
     marked: u64,
     least_rtt: Option<SimDuration>,
@@ -103,7 +105,8 @@ impl RoundMarks {
         self.least_rtt = ack.rtt_sample.into_iter().chain(self.least_rtt).min();
     }
 
-    /// No ABC router makes so few while a queue stands: an eighth of the least round trip, as for HyStart.
+    /// True if another queue set the marks: fewer than a quarter of the data is marked, and all of it waited. Data
+    /// waited if its RTT exceeds the minimum RTT by an eighth, as for HyStart.
     fn are_foreign(&self, min_rtt: SimDuration) -> bool {
         let waits = self.least_rtt.is_some_and(|rtt| rtt > min_rtt + SimDuration(min_rtt.0 / 8));
         self.marked > 0 && 4 * self.marked < self.acked && waits
@@ -124,7 +127,7 @@ impl Abc {
         }
     }
 
-    /// Equation 3.
+    /// Applies equation 3 to ABC's window.
     fn follow(&mut self, ack: &AckEvent) {
         let acked = ack.newly_acked.0 as f64;
         let braked = ack.newly_ce_marked.0.min(ack.newly_acked.0) as f64;
@@ -133,7 +136,7 @@ impl Abc {
         self.window = self.window.max(LEAST_WINDOW * self.mss);
     }
 
-    /// Both windows by what is in flight.
+    /// Bounds both windows by the flight size.
     fn bound(&mut self, ack: &AckEvent) {
         let most = self.config.in_flight_cap * ack.prior_flight_size.0 as f64 + LEAST_WINDOW * self.mss;
         self.window = self.window.min(most);
@@ -143,7 +146,8 @@ impl Abc {
         }
     }
 
-    /// CUBIC's window answers the marks of a queue that is no ABC router, once in a round trip, and not beside a loss.
+    /// Lets CUBIC's window answer the marks of a queue that is not an ABC router: once in a round trip, and not beside
+    /// a loss.
     fn heed_others(&mut self, ack: &AckEvent) {
         if ack.round != self.marks.round {
             let marks = std::mem::replace(&mut self.marks, RoundMarks::of_round(ack.round));
@@ -176,7 +180,7 @@ impl CongestionController for Abc {
         self.heed_others(ack);
     }
 
-    /// A brake is no episode, and CUBIC's window answers losses.
+    /// A brake does not begin an episode, and CUBIC's window answers losses.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.cause != CongestionCause::Ecn {
             self.cubic.on_congestion(event);
@@ -281,7 +285,7 @@ mod tests {
         assert!((abc.window - 100_000.0).abs() < 1e-9);
     }
 
-    /// A round trip of ten packets, of which so many are marked; the least round trip of the path is 100 ms.
+    /// A round trip of ten packets, `marked` of them marked; the least round trip of the path is 100 ms.
     fn after_round(marked: u64, rtt_ms: u64, in_recovery: bool) -> Bytes {
         let mut abc = abc(10);
         abc.cubic.on_congestion(&loss(100 * MSS)); // out of slow start

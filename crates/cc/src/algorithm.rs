@@ -1,28 +1,28 @@
-//! What an algorithm of this crate declares of itself beside its parameters: the names that a scenario has for it, what
-//! it needs of the TCP under it, and how it starts.
+//! The declaration of an algorithm beside its parameters: its names in a scenario, its requirements of the TCP under
+//! it, and its start.
 
 use ackclock_declare::{About, Declared, Part};
 
 use crate::controller::{Controller, Start};
 
-/// Parameters that a controller starts from.
+/// The parameters of a controller, which start it.
 pub(crate) trait Algorithm: Declared {
-    /// What a scenario calls it: more than one where names stand for parameters or for a recovery.
+    /// The algorithm's names in a scenario: more than one where names stand for parameters or for a recovery.
     const NAMES: &'static [Name<Self>];
 
-    /// A controller for a connection.
+    /// Starts a controller for a connection.
     fn start(&self, start: Start) -> Controller;
 
     /// Takes the seed of its random stream, if it has one.
     fn seed(&mut self, _seed: u64) {}
 
-    /// True if a network that no longer learns moves the window.
+    /// True if a frozen network moves the window.
     fn is_frozen(&self) -> bool {
         false
     }
 }
 
-/// A name of an algorithm.
+/// One name of an algorithm.
 #[allow(clippy::struct_field_names, reason = "`name` is what a scenario calls it, beside its aliases")]
 pub(crate) struct Name<C> {
     pub(crate) name: &'static str,
@@ -30,67 +30,67 @@ pub(crate) struct Name<C> {
     pub(crate) summary: &'static str,
     pub(crate) source: &'static str,
     pub(crate) departures: &'static str,
-    /// Fields that mean nothing under this name.
+    /// Fields without a meaning under this name.
     pub(crate) omits: &'static [&'static str],
-    /// What the name changes of the defaults.
+    /// Changes the defaults to those of this name.
     pub(crate) adjust: fn(&mut C),
     pub(crate) stack: Stack,
 }
 
 impl<C> Name<C> {
-    /// For the rest of a name of which there is not everything to say.
+    /// The remaining fields of a name, empty or default.
     pub(crate) const fn called(name: &'static str) -> Self {
         let (summary, source, departures) = ("", "", "");
         Self { name, aliases: &[], summary, source, departures, omits: &[], adjust: |_| (), stack: Stack::ANY }
     }
 }
 
-/// What a name says of the TCP under the controller; switches as a scenario's `tcp` names them.
+/// Requirements of a name towards the TCP under the controller; switches as a scenario's `tcp` names them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stack {
-    /// How losses are repaired (`loss_recovery`), whatever host and scenario say.
+    /// The loss recovery (`loss_recovery`), whatever host and scenario say.
     pub loss_recovery: Option<&'static str>,
-    /// Switches as they are where no table says otherwise.
+    /// Defaults of switches, where no table says otherwise.
     pub sets: &'static [(&'static str, Setting)],
     /// Switches without which the controller cannot work.
     pub needs: &'static [Need],
-    /// Whose parameters in a stack profile hold for it; "" if none do.
+    /// The algorithm in a stack profile whose parameters hold for this one; "" for none.
     pub profile: &'static str,
-    /// It works on what links write into packets.
+    /// True if the controller reads the records that links write into packets.
     pub telemetry: bool,
 }
 
 impl Stack {
-    /// Any TCP will do.
+    /// The requirements of a controller that works over any TCP.
     pub const ANY: Self = Self { loss_recovery: None, sets: &[], needs: &[], profile: "", telemetry: false };
 }
 
-/// The switches of a receiver that answers every packet, as those of the datacentre papers do.
+/// The switches of a receiver that acknowledges every packet, as in the datacentre papers.
 pub(crate) const ACK_EVERY_PACKET: &[(&str, Setting)] = &[("delayed_ack", Setting::Switch(false))];
 
-/// The value of a switch.
+/// The value of a TCP switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// A switch that is on or off.
     Switch(bool),
-    /// A switch that takes one of some words.
+    /// A switch whose value is one of several words.
     Word(&'static str),
 }
 
-/// A switch without which a controller cannot work.
+/// A TCP switch without which a controller cannot work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
     /// The switch, as a scenario's `tcp` table names it.
     pub switch: &'static str,
-    /// What it has to be at both ends.
+    /// The value that the switch must have at both ends.
     pub setting: Setting,
-    /// What is said of a controller without.
+    /// The reason, as the message about a controller without it says.
     pub why: &'static str,
-    /// What to do about it.
+    /// The remedy that the message recommends.
     pub remedy: &'static str,
 }
 
-/// Every name of an algorithm as a part that becomes a `C`.
+/// The names of an algorithm, each as a part that becomes a `C`.
 pub(crate) fn parts_of<K: Algorithm, C: 'static>(into: fn(K) -> C) -> impl Iterator<Item = Part<C, Stack>> {
     K::NAMES.iter().map(move |name| {
         let Name { aliases, summary, source, departures, omits, adjust, stack, .. } = *name;

@@ -1,4 +1,4 @@
-//! A window for algorithms that say how much may leave, and not how much may be in flight.
+//! A window for algorithms that bound the data that may leave, and not the data in flight.
 //!
 //! Source: none; the sender compares a window with what is in the network. So the window is what is there, as events tell, and what
 //! may leave: sending uses the allowance up and leaves the window as it is, and a loss takes its segment away from the window.
@@ -10,7 +10,7 @@ use crate::controller::Start;
 use crate::delivery::SegmentReport;
 use crate::event::{AckEvent, RestartCause, RestartEvent, SendEvent};
 
-/// See the module; octets.
+/// A window that follows the data in flight, so that only the allowance bounds sending; octets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     mss: u64,
@@ -33,40 +33,40 @@ impl Allowance {
         }
     }
 
-    /// From now on so much may leave; after a timeout no more than before, until an ACK arrives.
+    /// Sets the allowance; after a timeout it never grows until an ACK arrives.
     pub(crate) fn set(&mut self, octets: u64) {
         self.left = if self.is_timed_out { octets.min(self.left) } else { octets };
         self.window = self.in_flight + self.left;
     }
 
-    /// What may still leave.
+    /// The octets that may still leave.
     pub(crate) fn left(&self) -> u64 {
         self.left
     }
 
-    /// Thought to be in the network.
+    /// The octets thought to be in the network.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// The window, in which a segment has room if nothing else is in flight.
+    /// The window: the flight size and the allowance, at least a segment.
     pub(crate) fn window(&self) -> Bytes {
         Bytes(self.window.max(self.mss))
     }
 
-    /// A timer expired, and no ACK has come since.
+    /// True after a timeout, until an ACK arrives.
     pub(crate) fn is_timed_out(&self) -> bool {
         self.is_timed_out
     }
 
-    /// What has arrived makes no room.
+    /// Data that has arrived leaves the network, and adds nothing to the allowance.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
         self.in_flight = ack.delivery.map_or(self.in_flight, |delivery| delivery.inflight.0);
         self.is_timed_out = false;
         self.set(self.left);
     }
 
-    /// Nor does what is lost.
+    /// A lost segment leaves the network, and adds nothing to the allowance.
     pub(crate) fn on_lost(&mut self, segment: &SegmentReport) {
         self.in_flight = self.in_flight.saturating_sub(segment.size.0);
         self.set(self.left);

@@ -10,12 +10,12 @@ use ackclock_units::{SimDuration, SimTime};
 
 const MINUTE: SimDuration = SimDuration::from_secs(60);
 
-/// See the module. Delays are in ns and may be negative, as between two clocks.
+/// Base and current one-way delay. Delays are in ns and may be negative, as between two clocks.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseDelay {
     history: u32,
     filter: u32,
-    /// The least delay of each minute, the latest last, and when that one began.
+    /// The least delay of each minute, the latest last, and the beginning of the latest minute.
     minutes: VecDeque<i64>,
     since: SimTime,
     latest: VecDeque<i64>,
@@ -27,7 +27,7 @@ impl BaseDelay {
         Self { history, filter, minutes: VecDeque::new(), since, latest: VecDeque::new() }
     }
 
-    /// Adds a sample and returns what the current delay is above the base.
+    /// Adds a sample and returns the queueing delay: the current delay less the base delay.
     pub(crate) fn queueing(&mut self, now: SimTime, delay: i64) -> SimDuration {
         match self.minutes.back_mut() {
             Some(least) if now.saturating_since(self.since) < MINUTE => *least = delay.min(*least),
@@ -49,7 +49,7 @@ impl BaseDelay {
         SimDuration(current.saturating_sub(self.base()).max(0) as u64)
     }
 
-    /// A timeout: samples of before are older than a round trip (RFC 6817 section 2.4.2), and no queue is known of.
+    /// Forgets the current delay after a timeout: its samples are older than a round trip (RFC 6817 section 2.4.2).
     pub(crate) fn forget_current(&mut self) {
         self.latest.clear();
     }

@@ -1,17 +1,18 @@
 //! C2TCP: CUBIC, whose window starts over when the round trip has been above a setpoint for too long.
 //!
-//! Source: Abbasloo et al., Cellular Controlled Delay TCP (C2TCP), IFIP Networking 2018, and C2TCP: A Flexible Cellular TCP to Meet
-//! Stringent Delay Requirements, JSAC 2019, in the steps of the authors' module for Linux. The setpoint is alpha times the least round
-//! trip, and so long is an interval. An ACK with a round trip of at most the setpoint (the good condition) adds setpoint / RTT to a
-//! count, of which a whole window is worth a segment beside what CUBIC adds. The first above it begins an interval; once that is
-//! over without one below (the bad condition), CUBIC answers as to a loss, the window is one segment, and the next time comes
-//! after an interval / sqrt(n), n counting the times in a row.
+//! Source: Abbasloo et al., Cellular Controlled Delay TCP (C2TCP), IFIP Networking 2018, and C2TCP: A Flexible Cellular
+//! TCP to Meet Stringent Delay Requirements, JSAC 2019, in the steps of the authors' module for Linux. The setpoint is
+//! alpha times the minimum RTT, and the length of an interval. An ACK with a round trip of at most the setpoint (the
+//! good condition) adds setpoint / RTT to a count, of which a whole window is worth a segment beside what CUBIC adds.
+//! The first above it begins an interval; once that is over without one below (the bad condition), CUBIC answers as to
+//! a loss, the window is one segment, and the next restart is due after an interval / sqrt(n), where n counts restarts
+//! in a row.
 //!
-//! Departures: the ratio is not cut to an integer; a window grows only while it is in use; while the sender recovers from losses
-//! nothing is decided, and time goes on; every ACK with a sample counts, also in the first second of a stage of CUBIC, in which the
-//! authors' module, as Linux, takes none. The setpoint may be given as a time (`setpoint`), which is how the paper's flexibility is
-//! offered here; what adapts it over time is left out. Once the window has started over, a loss of before that proves spurious restores
-//! nothing.
+//! Departures: the ratio is not cut to an integer; a window grows only while it is in use; while the sender recovers
+//! from losses nothing is decided, and time goes on; every ACK with a sample counts, also in the first second of a
+//! stage of CUBIC, in which the authors' module, as Linux, takes none. The setpoint may be given as a time
+//! (`setpoint`), the flexibility of the second paper; its adaptation over time is left out. Once the window has started
+//! over, an earlier loss that proves spurious restores nothing.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -26,12 +27,12 @@ use crate::linux_cubic::LinuxCubic;
 use crate::slow_start::{EarlyExit, Hystart};
 
 declare! {
-    /// Parameters of [`C2tcp`].
+    /// The parameters of [`C2tcp`].
     #[derive(Copy)]
     pub struct C2tcpConfig {
-        /// The setpoint in least round trips of the connection.
+        /// Setpoint of the RTT, as a multiple of the minimum RTT.
         alpha: f64 = default(2.0).above(1.0).at_most(1e3).unit("round trips").source("the authors' module"),
-        /// The setpoint as a time.
+        /// Setpoint of the RTT, as a time.
         setpoint: Option<SimDuration> = unset("alpha least round trips").above(SimDuration::ZERO).at_most(SimDuration::from_secs(100)),
     }
 }
@@ -49,12 +50,12 @@ impl Algorithm for C2tcpConfig {
     }
 }
 
-/// Round trips above the setpoint, and what is done next about them.
+/// The state while round trips are above the setpoint.
 #[derive(Clone, Copy, Debug)]
 struct Above {
-    /// When the window starts over, unless a round trip below comes first.
+    /// The time of the next restart of the window, unless a round trip below the setpoint comes first.
     next: SimTime,
-    /// n: the times that it has, and one.
+    /// The count n: restarts in a row, and one.
     count: u32,
 }
 
@@ -65,10 +66,10 @@ pub struct C2tcp {
     mss: u64,
     cubic: LinuxCubic,
     setpoint: SimDuration,
-    /// Segments that the good condition has counted since it last added one.
+    /// The count of the good condition since it last added a segment.
     counted: f64,
     above: Option<Above>,
-    /// The window has started over since CUBIC's last episode, which is not to be undone any more.
+    /// True if the window has restarted since CUBIC's last episode, which is then not undone.
     has_started_over: bool,
 }
 
@@ -86,7 +87,7 @@ impl C2tcp {
         }
     }
 
-    /// What a round trip says. The setpoint is also the interval.
+    /// Judges the condition by an RTT sample. The setpoint is also the interval.
     fn judge(&mut self, ack: &AckEvent, rtt: SimDuration) {
         let least = ack.rtt.min_rtt.0 as f64;
         self.setpoint = self.config.setpoint.unwrap_or(SimDuration((self.config.alpha * least) as u64));
@@ -121,7 +122,7 @@ impl C2tcp {
         }
     }
 
-    /// CUBIC's answer to a loss, and a window of one segment.
+    /// Restarts: CUBIC answers as to a loss, and the window is one segment.
     fn start_over(&mut self, now: SimTime) {
         let cwnd = self.cubic.cwnd();
         self.cubic.on_congestion(&CongestionEvent {
@@ -205,7 +206,7 @@ mod tests {
 
     const MSS: u64 = 1_000;
 
-    /// In congestion avoidance, with a least round trip of 50 ms: a setpoint and an interval of 100.
+    /// C2TCP in congestion avoidance, with a minimum RTT of 50 ms: setpoint and interval are 100 ms.
     fn c2tcp(segments: u64) -> C2tcp {
         let start = Start::of(MSS, segments * MSS, Some(2 * MSS));
         C2tcp::new(&C2tcpConfig::default(), start)
@@ -279,7 +280,8 @@ mod tests {
         assert_eq!(judge(&mut c2tcp, 151, 101), 1);
     }
 
-    /// The bad condition is no mistake (the paper's section III): proof that a loss of before was one does not undo it.
+    /// The bad condition is not a mistake (the paper's section III): proof that an earlier loss was spurious does not
+    /// undo it.
     #[test]
     fn a_spurious_loss_does_not_undo_the_bad_condition() {
         let mut c2tcp = c2tcp(100);

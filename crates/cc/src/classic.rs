@@ -1,11 +1,11 @@
-//! Window rules that differ from Reno's in two numbers: what congestion avoidance adds for an acknowledged segment, and
-//! what a loss leaves. Slow start, undo and bookkeeping are the same for all, here; each rule is a file.
+//! Window rules that differ from Reno's in two numbers: the increase for an acknowledged segment, and the decrease
+//! after a loss. All share the slow start, undo and bookkeeping here; each rule is a file.
 //!
-//! Windows are segments as `f64`: what a rule adds to a large window for one segment is far below a byte.
+//! Windows are segments as `f64`: the increase of a large window for one segment is far below a byte.
 //!
-//! Departures of all: slow start is RFC 5681's with the byte counting of RFC 3465 (L = 2), and acknowledged segments are
-//! counted by octets where the sources count ACKs, so that delayed ACKs do not slow a rule down. A spurious episode is undone
-//! in cwnd and ssthresh, not in what a rule remembers.
+//! All have these departures: slow start is RFC 5681's with the byte counting of RFC 3465 (L = 2), and acknowledged
+//! segments are counted by octets where the sources count ACKs, so that delayed ACKs do not slow a rule down. A
+//! spurious episode is undone in cwnd and ssthresh, not in the state of a rule.
 
 pub mod aimd;
 pub mod bic;
@@ -47,48 +47,49 @@ pub use westwood::{Westwood, WestwoodConfig};
 #[doc(inline)]
 pub use yeah::{Yeah, YeahConfig};
 
-/// What an ACK finds.
+/// The state that an ACK finds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grown<'a> {
     pub(crate) ack: &'a AckEvent,
-    /// Window, segments.
+    /// The congestion window, segments.
     pub(crate) cwnd: f64,
-    /// Acknowledged, segments.
+    /// The acknowledged data, segments.
     pub(crate) acked: f64,
 }
 
 /// A rule of congestion avoidance.
 pub(crate) trait Rule: Debug {
-    /// Every ACK, also during recovery and slow start.
+    /// Takes every ACK, also during recovery and slow start.
     fn on_ack(&mut self, _ack: &AckEvent, _cwnd: f64, _mss: u64) {}
 
-    /// Segments to take away at once, slow start or not: it ends there.
+    /// The segments to take away at once, also in slow start, which ends then.
     fn shed(&mut self) -> f64 {
         0.0
     }
 
-    /// Segments to add for what an ACK acknowledges in congestion avoidance.
+    /// The segments to add for an ACK in congestion avoidance.
     fn increase(&mut self, grown: &Grown<'_>) -> f64;
 
-    /// Segments to add for what an ACK acknowledges in slow start, if not as many as it acknowledges.
+    /// The segments to add for an ACK in slow start; `None` adds as many as it acknowledges.
     fn slow_start(&self, _grown: &Grown<'_>) -> Option<f64> {
         None
     }
 
-    /// An episode begins: the window to fall to, segments. `flight` is what was in flight.
+    /// Begins an episode: returns the decreased window, segments. `flight` is the flight size.
     fn decrease(&mut self, event: &CongestionEvent, cwnd: f64, flight: f64) -> f64;
 
-    /// Data leaves after nothing was outstanding.
+    /// Answers a segment that leaves after nothing was outstanding.
     fn on_idle(&mut self) {}
 
-    /// The retransmission timer expired, within an episode or not; [`Self::decrease`] comes before it if it begins one.
+    /// Answers a retransmission timeout, within an episode or not; [`Self::decrease`] comes first if the timeout begins
+    /// one.
     fn on_timeout(&mut self) {}
 
-    /// See [`CongestionController::inspect`].
+    /// Reports internals: see [`CongestionController::inspect`].
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// A [`Rule`] that can be copied: a simulation can, at any moment.
+/// A [`Rule`] that can be cloned, as a simulation can at any moment.
 trait AnyRule: Rule + Send + Sync {
     fn boxed_clone(&self) -> Box<dyn AnyRule>;
 }
@@ -105,13 +106,13 @@ impl Clone for Box<dyn AnyRule> {
     }
 }
 
-/// A window rule that differs from Reno's in two numbers, with the slow start and the undo that all of them share. What they
-/// have in common: [`mod@crate::classic`].
+/// A window rule with the slow start and undo of its kind: [`mod@crate::classic`]. Rules differ from Reno's in their
+/// increase and decrease.
 #[derive(Clone, Debug)]
 pub struct Classic {
     rule: Box<dyn AnyRule>,
     mss: u64,
-    /// Segments.
+    /// The congestion window, segments.
     cwnd: f64,
     ssthresh: Option<f64>,
     slow_start: SlowStart,
@@ -119,7 +120,7 @@ pub struct Classic {
 }
 
 impl Classic {
-    /// The controller of a rule.
+    /// Starts the controller of a rule.
     fn start(rule: impl Rule + Clone + Send + Sync + 'static, start: Start) -> Controller {
         Controller::Classic(Box::new(Self::new(rule, start)))
     }
@@ -140,7 +141,7 @@ impl Classic {
         self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
     }
 
-    /// Returns the segments left over for congestion avoidance.
+    /// Grows in slow start; returns the segments left over for congestion avoidance.
     fn grow_in_slow_start(&mut self, ack: &AckEvent) -> f64 {
         let grown = Grown { ack, cwnd: self.cwnd, acked: ack.newly_acked.0 as f64 / self.mss as f64 };
         if let Some(more) = self.rule.slow_start(&grown) {
@@ -233,8 +234,7 @@ impl CongestionController for Classic {
     }
 }
 
-/// Delays of the path, as the rules that look at them need them: the least and the greatest ever, and the mean and the
-/// least of the round trip under way. Seconds.
+/// The delays of a path, in seconds: least and greatest of the connection, mean and least of the present round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delays {
     pub(crate) least: f64,
@@ -245,7 +245,7 @@ pub(crate) struct Delays {
     least_of_round: f64,
 }
 
-/// One round trip's delays, seconds.
+/// The delays of one round trip, seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundDelays {
     pub(crate) mean: f64,
@@ -254,7 +254,7 @@ pub(crate) struct RoundDelays {
 }
 
 impl Delays {
-    /// Forgets all but which round trip it is.
+    /// Forgets all delays, but not the number of the round trip.
     pub(crate) fn restart(&mut self) {
         *self = Self { round: self.round, ..Self::default() };
     }
@@ -264,7 +264,7 @@ impl Delays {
         self.on_ack_that(true, ack)
     }
 
-    /// Takes an ACK that ends a round trip if it `may`.
+    /// Takes an ACK, which ends a round trip only if it `may`; returns the delays of that.
     pub(crate) fn on_ack_that(&mut self, may: bool, ack: &AckEvent) -> Option<RoundDelays> {
         let ends = may && ack.round != self.round;
         let ended = (ends && self.count > 0.0).then(|| RoundDelays {
@@ -298,7 +298,7 @@ mod testing {
 
     pub(super) const MSS: u64 = 1_000;
 
-    /// In congestion avoidance with a window of so many segments.
+    /// A controller in congestion avoidance with a window of `segments`.
     pub(super) fn avoiding(config: &impl Algorithm, segments: f64) -> Classic {
         let window = (segments * MSS as f64) as u64;
         let start = Start::of(MSS, window, Some(window));
@@ -306,7 +306,7 @@ mod testing {
         *classic
     }
 
-    /// Segments gained in a round trip of `rtt_ms` that began at `from_ms`: an ACK for each segment.
+    /// The segments gained in a round trip of `rtt_ms` that began at `from_ms`, with an ACK for each segment.
     pub(super) fn gain_of_round(controller: &mut Classic, round: u64, from_ms: u64, rtt_ms: u64) -> f64 {
         let before = controller.cwnd;
         let segments = before as u64;
@@ -318,7 +318,7 @@ mod testing {
         controller.cwnd - before
     }
 
-    /// What a loss with the whole window in flight leaves, as a fraction.
+    /// The fraction of the window that remains after a loss with the whole window in flight.
     pub(super) fn kept_of_loss(controller: &mut Classic) -> f64 {
         let before = controller.cwnd;
         controller.on_congestion(&loss((before * MSS as f64) as u64));

@@ -1,4 +1,4 @@
-//! The interface of an algorithm, and the list of ours for static dispatch.
+//! The interface of an algorithm, and the list of built-in ones for static dispatch.
 
 use std::fmt::{self, Debug};
 use std::sync::LazyLock;
@@ -8,24 +8,12 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::algorithm::{Algorithm, Stack, parts_of};
 use crate::bursts::BurstRule;
-use crate::classic::{
-    AimdConfig, BicConfig, Classic, HighSpeedConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig,
-    VenoConfig, WestwoodConfig, YeahConfig,
-};
 use crate::delivery::{Demands, SegmentReport};
-use crate::dqn::{DqnCubic, DqnCubicConfig, DqnNewReno, DqnNewRenoConfig};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
-use crate::pcc::{Allegro, AllegroConfig, Vivace, VivaceConfig};
 use crate::slow_start::EarlyExit;
 use crate::telemetry::HopRecord;
-use crate::{
-    Abc, AbcConfig, Bbr, Bbr3, Bbr3Config, BbrConfig, C2tcp, C2tcpConfig, Copa, CopaConfig, Cubic, CubicConfig, Dctcp,
-    DctcpConfig, Fast, FastConfig, Fixed, FixedConfig, Hpcc, HpccConfig, Ledbat, LedbatConfig, LedbatPlusPlus,
-    LedbatPlusPlusConfig, LinuxBbr, LinuxCubic, LinuxReno, Nimbus, NimbusConfig, PowerTcp, PowerTcpConfig, Prague,
-    PragueConfig, Reno, RenoConfig, Siad, SiadConfig, Sprout, SproutConfig, Swift, SwiftConfig, ThetaPowerTcpConfig,
-    Timely, TimelyConfig, Unopened, Vegas, VegasConfig, Verus, VerusConfig,
-};
+use crate::unopened::Unopened;
 
 /// One congestion-control algorithm for one flow.
 ///
@@ -48,24 +36,24 @@ use crate::{
 /// down to [`Self::ssthresh`] as it is when `on_congestion` returns, and what the controller changes during the recovery
 /// counts after it only.
 pub trait CongestionController: Debug + Send {
-    /// The handshake has settled what ACKs can tell of marks: how many there were (RFC 9768, RFC 8257, QUIC), or, if they are
-    /// not `counted`, no more than that there was one (RFC 3168), or nothing. Told once, before anything else; until then an
-    /// algorithm takes them for counted. False declines ECN: data leaves as not ECN-capable, as it does where
-    /// [`Demands::no_ecn`] says that there is no answer to marks.
+    /// The handshake has settled the feedback of marks. It is `counted` (RFC 9768, RFC 8257, QUIC), or ACKs report only
+    /// that there was a mark (RFC 3168), or nothing. Called once, before any other event; until then an algorithm
+    /// assumes counted feedback. False declines ECN: data leaves as not ECN-capable, as it does with
+    /// [`Demands::no_ecn`].
     fn on_feedback(&mut self, _counted: bool) -> bool {
         true
     }
 
-    /// The controller that replaces this one where it cannot run on such feedback, counted or not; data is not ECN-capable then.
-    /// Asked once, before [`Self::on_feedback`].
+    /// The controller that replaces this one where it cannot run on such feedback, counted or not; data is not
+    /// ECN-capable then. Called once, before [`Self::on_feedback`].
     fn in_its_place(&self, _counted: bool) -> Option<Controller> {
         None
     }
 
-    /// The handshake is over, and took a round trip, which is smoothed as the first sample of any; not if none could be taken.
+    /// The handshake is over; its round trip is the first RTT sample. Not called if there is no sample.
     fn on_handshake(&mut self, _srtt: SimDuration) {}
 
-    /// An ACK delivered new data or told of loss. Called after loss detection, once per ACK, also during recovery.
+    /// An ACK delivered new data or revealed a loss. Called after loss detection, once per ACK, also during recovery.
     fn on_ack(&mut self, ack: &AckEvent);
 
     /// An episode begins: loss, ECN or timeout. Once per episode, never once per lost segment. A controller answers by
@@ -75,16 +63,16 @@ pub trait CongestionController: Debug + Send {
     /// The last episode was spurious: undo it if the algorithm can.
     fn on_spurious(&mut self, _now: SimTime) {}
 
-    /// The window starts over from what the standards, or the stack, provide for: after a lost SYN, a timeout (following
-    /// [`Self::on_congestion`], or alone where the timeout belongs to an episode under way), idle time, or because it was
-    /// not used. A controller whose window is of another making may ignore the last two; a timeout leaves one segment to any.
+    /// The window restarts from a value of the standards, or of the stack: after a lost SYN, a timeout, idle time, or
+    /// because it was not used. A timeout follows [`Self::on_congestion`], or comes alone within an episode.
+    /// Controllers that derive cwnd from a model may ignore the last two; a timeout leaves one segment to any.
     fn on_restart(&mut self, _restart: &RestartEvent) {}
 
     /// A data segment left. `sent.idle_for` says how long nothing was outstanding.
     fn on_send(&mut self, _sent: &SendEvent) {}
 
-    /// True if [`Self::on_send`] never changes window or rate but after idle time, so that segments that leave at one moment may be let go
-    /// together.
+    /// True if [`Self::on_send`] changes window or rate only after idle time, so that segments that leave at one moment
+    /// may be sent together.
     fn keeps_window_on_send(&self) -> bool {
         false
     }
@@ -102,26 +90,27 @@ pub trait CongestionController: Debug + Send {
         None
     }
 
-    /// What it asks of a host that sends in bursts; asked when one begins.
+    /// The burst size that the controller requests of a host that sends in bursts; read at the beginning of each burst.
     fn burst_rule(&self) -> BurstRule {
         BurstRule::Host
     }
 
-    /// What it wants beyond these events; the same throughout its life.
+    /// The demands of the controller beyond these events; constant throughout its life.
     fn demands(&self) -> Demands {
         Demands::default()
     }
 
-    /// What links wrote into the data that the ACK at hand answers, in the order in which the data crossed them: into the
-    /// latest, where it answers several. Only of links that write ([`mod@crate::telemetry`]); an ACK that is of no use otherwise
-    /// may bring it, and then nothing follows.
+    /// The records that links wrote into the data that this ACK acknowledges, in path order; of several segments, those
+    /// of the latest. Only from links with [`mod@crate::telemetry`]; no other event follows if the ACK is otherwise of
+    /// no use.
     fn on_telemetry(&mut self, _hops: &[HopRecord]) {}
 
-    /// A segment has reached the receiver: told of each that an ACK delivers, before [`Self::on_ack`]. Needs
+    /// A segment has reached the receiver: called for each that an ACK delivers, before [`Self::on_ack`]. Needs
     /// [`Demands::samples`], as the following do.
     fn on_delivered(&mut self, _segment: &SegmentReport) {}
 
-    /// A segment is taken for lost: told of each, before [`Self::on_ack`] or [`Self::on_congestion`] of the same moment.
+    /// A segment is marked lost: called for each, before [`Self::on_ack`] or [`Self::on_congestion`] of the same
+    /// moment.
     fn on_lost(&mut self, _segment: &SegmentReport) {}
 
     /// True while the controller sends less than the path takes, on purpose: samples then count as limited by the
@@ -130,7 +119,7 @@ pub trait CongestionController: Debug + Send {
         false
     }
 
-    /// When [`Self::on_timer`] has something to do. Needs [`Demands::samples`] or [`Demands::timer`].
+    /// The time at which [`Self::on_timer`] is due. Needs [`Demands::samples`] or [`Demands::timer`].
     fn deadline(&self) -> SimTime {
         SimTime::NEVER
     }
@@ -138,49 +127,50 @@ pub trait CongestionController: Debug + Send {
     /// Time has reached [`Self::deadline`].
     fn on_timer(&mut self, _now: SimTime) {}
 
-    /// True if the simulation is to stop after the event at hand, for a decision from outside.
+    /// True if the simulation is to stop after this event, for a decision from outside.
     fn wants_to_stop(&self) -> bool {
         false
     }
 
-    /// True if it is to decide after the event at hand, by itself; only asked of one from outside that says so of itself
-    /// ([`ExternalConfig::that_decides`]).
+    /// True if the controller is to decide after this event, by itself. Only called for an external one with
+    /// [`ExternalConfig::that_decides`].
     fn is_decision_due(&self) -> bool {
         false
     }
 
-    /// What the event at hand let go is sent; it decides, and what that lets go is sent too.
+    /// Takes a decision, after the segments that this event permits have been sent; the segments that the decision
+    /// permits follow.
     fn decide(&mut self, _now: SimTime) {}
 
-    /// What it is doing, by the name that its source has for that; told to whoever watches the run.
+    /// The name of the controller's state in its source, for observers.
     fn state(&self) -> &'static str {
         if self.is_in_slow_start() { "slow_start" } else { "congestion_avoidance" }
     }
 
-    /// True while it looks for what the path takes: below ssthresh, unless it has another way to begin.
+    /// True while the controller searches for the path's capacity: below ssthresh, unless it has another kind of start.
     fn is_in_slow_start(&self) -> bool {
         self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
     }
 
-    /// The last time that a sign of a full path ended slow start before ssthresh or a loss did.
+    /// The latest early exit from slow start: by a sign of a full path, before ssthresh or a loss.
     fn early_exit(&self) -> Option<EarlyExit> {
         None
     }
 
-    /// Reports named internals (`"w_max_segments"`, `"k_s"`) to whoever asks.
+    /// Reports named internals (`"w_max_segments"`, `"k_s"`) to `record`.
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// Facts that every controller starts from, one of this crate or from outside.
+/// The facts that every controller starts from, built-in or external.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Payload of a full segment.
+    /// The payload of a full segment.
     pub mss: Bytes,
     /// The initial window (RFC 6928).
     pub initial_window: Bytes,
-    /// The slow-start threshold to begin with; `None` is arbitrarily high.
+    /// The initial slow-start threshold; `None` is arbitrarily high.
     pub initial_ssthresh: Option<Bytes>,
-    /// Seed of the random stream of a controller from outside, if it wants one: the flow's own, from the scenario's.
+    /// The seed of an external controller's random stream: the flow's own, from the scenario's.
     pub seed: u64,
 }
 
@@ -195,16 +185,16 @@ impl Start {
     }
 }
 
-/// The algorithms of this crate, one line each: what a configuration holds, and the controllers that it can start as,
-/// unless it starts as another line's.
+/// The algorithms of this crate, one line each: the configuration, and the controllers that it can start as, unless
+/// another line lists them. What is large is held in a box.
 macro_rules! controllers {
-    ($($config:ident($parameters:ty) $(in $held:ident)? $(=> $($running:ident($controller:ty)),+)?;)*) => {
-        /// Which algorithm, with its parameters.
+    ($($config:ident($parameters:ident $(in $held:ident)?) $(=> $($running:ident $(in $boxed:ident)?),+)?;)*) => {
+        /// An algorithm with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum ControllerConfig {
             $(
-                #[doc = concat!("With the parameters [`", stringify!($parameters), "`].")]
-                $config(held!($parameters $(, $held)?)),
+                #[doc = concat!("With the parameters [`", stringify!($parameters), "`](crate::", stringify!($parameters), ").")]
+                $config(held!(crate::$parameters $(, $held)?)),
             )*
             /// An algorithm from outside this crate.
             External(ExternalConfig),
@@ -214,16 +204,16 @@ macro_rules! controllers {
         pub enum Controller {
             $($($(
                 #[doc = concat!("Runs as [`", stringify!($running), "`](crate::", stringify!($running), ").")]
-                $running($controller),
+                $running(held!(crate::$running $(, $boxed)?)),
             )+)?)*
             /// An algorithm from outside this crate.
             External(Box<dyn ExternalController>),
-            /// None yet: see [`Unopened`].
+            /// The placeholder before the handshake: see [`Unopened`].
             Unopened(Unopened),
         }
 
         impl ControllerConfig {
-            /// True if a network that no longer learns moves the window.
+            /// True if a frozen network moves the window.
             pub fn is_frozen(&self) -> bool {
                 match self {
                     $(Self::$config(config) => config.is_frozen(),)*
@@ -231,7 +221,7 @@ macro_rules! controllers {
                 }
             }
 
-            /// With the seed of the algorithm's random stream, if it has one.
+            /// Sets the seed of the algorithm's random stream, if it has one.
             #[must_use]
             pub fn seeded(mut self, seed: u64) -> Self {
                 match &mut self {
@@ -253,7 +243,7 @@ macro_rules! controllers {
 
         static CONTROLLERS: LazyLock<Parts<ControllerConfig, Stack>> = LazyLock::new(|| {
             let mut parts = Vec::new();
-            $(parts.extend(parts_of(|config: $parameters| ControllerConfig::$config(config.into())));)*
+            $(parts.extend(parts_of(|config: crate::$parameters| ControllerConfig::$config(config.into())));)*
             Parts::new(parts)
         });
 
@@ -261,13 +251,13 @@ macro_rules! controllers {
     };
 }
 
-/// What a configuration is held as: itself, or in a box where it is large.
+/// The type that holds a configuration or a controller: itself, or a box.
 macro_rules! held {
     ($parameters:ty) => { $parameters };
     ($parameters:ty, $held:ident) => { $held<$parameters> };
 }
 
-/// Every controller that a scenario can name, as it declares itself.
+/// Every controller that a scenario can name, with its declaration.
 pub fn controllers() -> &'static Parts<ControllerConfig, Stack> {
     &CONTROLLERS
 }
@@ -397,9 +387,9 @@ macro_rules! dispatch {
 }
 
 controllers! {
-    Reno(RenoConfig) => Reno(Reno), LinuxReno(LinuxReno);
-    Cubic(CubicConfig) => Cubic(Cubic), LinuxCubic(LinuxCubic);
-    Aimd(AimdConfig) => Classic(Box<Classic>);
+    Reno(RenoConfig) => Reno, LinuxReno;
+    Cubic(CubicConfig) => Cubic, LinuxCubic;
+    Aimd(AimdConfig) => Classic in Box;
     Bic(BicConfig);
     HighSpeed(HighSpeedConfig);
     Htcp(HtcpConfig);
@@ -409,42 +399,42 @@ controllers! {
     Veno(VenoConfig);
     Westwood(WestwoodConfig);
     Yeah(YeahConfig);
-    Vegas(VegasConfig) => Vegas(Box<Vegas>);
-    Fast(FastConfig) => Fast(Box<Fast>);
-    Ledbat(LedbatConfig) => Ledbat(Box<Ledbat>);
-    LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus(Box<LedbatPlusPlus>);
-    Copa(CopaConfig) => Copa(Box<Copa>);
-    Abc(AbcConfig) => Abc(Box<Abc>);
-    C2tcp(C2tcpConfig) => C2tcp(Box<C2tcp>);
-    Nimbus(NimbusConfig) => Nimbus(Box<Nimbus>);
-    Verus(VerusConfig) => Verus(Box<Verus>);
-    Sprout(SproutConfig) => Sprout(Box<Sprout>);
-    Swift(SwiftConfig) => Swift(Box<Swift>);
-    Timely(TimelyConfig) => Timely(Box<Timely>);
-    Hpcc(HpccConfig) => Hpcc(Box<Hpcc>);
-    PowerTcp(PowerTcpConfig) => PowerTcp(Box<PowerTcp>);
+    Vegas(VegasConfig) => Vegas in Box;
+    Fast(FastConfig) => Fast in Box;
+    Ledbat(LedbatConfig) => Ledbat in Box;
+    LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus in Box;
+    Copa(CopaConfig) => Copa in Box;
+    Abc(AbcConfig) => Abc in Box;
+    C2tcp(C2tcpConfig) => C2tcp in Box;
+    Nimbus(NimbusConfig) => Nimbus in Box;
+    Verus(VerusConfig) => Verus in Box;
+    Sprout(SproutConfig) => Sprout in Box;
+    Swift(SwiftConfig) => Swift in Box;
+    Timely(TimelyConfig) => Timely in Box;
+    Hpcc(HpccConfig) => Hpcc in Box;
+    PowerTcp(PowerTcpConfig) => PowerTcp in Box;
     ThetaPowerTcp(ThetaPowerTcpConfig);
-    Fixed(FixedConfig) => Fixed(Fixed);
-    Bbr(BbrConfig) => Bbr(Box<Bbr>), LinuxBbr(Box<LinuxBbr>);
-    Bbr3(Bbr3Config) => Bbr3(Box<Bbr3>);
-    Dctcp(DctcpConfig) => Dctcp(Box<Dctcp>);
-    Prague(PragueConfig) => Prague(Box<Prague>);
-    Allegro(AllegroConfig) => Allegro(Box<Allegro>);
-    Vivace(VivaceConfig) => Vivace(Box<Vivace>);
-    Siad(SiadConfig) => Siad(Box<Siad>);
-    DqnNewReno(DqnNewRenoConfig) in Box => DqnNewReno(Box<DqnNewReno>);
-    DqnCubic(DqnCubicConfig) in Box => DqnCubic(Box<DqnCubic>);
+    Fixed(FixedConfig) => Fixed;
+    Bbr(BbrConfig) => Bbr in Box, LinuxBbr in Box;
+    Bbr3(Bbr3Config) => Bbr3 in Box;
+    Dctcp(DctcpConfig) => Dctcp in Box;
+    Prague(PragueConfig) => Prague in Box;
+    Allegro(AllegroConfig) => Allegro in Box;
+    Vivace(VivaceConfig) => Vivace in Box;
+    Siad(SiadConfig) => Siad in Box;
+    DqnNewReno(DqnNewRenoConfig in Box) => DqnNewReno in Box;
+    DqnCubic(DqnCubicConfig in Box) => DqnCubic in Box;
 }
 
 impl ControllerConfig {
-    /// True if it may decide after events: see [`CongestionController::is_decision_due`].
+    /// True if the controller may decide after events: see [`CongestionController::is_decision_due`].
     pub fn decides(&self) -> bool {
         matches!(self, Self::External(config) if config.decides())
     }
 }
 
 impl Controller {
-    /// In place of one until the handshake is over: see [`Unopened`].
+    /// The placeholder until the handshake is over: see [`Unopened`].
     pub fn unopened(initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
         Self::Unopened(Unopened::new(initial_window, initial_ssthresh))
     }

@@ -28,17 +28,17 @@ use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::windowed_min::WindowedMin;
 
 declare! {
-    /// Parameters of [`Copa`].
+    /// The parameters of [`Copa`].
     #[derive(Copy)]
     pub struct CopaConfig {
-        /// Weight of delay against throughput: 1/delta packets wait.
+        /// Weight of delay against throughput: 1/delta packets queue.
         delta: f64 = default(0.5).at_least(1e-4).at_most(1e3),
         /// Compete with flows that fill the queue.
         mode_switch: bool = true,
-        /// Round trips in which the queue must have been nearly empty for the flow to be alone: the authors' sender remembers four,
-        /// the paper says five.
+        /// Round trips in which the queue must have been nearly empty for the flow to be alone. The authors' sender
+        /// remembers four, the paper says five.
         empty_round_trips: u32 = default(4).at_least(1).at_most(1_000).unit("round trips"),
-        /// Share of the range of the RTT below which the queue is nearly empty.
+        /// Share of the range of RTTs below which the queue is nearly empty.
         nearly_empty: f64 = default(0.1).at_least(1e-3).at_most(0.999),
     }
 }
@@ -58,18 +58,18 @@ impl Algorithm for CopaConfig {
 
 const MIN_WINDOW: SimDuration = SimDuration::from_secs(10);
 const LEAST_WINDOW: f64 = 2.0;
-/// So much lost is too much for a flow that takes no notice of single losses: the fraction, what is kept then, and the packets
-/// that tell.
+/// The losses that a flow answers that ignores single ones: the lost fraction, the fraction kept, and the packets
+/// needed for an estimate.
 const TOO_MUCH_LOST: f64 = 0.3;
 const KEPT: f64 = 0.7;
 const TELLING: f64 = 20.0;
 
-/// How fast the window moves.
+/// The speed of the window.
 #[derive(Clone, Copy, Debug)]
 struct Velocity {
     value: f64,
     is_up: bool,
-    /// Packets since the round trip began that moved the window up, less those that moved it down.
+    /// The packets of this round trip that moved the window up, less those that moved it down.
     balance: i64,
     since: SimTime,
 }
@@ -79,7 +79,7 @@ impl Velocity {
         Self { value: 1.0, is_up: true, balance: 0, since: SimTime::ZERO }
     }
 
-    /// A round trip is over if it is `rtt` long: the speed doubles if it moved the window the way the last one did.
+    /// Ends a round trip after `rtt`: the speed doubles if it moved the window the same way as the last one did.
     fn update(&mut self, now: SimTime, rtt: SimDuration) {
         if now.saturating_since(self.since) <= rtt {
             return;
@@ -93,8 +93,8 @@ impl Velocity {
         (self.since, self.balance) = (now, 0);
     }
 
-    /// The speed for a packet with this many wanted in the queue and this window, in packets: within a round trip it does
-    /// not go beyond what is in flight.
+    /// The speed for a packet, with `wanted` packets in the queue and this window, in packets. In a round trip it is at
+    /// most the flight size.
     fn next(&mut self, is_up: bool, wanted: f64, window: f64) -> f64 {
         if self.value > window / wanted {
             self.value /= 2.0;
@@ -105,13 +105,13 @@ impl Velocity {
     }
 }
 
-/// What was lost over the last two round trips.
+/// The losses of the last two round trips.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     since: SimTime,
     acked: u64,
     lost: u64,
-    /// An ACK has told of a loss since the last with an RTT sample.
+    /// True if an ACK has revealed a loss since the last RTT sample.
     is_new: bool,
 }
 
@@ -122,12 +122,12 @@ impl Losses {
         self.is_new |= ack.newly_lost.0 > 0;
     }
 
-    /// True if something was lost since it was last asked.
+    /// True if there was a loss since the last call.
     fn take_new(&mut self) -> bool {
         std::mem::take(&mut self.is_new)
     }
 
-    /// True if it was too much, at the end of two round trips.
+    /// True if the losses were too many, at the end of two round trips.
     fn are_too_many(&mut self, now: SimTime, rtt: SimDuration, mss: f64) -> bool {
         let all = (self.acked + self.lost) as f64;
         if now.saturating_since(self.since) <= SimDuration(2 * rtt.0) || all < TELLING * mss {
@@ -139,7 +139,7 @@ impl Losses {
     }
 }
 
-/// AIMD on 1/delta: when it was last raised and lowered.
+/// AIMD on 1/delta: the times of the last increase and decrease.
 #[derive(Clone, Copy, Debug, Default)]
 struct Competition {
     raised: SimTime,
@@ -151,18 +151,18 @@ struct Competition {
 pub struct Copa {
     config: CopaConfig,
     mss: f64,
-    /// cwnd, with its fraction of a byte.
+    /// The congestion window with its fraction of a byte.
     window: f64,
     ssthresh: Option<u64>,
     in_slow_start: bool,
     velocity: Velocity,
     losses: Losses,
     competition: Competition,
-    /// 1/delta now, in packets.
+    /// The present value of 1/delta, in packets.
     packets: f64,
     standing: WindowedMin,
     least: WindowedMin,
-    /// Least and largest RTT of the last few, the latter as what it lacks to the largest number.
+    /// The least and largest recent RTT, the latter as its distance from the largest number.
     recent: WindowedMin,
     largest: WindowedMin,
     rtt_standing: u64,
@@ -191,7 +191,7 @@ impl Copa {
         }
     }
 
-    /// Takes in a round trip. Returns true if the queue was nearly empty of late.
+    /// Takes an RTT sample; returns true if the queue was nearly empty of late.
     fn sample(&mut self, now: SimTime, rtt: SimDuration, srtt: SimDuration) -> bool {
         self.rtt_standing = self.standing.update(now, rtt.0, SimDuration(srtt.0 / 2));
         self.rtt_min = self.least.update(now, rtt.0, MIN_WINDOW);
@@ -202,13 +202,13 @@ impl Copa {
         queued as f64 <= self.config.nearly_empty * range as f64
     }
 
-    /// `RTTstanding / (delta dq)` packets; none without a queue.
+    /// The target window `RTTstanding / (delta dq)` in packets; `None` without a queue.
     fn target(&self) -> f64 {
         let queueing = self.rtt_standing.saturating_sub(self.rtt_min) as f64;
         if queueing > 0.0 { self.packets * self.rtt_standing as f64 / queueing } else { f64::INFINITY }
     }
 
-    /// 1/delta: the default alone; beside others one more in a round trip, and half in one with losses.
+    /// Sets 1/delta: the default alone; beside other flows one more in a round trip, and half in one with losses.
     fn compete(&mut self, now: SimTime, rtt: SimDuration, is_alone: bool, has_lost: bool) {
         let default = 1.0 / self.config.delta;
         let is_over = |since: SimTime| now.saturating_since(since) > rtt;
@@ -243,7 +243,7 @@ impl Copa {
         }
     }
 
-    /// v / (delta cwnd) packets.
+    /// Moves the window by v / (delta cwnd) packets.
     fn move_by_a_packet(&mut self, target: f64, is_in_use: bool) {
         let window = self.window / self.mss;
         let is_up = window < target;
@@ -276,10 +276,10 @@ impl CongestionController for Copa {
         }
     }
 
-    /// Losses are found in the ACKs, and a timeout brings a restart.
+    /// Losses are taken from the ACKs, and a timeout brings a restart.
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
-    /// Its window bounds sending in recovery, too: it takes no notice of single losses.
+    /// The window bounds sending in recovery, too: the controller ignores single losses.
     fn demands(&self) -> Demands {
         Demands { recovery_window: true, no_ecn: true, ..Demands::default() }
     }
@@ -407,7 +407,7 @@ mod tests {
         assert!((copa.packets - 2.0).abs() < 1e-9, "{}", copa.packets);
     }
 
-    /// The paper's section 2.2 halves 1/delta in a round trip with losses; a duplicate ACK may have no RTT sample.
+    /// The paper's section 2.2 halves 1/delta in a round trip with losses; a duplicate ACK may lack an RTT sample.
     #[test]
     fn a_loss_told_without_a_sample_counts() {
         let mut copa = copa(20_000);

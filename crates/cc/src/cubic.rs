@@ -2,10 +2,10 @@
 //!
 //! The equations live in a `Curve`, in segments and seconds, so that they can be checked without a sender.
 //!
-//! Departures: slow start ends early only if `hystart` says so. Choices that the RFC leaves open: the decrease works on `FlightSize`
-//! (section 4.6), slow start is RFC 5681's with the byte counting of RFC 3465, and the time in which the application
-//! limited the window does not count (section 4.2, last paragraphs): the epoch is moved forward by it. A window of one segment
-//! that is marked again sends no more slowly, which section 4.6 asks for.
+//! Departures: slow start ends early only if `hystart` says so. Choices that the RFC leaves open: the decrease works on
+//! `FlightSize` (section 4.6), slow start is RFC 5681's with the byte counting of RFC 3465, and application-limited
+//! time does not count (section 4.2, last paragraphs): the epoch is moved forward by it. A window of one segment that
+//! is marked again sends no more slowly, which section 4.6 asks for.
 
 use ackclock_declare::{declare, default, unset, words};
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
@@ -17,36 +17,38 @@ use crate::linux_cubic::LinuxCubic;
 use crate::slow_start::{EarlyExit, Hystart, Pace, Parts, SlowStart, Window};
 
 words! {
-    /// Whose CUBIC.
+    /// The source of CUBIC's rules.
     #[derive(Default)]
     pub enum CubicVariant {
-        /// The RFC's: [`Cubic`].
+        /// The rules of RFC 9438: [`Cubic`].
         #[default]
         "rfc9438" = Rfc9438,
-        /// Linux's: [`LinuxCubic`](crate::LinuxCubic).
+        /// The rules of Linux's module: [`LinuxCubic`](crate::LinuxCubic).
         "linux" = Linux,
     }
 }
 
 declare! {
-    /// Parameters of CUBIC.
+    /// The parameters of CUBIC.
     #[derive(Copy)]
     pub struct CubicConfig {
-        /// Whose rules: the RFC's, or Linux's in whole segments and integers.
+        /// Source of the rules: the RFC, or Linux, in whole segments and integers.
         variant: CubicVariant = CubicVariant::Rfc9438,
-        /// C: steepness of the curve; Linux rounds it to 1024ths.
+        /// Steepness of the curve, C; Linux rounds it to 1024ths.
         c: f64 = default(0.4).above(0.0).at_most(1e6).unit("segments/s^3").source("RFC 9438 section 5.1"),
         /// Fraction of the flight size kept on congestion; Linux rounds it to 1024ths.
         beta: f64 = default(0.7).above(0.0).below(1.0).source("RFC 9438 section 4.6"),
-        /// The same where the network marked a packet; RFC 8511 says 0.85.
+        /// Fraction of the flight size kept on a mark; RFC 8511 says 0.85.
         beta_ecn: Option<f64> = unset("as beta").above(0.0).below(1.0),
         /// Lower `W_max` when the window falls twice in a row.
         fast_convergence: bool = default(true).source("RFC 9438 section 4.7"),
-        /// Never be slower than Reno would be.
+        /// Grow at least as fast as Reno.
         reno_friendly: bool = default(true).source("RFC 9438 section 4.3"),
-        /// Before the first loss, and after a timeout before the next, the window grows by at least a segment for so many acknowledged: 20 in Linux and ns-3.
+        /// Acknowledged segments for which the window grows by at least one, before the first loss and after a timeout
+        /// before the next: 20 in Linux and ns-3.
         slowest_at_first: Option<u32> = unset("as the curve").at_least(2).unit("segments"),
-        /// What ends slow start before the first loss: ACK trains and rising delay as Linux or ns-3 measure them, or `HyStart++`.
+        /// Early end of slow start before the first loss: by ACK trains and rising delay as Linux or ns-3 measure them,
+        /// or by `HyStart++`.
         hystart: Hystart = Hystart::Off,
     }
     bases by variant: CubicVariant = CubicConfig::of;
@@ -75,14 +77,14 @@ impl Algorithm for CubicConfig {
     }
 }
 
-/// Segments that a loss leaves, and ssthresh at least.
+/// The least window and ssthresh after a loss, segments.
 const LEAST_WINDOW: f64 = 2.0;
 
-/// The least C that Linux's arithmetic can hold, segments/s^3.
+/// The least C of Linux's arithmetic, segments/s^3.
 const LINUX_PRECISION: f64 = 1.0 / 1024.0;
 
 impl CubicConfig {
-    /// The defaults of a variant.
+    /// The parameters of a variant.
     fn of(variant: CubicVariant) -> Self {
         match variant {
             CubicVariant::Rfc9438 => Self::as_declared(),
@@ -100,22 +102,22 @@ impl CubicConfig {
 /// The cubic function of one congestion-avoidance stage, in segments and seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Curve {
-    /// C, in segments/s^3.
+    /// The constant C, segments/s^3.
     c: f64,
-    /// The plateau.
+    /// The plateau `W_max`, segments.
     w_max: f64,
-    /// Time from the stage's beginning to the plateau.
+    /// The time from the beginning of the stage to the plateau, s.
     k: f64,
 }
 
 impl Curve {
-    /// Figure 2 of section 4.2: `K = cbrt((W_max - cwnd_epoch) / C)`.
+    /// The curve of a stage, with `K = cbrt((W_max - cwnd_epoch) / C)` (figure 2 of section 4.2).
     fn new(c: f64, w_max: f64, cwnd_epoch: f64) -> Self {
         //= rfc9438-4.2-k
         Self { c, w_max, k: math::cbrt((w_max - cwnd_epoch).max(0.0) / c) }
     }
 
-    /// Figure 1 of section 4.2: `W_cubic(t) = C * (t - K)^3 + W_max`.
+    /// The window at time t: `W_cubic(t) = C * (t - K)^3 + W_max` (figure 1 of section 4.2).
     fn window(&self, t: f64) -> f64 {
         let offset = t - self.k;
         //= rfc9438-5.1-c
@@ -124,7 +126,7 @@ impl Curve {
     }
 }
 
-/// A congestion-avoidance stage.
+/// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: SimTime,
@@ -133,7 +135,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// What an episode changes, kept to undo a spurious one (section 4.9).
+/// The state that an episode changes, kept to undo a spurious one (section 4.9).
 #[derive(Clone, Copy, Debug)]
 struct State {
     cwnd: f64,
@@ -143,24 +145,24 @@ struct State {
     cwnd_prior: f64,
     /// True until the first stage after a timeout has begun: there K = 0 and `W_max` = cwnd (section 4.8).
     after_timeout: bool,
-    /// A loss has been met since the beginning, or since the last timeout.
+    /// True if there was a loss since the beginning, or since the last timeout.
     has_lost: bool,
     epoch: Option<Epoch>,
 }
 
-/// CUBIC as RFC 9438 has it; windows inside are segments as `f64`. Source and departures: [`mod@crate::cubic`].
+/// CUBIC as in RFC 9438; internal windows are segments as `f64`. Source and departures: [`mod@crate::cubic`].
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: CubicConfig,
     mss: u64,
     state: State,
     slow_start: SlowStart,
-    /// `state.cwnd` in octets: the sender asks for each segment, and the conversion is dear.
+    /// The window `state.cwnd` in octets: the sender reads it for each segment, and the conversion is expensive.
     cwnd: Bytes,
     before_episode: Option<Box<State>>,
-    /// When the window stopped being the limit, if it is not now.
+    /// The time since which the window is not the limit; `None` if it is.
     unlimited_since: Option<SimTime>,
-    /// `3 * (1 - beta) / (1 + beta)`: Reno's increase that matches this decrease (section 4.3).
+    /// Reno's increase that matches this decrease, `3 * (1 - beta) / (1 + beta)` (section 4.3).
     alpha: f64,
 }
 
@@ -200,7 +202,7 @@ impl Cubic {
         Window { cwnd: self.cwnd().0, ssthresh: self.ssthresh().map(|bytes| bytes.0), mss: self.mss }
     }
 
-    /// Slow start in bytes; returns the segments left over for congestion avoidance.
+    /// Grows in slow start, in bytes; returns the segments left over for congestion avoidance.
     fn grow_in_slow_start(&mut self, pace: Pace, acked: Bytes) -> f64 {
         //= rfc9438-4.10-slow-start
         let window = Parts { cwnd: self.state.cwnd, ssthresh: self.state.ssthresh, mss: self.mss };
@@ -247,7 +249,7 @@ impl Cubic {
         self.set_segments(grown.max(least));
     }
 
-    /// Moves the epoch past a span in which cwnd was not the limit: it must not count in t.
+    /// Moves the epoch past a span in which cwnd was not the limit, so that it does not count in t.
     fn skip_unlimited_time(&mut self, now: SimTime) {
         //= rfc9438-4.2-idle
         let Some(since) = self.unlimited_since.take() else {
@@ -361,7 +363,7 @@ impl CongestionController for Cubic {
         self.slow_start.early_exit()
     }
 
-    /// Another window begins another stage, whose curve leads from there to `W_max`.
+    /// Begins another stage with the new window, whose curve leads from there to `W_max`.
     fn on_restart(&mut self, restart: &RestartEvent) {
         self.slow_start.on_restart(restart);
         if let Some(ssthresh) = restart.ssthresh {
@@ -414,7 +416,7 @@ mod tests {
         assert!((curve.window(curve.k + 3.0) - 2410.8).abs() < 1e-9);
     }
 
-    /// ns-3's `m_cntClamp`, Linux's "5% per RTT".
+    /// The least growth before the first loss is ns-3's `m_cntClamp`, and Linux's "5% per RTT".
     #[test]
     fn before_the_first_loss_a_segment_for_twenty_is_the_least_if_so_wanted() {
         let config = CubicConfig { slowest_at_first: Some(20), reno_friendly: false, ..CubicConfig::default() };

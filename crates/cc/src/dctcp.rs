@@ -1,10 +1,11 @@
-//! DCTCP: answers marks by how many there are, with Reno's window in every other respect.
+//! DCTCP: reduces the window in proportion to the fraction of marked data, with Reno's window in every other respect.
 //!
 //! Source: RFC 8257 sections 3.3 (the fraction of marked octets, the answer), 3.4 (losses), 3.5 (other), 4.1 (parameters);
 //! Alizadeh et al., SIGCOMM 2010. The receiver's part (section 3.2) is the endpoint's: `dctcp_feedback`.
 //!
-//! Departures: SYNs, pure ACKs and retransmissions are not ECN-capable. The reduction is at once, as section 3.3 writes it, where Linux spreads it over a round trip, and
-//! leaves two segments at least. The window does not grow on ACKs that tell of marks (RFC 3168 section 6.1.2).
+//! Departures: SYNs, pure ACKs and retransmissions are not ECN-capable. The reduction is at once, as section 3.3 writes
+//! it, where Linux spreads it over a round trip, and leaves two segments at least. The window does not grow on ACKs
+//! that report marks (RFC 3168 section 6.1.2).
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimTime};
@@ -16,7 +17,7 @@ use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::reno::{Reno, RenoConfig};
 
 declare! {
-    /// Parameters of [`Dctcp`].
+    /// The parameters of [`Dctcp`].
     #[derive(Copy)]
     pub struct DctcpConfig {
         /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16.
@@ -48,7 +49,7 @@ impl Algorithm for DctcpConfig {
     }
 }
 
-/// `DCTCP.Alpha`: a moving average of the fraction of marked octets, brought up to date once in a window.
+/// The moving average of the fraction of marked octets (`DCTCP.Alpha`), updated once in a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarkedFraction {
     gain: f64,
@@ -67,13 +68,13 @@ impl MarkedFraction {
         self.alpha
     }
 
-    /// Counts an ACK.
+    /// Counts the data of an ACK.
     pub(crate) fn count(&mut self, ack: &AckEvent) {
         self.acked += ack.newly_acked.0;
         self.marked += ack.newly_ce_marked.0;
     }
 
-    /// The window of observation ends: `Alpha = Alpha * (1 - g) + g * M`.
+    /// Ends the window of observation: `Alpha = Alpha * (1 - g) + g * M`.
     pub(crate) fn update(&mut self) {
         if self.acked > 0 {
             let fraction = self.marked as f64 / self.acked as f64;
@@ -84,10 +85,10 @@ impl MarkedFraction {
     }
 }
 
-/// The window of data in which a mark has been answered: until all of it is acknowledged, there is no other answer.
+/// The window of data in which a mark has been answered: another answer waits until all of it is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answered {
-    /// Acknowledged in all; and how much of that is the end.
+    /// The octets acknowledged in all, and their number at the end of the window.
     acked: u64,
     until: u64,
 }
@@ -97,18 +98,19 @@ impl Answered {
         self.acked += ack.newly_acked.0;
     }
 
-    /// True if the ACK tells of data that left after the last answer.
+    /// True if the ACK covers data that left after the last answer.
     pub(crate) fn is_over(&self) -> bool {
         self.acked > self.until
     }
 
-    /// A mark is answered on this ACK.
+    /// Records that a mark is answered on this ACK.
     pub(crate) fn restart(&mut self, ack: &AckEvent) {
         self.until = self.acked + ack.prior_flight_size.0.saturating_sub(ack.newly_acked.0);
     }
 }
 
-/// DCTCP (RFC 8257): gives way by the fraction of octets that were marked. Source and departures: [`mod@crate::dctcp`].
+/// DCTCP (RFC 8257): reduces the window by the fraction of octets that were marked. Source and departures:
+/// [`mod@crate::dctcp`].
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     mss: u64,
@@ -129,7 +131,7 @@ impl Dctcp {
         }
     }
 
-    /// `cwnd = cwnd * (1 - Alpha / 2)`, once in a window.
+    /// Answers marks: `cwnd = cwnd * (1 - Alpha / 2)`, once in a window.
     fn answer_marks(&mut self, ack: &AckEvent) {
         if !self.answered.is_over() || ack.in_recovery {
             return;
@@ -157,7 +159,7 @@ impl CongestionController for Dctcp {
         }
     }
 
-    /// Section 3.4: losses are answered as ever.
+    /// Losses halve the window, as usual (section 3.4).
     fn on_congestion(&mut self, event: &CongestionEvent) {
         //= rfc8257-3.4-loss
         self.window.on_congestion(event);

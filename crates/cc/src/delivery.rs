@@ -1,115 +1,116 @@
-//! What a sender keeps only for controllers that model the path: samples of the delivery rate, the fate of each segment.
+//! Reports for controllers that model the path: samples of the delivery rate, and the fate of each segment.
 //!
 //! Source: draft-cheng-iccrg-delivery-rate-estimation-02, whose names these are, and draft-ietf-ccwg-bbr section 4.1,
 //! which took it over. Departures: none.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-/// What a controller wants of its sender beyond the events that every one gets. Nothing is kept for one that wants none.
+/// A controller's demands of its sender beyond the events for all. The sender keeps no state for a controller without
+/// demands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     /// Delivery reports with each ACK, the fate of each segment, and the timer.
     pub samples: bool,
-    /// The timer ([`crate::CongestionController::deadline`]) without the rest of what [`Self::samples`] brings.
+    /// The timer ([`crate::CongestionController::deadline`]) without the other reports of [`Self::samples`].
     pub timer: bool,
-    /// No proportional rate reduction: the controller's cwnd bounds sending during fast recovery too.
+    /// No proportional rate reduction: the controller's cwnd also bounds sending during fast recovery.
     pub recovery_window: bool,
-    /// Marks by the network begin no episode: the controller finds them in the ACKs and answers by itself.
+    /// Marks by the network begin no episode: the controller reads them from the ACKs and answers by itself.
     pub marks: bool,
-    /// A timeout leaves another window than the loss window of RFC 5681 section 3.1, by the algorithm's source.
+    /// Another window after a timeout than the loss window of RFC 5681 section 3.1, by the algorithm's source.
     pub own_loss_window: bool,
-    /// The controller says itself when how much leaves: a stack adds no pacing of the window (RFC 9002 section 7.7).
+    /// Full control of departures: a stack does not pace the window (RFC 9002 section 7.7).
     pub at_once: bool,
-    /// The controller has no answer to marks: data leaves as not ECN-capable, so that a queue drops it instead.
+    /// Data that is not ECN-capable, because the controller has no answer to marks; a queue then drops it instead.
     pub no_ecn: bool,
 }
 
 impl Demands {
-    /// The sender keeps the timer.
+    /// True if the sender keeps the timer.
     pub fn has_timer(self) -> bool {
         self.samples || self.timer
     }
 }
 
-/// Whether the sender is repairing losses.
+/// The kind of loss recovery under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repair {
-    /// No, or only answering a mark.
+    /// No recovery, or only the answer to a mark.
     #[default]
     None,
-    /// It is in fast recovery; over QUIC from a loss on until the last of what was lost has arrived.
+    /// Fast recovery; over QUIC from a loss until the last of the lost data has arrived.
     Fast,
-    /// It recovers from a retransmission timeout, or over QUIC from persistent congestion.
+    /// Recovery from a retransmission timeout, or over QUIC from persistent congestion.
     Timeout,
 }
 
 /// The state of delivery after an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryReport {
-    /// `C.delivered`: delivered since the connection began.
+    /// The octets delivered since the connection began (`C.delivered`).
     pub delivered: Bytes,
-    /// `C.lost`: taken for lost since the connection began.
+    /// The octets marked lost since the connection began (`C.lost`).
     pub lost: Bytes,
-    /// `C.inflight`: thought to be in the network (RFC 6675's pipe).
+    /// The octets thought to be in the network, RFC 6675's pipe (`C.inflight`).
     pub inflight: Bytes,
-    /// What is being repaired.
+    /// The kind of recovery under way.
     pub repair: Repair,
-    /// The receiver reports what it has out of order, so that several losses in a round trip are found.
+    /// True if the receiver reports out-of-order data, so that several losses in a round trip are found.
     pub has_sack: bool,
-    /// Pacing holds the next segment back until then; what lies in the past holds nothing back.
+    /// The time until which pacing holds the next segment back; a time in the past holds nothing back.
     pub next_departure: SimTime,
-    /// The sample of this ACK; `None` if it delivered nothing whose sending is known.
+    /// The sample of this ACK; `None` if it delivers no segment whose sending is known.
     pub sample: Option<RateSample>,
 }
 
-/// A sample of the delivery rate, taken from the segment sent last among those that an ACK delivers.
+/// A sample of the delivery rate, taken from the latest-sent segment among those that an ACK delivers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
-    /// `RS.delivered`: delivered between the two ACKs that bound the sample.
+    /// The octets delivered between the two ACKs that bound the sample (`RS.delivered`).
     pub delivered: Bytes,
-    /// `RS.interval`: the longer of the times that sending it and acknowledging it took. Zero if it is shorter than the
-    /// least round trip, when it tells no rate.
+    /// The longer of the sending and the acknowledging time (`RS.interval`). Zero if it is shorter than the minimum
+    /// RTT: then there is no rate.
     pub interval: SimDuration,
-    /// `RS.prior_delivered`: `C.delivered` when the segment left.
+    /// The value of `C.delivered` when the segment left (`RS.prior_delivered`).
     pub prior_delivered: Bytes,
-    /// `RS.is_app_limited`: the segment left while the application did not fill the window.
+    /// True if the segment left while the application did not fill the window (`RS.is_app_limited`).
     pub is_app_limited: bool,
-    /// `RS.tx_in_flight`: in flight when the segment left, itself included.
+    /// The octets in flight when the segment left, itself included (`RS.tx_in_flight`).
     pub tx_in_flight: Bytes,
-    /// `RS.lost`: taken for lost since the segment left.
+    /// The octets marked lost since the segment left (`RS.lost`).
     pub lost: Bytes,
 }
 
 impl RateSample {
-    /// `RS.delivery_rate`, rounded down; `None` if the interval is too short to tell.
+    /// The rate of the sample, rounded down; `None` if the interval is too short (`RS.delivery_rate`).
     pub fn rate(&self) -> Option<Bandwidth> {
         let bit_ns = u128::from(self.delivered.0) * 8_000_000_000;
         bit_ns.checked_div(u128::from(self.interval.0)).map(|rate| Bandwidth(rate as u64))
     }
 }
 
-/// A segment has reached the receiver, or is taken for lost.
+/// A segment that has reached the receiver, or is marked lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentReport {
-    /// When the sender learned of it.
+    /// The time at which the sender learned of it.
     pub now: SimTime,
-    /// When the segment, or its latest retransmission, left.
+    /// The departure of the segment, or of its latest retransmission.
     pub sent_at: SimTime,
-    /// Where it begins in the stream.
+    /// The segment's offset in the stream, octets.
     pub start: u64,
-    /// Its payload in octets.
+    /// The segment's payload.
     pub size: Bytes,
-    /// `C.delivered` now, the segment included if it is delivered.
+    /// The present value of `C.delivered`, which includes the segment if it is delivered.
     pub delivered: Bytes,
-    /// `P.delivered`: `C.delivered` when it left.
+    /// The value of `C.delivered` when the segment left (`P.delivered`).
     pub prior_delivered: Bytes,
-    /// `P.tx_in_flight`: in flight when it left, itself included.
+    /// The octets in flight when the segment left, itself included (`P.tx_in_flight`).
     pub tx_in_flight: Bytes,
-    /// Taken for lost since it left; itself included if it is lost.
+    /// The octets marked lost since the segment left; itself included if it is lost.
     pub lost: Bytes,
-    /// It left while the application did not fill the window.
+    /// True if the segment left while the application did not fill the window.
     pub is_app_limited: bool,
-    /// It had been sent before.
+    /// True if the segment had been sent before.
     pub is_retransmission: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Reno's and CUBIC's congestion avoidance with deep Q-learning in place of the increase, learning in the flow itself.
 //!
-//! Source: Seo, Cho, "DQN-based congestion control", J. KICS, 2023 and 2024. What the papers leave unsaid is a parameter
-//! here; `docs/explanation/dqn.md` lists each with the values that were tried. Departures: none from what is said.
+//! Source: Seo, Cho, "DQN-based congestion control", J. KICS, 2023 and 2024. Details that the papers omit are
+//! parameters here; `docs/explanation/dqn.md` lists each with the values that were tried. Departures: none from the
+//! papers' text.
 
 pub mod cubic;
 mod learner;
@@ -26,8 +27,8 @@ use ackclock_learn::{Network, Normaliser};
 
 use crate::controller::{Controller, ControllerConfig, Start};
 
-/// The agent of a controller alone: it decides, stores and learns so many times on states drawn at random, after its
-/// warm-up, for measuring what that costs. Returns the steps of learning; `None` if the controller has no agent.
+/// Runs the agent of a controller alone, to measure its cost: it decides, stores and learns `decisions` times on random
+/// states, after its warm-up. Returns the learning steps; `None` if the controller has no agent.
 #[doc(hidden)]
 pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> {
     let start = Start::of(1, 1, None);
@@ -38,35 +39,37 @@ pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> 
     }
 }
 
-/// An agent as it has learnt so far.
+/// A trained agent.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    /// What it looks at, and what its actions are.
+    /// The agent's inputs and actions.
     pub kind: LearnedKind,
-    /// What holds of its window.
+    /// The rules of its window.
     pub rules: WindowRules,
-    /// A value for each action, from what it sees.
+    /// The network, which maps a state to a value for each action.
     pub network: Network,
-    /// How it brings what it sees to size.
+    /// The scaling of the network's inputs.
     pub normaliser: Normaliser,
 }
 
-/// Which of the two controllers an agent is of.
+/// The controller to which an agent belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LearnedKind {
-    /// Sees threshold, cwnd and RTT; adds -10, -3, -1, 0, 1, 3 or 10 segments to a window that was acknowledged.
+    /// An agent that sees threshold, cwnd and RTT; it adds -10, -3, -1, 0, 1, 3 or 10 segments to an acknowledged
+    /// window.
     NewReno,
-    /// Sees `W_max` and the time since the last reduction besides; less, hold, CUBIC's curve or a faster one.
+    /// An agent that also sees `W_max` and the time since the last reduction. Its actions: less, hold, CUBIC's curve,
+    /// or a faster one.
     Cubic {
-        /// C of the curve, in segments/s^3: [`DqnCubicConfig::c`].
+        /// The constant C of the curve, in segments/s^3: [`DqnCubicConfig::c`].
         c: f64,
-        /// Whether `c` follows the formula: [`DqnCubicConfig::formula_c`].
+        /// True if `c` follows the formula: [`DqnCubicConfig::formula_c`].
         formula_c: bool,
     },
 }
 
 impl LearnedKind {
-    /// Numbers that it sees.
+    /// The number of inputs.
     pub fn inputs(self) -> usize {
         match self {
             Self::NewReno => newreno::INPUTS,
@@ -74,7 +77,7 @@ impl LearnedKind {
         }
     }
 
-    /// Actions that it has.
+    /// The number of actions.
     pub fn actions(self) -> usize {
         match self {
             Self::NewReno => newreno::STEPS.len(),
@@ -83,7 +86,7 @@ impl LearnedKind {
     }
 }
 
-/// What a controller has learnt; `None` if it has no agent.
+/// The trained agent of a controller; `None` if it has none.
 pub fn learned(controller: &Controller) -> Option<Learned> {
     match controller {
         Controller::DqnNewReno(controller) => controller.learned(),
@@ -93,7 +96,7 @@ pub fn learned(controller: &Controller) -> Option<Learned> {
 }
 
 impl ControllerConfig {
-    /// The name of the agent that the controller has in common with others, if it names one.
+    /// The name of the agent that the controller shares with others, if it has one.
     pub fn shared_agent(&self) -> Option<&str> {
         let dqn = match self {
             Self::DqnNewReno(config) => &config.dqn,
@@ -103,7 +106,7 @@ impl ControllerConfig {
         dqn.agent.as_deref()
     }
 
-    /// Controllers made of it have their agent, if it has a name, from among these.
+    /// Takes the shared agent of this configuration's name from `agents`.
     pub fn join(&mut self, agents: &mut SharedAgents) {
         match self {
             Self::DqnNewReno(config) => config.dqn.join(agents),
@@ -114,7 +117,7 @@ impl ControllerConfig {
 }
 
 impl Controller {
-    /// An agent that it has in common with others is from now on the one of the same name among these.
+    /// Replaces a shared agent by the one of the same name in `agents`.
     pub fn join(&mut self, agents: &mut SharedAgents) {
         match self {
             Self::DqnNewReno(controller) => controller.join(agents),
@@ -124,8 +127,8 @@ impl Controller {
     }
 }
 
-/// The controller that goes on as one that learnt, and learns no more. The network takes the numbers that the kind sees, and
-/// gives a value for each of its actions.
+/// The controller with a trained network that no longer learns. The network takes the inputs of `kind`, and returns a
+/// value for each of its actions.
 pub fn frozen(kind: LearnedKind, rules: WindowRules, network: Frozen) -> ControllerConfig {
     let with_rules = |dqn: DqnConfig| DqnConfig {
         beta: rules.beta,

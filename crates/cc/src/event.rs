@@ -1,4 +1,4 @@
-//! What a sender tells its controller.
+//! The events that a sender reports to its controller.
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
@@ -7,13 +7,13 @@ use crate::delivery::DeliveryReport;
 /// The sender's view of the round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RttStats {
-    /// The latest sample; zero before the first.
+    /// The latest RTT sample; zero before the first.
     pub latest: SimDuration,
     /// Smoothed RTT (RFC 6298); zero before the first sample.
     pub srtt: SimDuration,
     /// RTT variation (RFC 6298).
     pub rttvar: SimDuration,
-    /// The least sample of the connection; zero before the first.
+    /// The minimum RTT of the connection; zero before the first sample.
     pub min_rtt: SimDuration,
 }
 
@@ -22,7 +22,7 @@ pub struct RttStats {
 pub struct SegmentTimestamps {
     /// The receiver's clock when it sent the ACK, in its ticks.
     pub tsval: u32,
-    /// The sender's clock echoed: when the data left.
+    /// The sender's clock as the ACK echoes it: the departure of the data.
     pub tsecr: u32,
     /// The sender's clock when the ACK arrived.
     pub arrival: u32,
@@ -33,28 +33,28 @@ pub struct SegmentTimestamps {
 /// An ACK arrived that was not a mere window update.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent {
-    /// Arrival of the ACK.
+    /// The arrival of the ACK.
     pub now: SimTime,
-    /// Data delivered by this ACK, cumulatively or selectively.
+    /// The octets delivered by this ACK, cumulatively or selectively.
     pub newly_acked: Bytes,
     /// True if it advanced `snd_una` (RFC 5681 section 3.1).
     pub is_cumulative: bool,
-    /// Data marked lost since the last ACK: on this one, or by a timer of loss detection before it.
+    /// The octets marked lost since the last ACK: on this one, or by a timer of loss detection before it.
     pub newly_lost: Bytes,
     /// The part of [`Self::newly_lost`] that a timer found.
     pub lost_before: Bytes,
-    /// Data delivered that the network had marked, as far as the receiver's feedback tells (RFC 3168: one segment for an
-    /// ECE; RFC 9768: what the counters say).
+    /// The marked octets among the newly delivered, as the receiver's feedback reports them: one segment for an ECE
+    /// (RFC 3168), or the counters of RFC 9768.
     pub newly_ce_marked: Bytes,
-    /// `FlightSize` before this ACK: sent and not cumulatively acknowledged (RFC 5681).
+    /// The flight size (`FlightSize`) before this ACK: sent and not cumulatively acknowledged (RFC 5681).
     pub prior_flight_size: Bytes,
     /// SND.UNA after this ACK and SND.NXT (RFC 9293 section 3.3.1), octets since the connection's beginning.
     pub snd_una: u64,
-    /// See [`Self::snd_una`].
+    /// The next sequence number to send: see [`Self::snd_una`].
     pub snd_nxt: u64,
     /// The RTT sample of this ACK; `None` under Karn's rule.
     pub rtt_sample: Option<SimDuration>,
-    /// Smoothed values, this sample included.
+    /// Smoothed RTT values, this sample included.
     pub rtt: RttStats,
     /// The ACK's timestamps option, if it carried one.
     pub timestamps: Option<SegmentTimestamps>,
@@ -63,16 +63,16 @@ pub struct AckEvent {
     /// True during fast recovery or the answer to a mark, the ACK that ends it included (not while recovering from a
     /// timeout, which slow-starts).
     pub in_recovery: bool,
-    /// What the stack permits on this ACK. The facts above say what happened; this says what follows for a window.
+    /// The stack's permission to grow on this ACK. The facts above are measurements; this is a verdict for a window.
     pub growth: Growth,
-    /// What bounded sending when it arrived, while a window is being reduced step by step (RFC 9937); `None` if that was cwnd.
-    /// Linux has no other cwnd in that time.
+    /// The bound of sending when the ACK arrived, while a window is reduced step by step (RFC 9937); `None` if that was
+    /// cwnd. Linux has no other cwnd in that time.
     pub reduced_window: Option<Bytes>,
     /// Packet-timed round trips since the connection began.
     pub round: u64,
     /// True if the sender spreads its segments over the round trip.
     pub is_paced: bool,
-    /// For controllers that want samples.
+    /// The delivery report, for controllers that demand samples.
     pub delivery: Option<DeliveryReport>,
 }
 
@@ -82,12 +82,12 @@ impl AckEvent {
         self.growth.is_due && self.growth.is_in_use
     }
 
-    /// Data marked lost on this ACK alone.
+    /// The octets marked lost on this ACK alone.
     pub fn lost_now(&self) -> Bytes {
         self.newly_lost - self.lost_before
     }
 
-    /// True if a window of this size is in use, of which pacing holds back a part: half of it counts.
+    /// True if a paced window of this size is in use: pacing holds back a part of it, so that half counts.
     pub(crate) fn uses(&self, cwnd: f64) -> bool {
         self.growth.is_in_use || 2.0 * self.prior_flight_size.0 as f64 >= cwnd
     }
@@ -96,25 +96,25 @@ impl AckEvent {
 /// The stack's verdict on growth, which its switches decide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
-    /// The ACK brought new data, and nothing is being recovered. Where the network reorders, a SACK may count as new data, and
-    /// the ACK that ends a recovery may count.
+    /// True if the ACK brought new data outside of recovery. Where the network reorders, a SACK may count as new data,
+    /// and the ACK that ends a recovery may count.
     pub is_due: bool,
-    /// The window is in use, as the validation of the window judges it.
+    /// True if the window is in use, by the rules of window validation.
     pub is_in_use: bool,
 }
 
 impl Growth {
-    /// The verdict of RFC 5681, by the facts alone.
+    /// The verdict of RFC 5681, from the facts alone.
     pub fn of_facts(is_cumulative: bool, is_cwnd_limited: bool, in_recovery: bool) -> Self {
         //= rfc5681-3.1-new-data-only
         Self { is_due: is_cumulative && !in_recovery, is_in_use: is_cwnd_limited }
     }
 }
 
-/// Why a congestion episode began.
+/// The cause of a congestion episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionCause {
-    /// Duplicate ACKs or SACK told of a loss.
+    /// Duplicate ACKs or SACK revealed a loss.
     Loss,
     /// The network marked a packet.
     Ecn,
@@ -128,17 +128,17 @@ pub enum CongestionCause {
 /// A congestion episode begins.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When the sender noticed.
+    /// The time at which the sender noticed.
     pub now: SimTime,
-    /// What began the episode.
+    /// The cause of the episode.
     pub cause: CongestionCause,
-    /// `FlightSize` at that moment: sent and not cumulatively acknowledged (RFC 5681).
+    /// The flight size (`FlightSize`) at that moment: sent and not cumulatively acknowledged (RFC 5681).
     pub flight_size: Bytes,
-    /// What the stack has a decrease start from: `FlightSize` up to cwnd (RFC 5681), or cwnd.
+    /// The stack's base of a decrease: `FlightSize` up to cwnd (RFC 5681), or cwnd.
     pub decrease_from: Bytes,
-    /// Data marked lost so far.
+    /// The octets marked lost so far.
     pub newly_lost: Bytes,
-    /// Thought to be in the network, without what is lost (RFC 6675's pipe).
+    /// The octets thought to be in the network, without lost ones (RFC 6675's pipe).
     pub inflight: Bytes,
 }
 
@@ -160,17 +160,17 @@ impl CongestionEvent {
     }
 }
 
-/// Why a window starts over.
+/// The cause of a restart of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartCause {
-    /// The SYN or SYN-ACK was lost: an initial window of one segment (RFC 5681 section 3.1).
+    /// A lost SYN or SYN-ACK: the initial window is one segment (RFC 5681 section 3.1).
     SynLost,
-    /// The retransmission timer expired, or Tahoe retransmits: the loss window, one segment beside what is still thought
-    /// to be in the network (RFC 5681 section 3.1).
+    /// A retransmission timeout, or Tahoe's retransmission: the loss window is one segment beside the data thought to
+    /// be in the network (RFC 5681 section 3.1).
     Timeout,
-    /// Nothing was sent for longer than an RTO: the restart window (RFC 5681 section 4.1, RFC 2861).
+    /// A pause of sending longer than an RTO: the restart window (RFC 5681 section 4.1, RFC 2861).
     Idle,
-    /// Too little of the window was used for too long (RFC 7661 section 4.4.3, RFC 2861 section 3.2), or by the end of a recovery
+    /// A window with too little use for too long (RFC 7661 section 4.4.3, RFC 2861 section 3.2), or after a recovery
     /// that halves the rate.
     Unused,
     /// A controller around this one, such as an agent, has moved the window.
@@ -178,37 +178,37 @@ pub enum RestartCause {
 }
 
 impl RestartCause {
-    /// The window is to be smaller, or to stay as it is: one that is below what the stack would begin with is not raised by it.
+    /// True if the window may only become smaller: one below the stack's initial value is not raised.
     pub fn is_reduction(self) -> bool {
         matches!(self, Self::Timeout | Self::Idle | Self::Unused)
     }
 }
 
-/// The window starts over, without an episode of its own.
+/// A restart of the window, without an episode of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartEvent {
-    /// When the window starts over.
+    /// The time of the restart.
     pub now: SimTime,
-    /// Why it does.
+    /// The cause of the restart.
     pub cause: RestartCause,
-    /// The window to go on with.
+    /// The window after the restart.
     pub window: Bytes,
-    /// The ssthresh to go on with, so that slow start leads back to what was in use (RFC 2861); `None` leaves it.
+    /// The ssthresh after the restart, so that slow start leads back to the used window (RFC 2861); `None` leaves it.
     pub ssthresh: Option<Bytes>,
 }
 
 /// A data segment left.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEvent {
-    /// When the segment left.
+    /// The time at which the segment left.
     pub now: SimTime,
-    /// Its payload in octets.
+    /// The segment's payload.
     pub size: Bytes,
-    /// `FlightSize` with the segment in it.
+    /// The flight size (`FlightSize`) with the segment in it.
     pub flight_size: Bytes,
-    /// How long nothing had been outstanding before it; zero if something was.
+    /// The time without outstanding data before the segment; zero if there was some.
     pub idle_for: SimDuration,
-    /// Nothing was outstanding because the application had nothing to send (`C.app_limited` of draft-ietf-ccwg-bbr), and not
-    /// because the next segment waited for its pacing. Needs [`crate::Demands::samples`].
+    /// True if data was missing because the application had nothing to send (`C.app_limited` of draft-ietf-ccwg-bbr),
+    /// and not because of pacing. Needs [`crate::Demands::samples`].
     pub is_app_limited: bool,
 }

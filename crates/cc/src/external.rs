@@ -1,9 +1,9 @@
-//! The door for algorithms that are not in this crate: a user's own, in Rust or behind another language.
+//! External algorithms: a user's own, in Rust or behind another language.
 //!
 //! Source: none. Departures: none.
 //!
-//! A controller that cannot go on unwinds ([`std::panic::resume_unwind`]) with its error as the payload. Whoever runs the
-//! simulation catches that and drops the simulation, so that the loop need not ask after every event whether all is well.
+//! A controller that cannot go on unwinds ([`std::panic::resume_unwind`]) with its error as the payload. The caller of
+//! the simulation catches that and drops the simulation, so that the loop need not check for errors after every event.
 
 use std::any::Any;
 use std::fmt::{self, Debug};
@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use crate::controller::{CongestionController, Start};
 
-/// A controller from outside. Every [`CongestionController`] that can be cloned and shared between threads is one.
+/// An external controller. Every [`CongestionController`] that can be cloned and shared between threads is one.
 pub trait ExternalController: CongestionController + Sync {
-    /// A copy that goes on alike: a simulation can be cloned while it runs.
+    /// A clone with the same state: a simulation can be cloned while it runs.
     fn boxed_clone(&self) -> Box<dyn ExternalController>;
 
-    /// Itself, for whoever knows its type.
+    /// The controller itself, to downcast to its type.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
@@ -38,7 +38,7 @@ impl Clone for Box<dyn ExternalController> {
 
 type Make = dyn Fn(&Start) -> Box<dyn ExternalController> + Send + Sync;
 
-/// How controllers from outside come to be: a name for results, and a function that makes one.
+/// The constructor of external controllers: a name for results, and a function that makes one.
 ///
 /// Two are equal if they are clones of one, with the same seed.
 #[derive(Clone)]
@@ -50,7 +50,8 @@ pub struct ExternalConfig {
 }
 
 impl ExternalConfig {
-    /// `make` is called once for either end of each connection, when the handshake has settled the segment size.
+    /// A constructor that calls `make` once for either end of each connection, when the handshake has settled the
+    /// segment size.
     pub fn new<C: ExternalController + 'static>(
         name: &str,
         make: impl Fn(&Start) -> C + Send + Sync + 'static,
@@ -58,7 +59,7 @@ impl ExternalConfig {
         Self { name: name.into(), make: Arc::new(move |start| Box::new(make(start))), seed: 0, decides: false }
     }
 
-    /// Controllers that decide after events: see [`CongestionController::is_decision_due`].
+    /// Declares that the controllers decide after events: see [`CongestionController::is_decision_due`].
     #[must_use]
     pub fn that_decides(self) -> Self {
         Self { decides: true, ..self }
@@ -68,7 +69,7 @@ impl ExternalConfig {
         self.decides
     }
 
-    /// What results call the controller.
+    /// The controller's name in results.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -81,7 +82,7 @@ impl ExternalConfig {
         self.seed
     }
 
-    /// A controller that starts from this.
+    /// Starts a controller.
     pub fn start(&self, start: &Start) -> Box<dyn ExternalController> {
         (self.make)(start)
     }
@@ -107,7 +108,7 @@ mod tests {
     use crate::testing::{ack, loss};
     use crate::{AckEvent, CongestionEvent, Controller, ControllerConfig};
 
-    /// Adds what is acknowledged; a loss leaves the initial window.
+    /// A controller that adds the acknowledged data; a loss leaves the initial window.
     #[derive(Clone, Debug)]
     struct Exponential {
         initial: Bytes,

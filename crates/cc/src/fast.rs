@@ -1,4 +1,4 @@
-//! FAST TCP: a window for which alpha packets of the flow wait in queues, reached by an equation and not by probing.
+//! FAST TCP: a window that keeps alpha packets of the flow in queues, by an equation instead of probing.
 //!
 //! Source: Wei, Jin, Low and Hegde, FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM Transactions on
 //! Networking 14(6), 2006, section IV:
@@ -26,12 +26,12 @@ use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::repair_rounds::RepairRounds;
 
 declare! {
-    /// Parameters of [`Fast`].
+    /// The parameters of [`Fast`].
     #[derive(Copy)]
     pub struct FastConfig {
-        /// Packets of the flow to keep in queues.
+        /// Packets that the flow keeps in queues.
         alpha: f64 = default(100.0).at_least(1e-3).at_most(1e6).unit("packets"),
-        /// Weight of the new window.
+        /// Weight of the new window in the update.
         gamma: f64 = default(0.5).at_least(1e-3).at_most(1.0),
         /// Queueing delay below which the window doubles.
         threshold: SimDuration = default(SimDuration::from_micros(750))
@@ -53,18 +53,18 @@ impl Algorithm for FastConfig {
     }
 }
 
-/// FAST TCP: an equation for a window of which alpha segments wait in queues. Source and departures: [`mod@crate::fast`].
+/// FAST TCP: an equation for a window that keeps alpha segments in queues. Source and departures: [`mod@crate::fast`].
 #[derive(Clone, Debug)]
 pub struct Fast {
     config: FastConfig,
     mss: f64,
-    /// cwnd, with its fraction of a byte.
+    /// The congestion window with its fraction of a byte.
     window: f64,
-    /// Where it goes in this round trip, and where it came from.
+    /// The target window of this round trip, and the window at its beginning.
     target: f64,
     origin: f64,
     ssthresh: Option<u64>,
-    /// Least and mean RTT, ns; zero before the first sample.
+    /// The minimum and the mean RTT, ns; zero before the first sample.
     base_rtt: f64,
     mean_rtt: f64,
     round: u64,
@@ -105,7 +105,7 @@ impl Fast {
         self.mean_rtt - self.base_rtt < self.config.threshold.0 as f64
     }
 
-    /// The equation.
+    /// The next window, by the equation.
     fn next_window(&self) -> f64 {
         let twice = 2.0 * self.window;
         let gamma = self.config.gamma;
@@ -127,7 +127,7 @@ impl Fast {
         }
     }
 
-    /// Goes towards the target by the share of a window that was acknowledged.
+    /// Moves the window towards the target, by the acknowledged share of a window.
     fn grow(&mut self, acked: f64) {
         if self.target > self.window {
             let step = (self.target - self.origin) * acked / self.origin;
@@ -192,7 +192,7 @@ impl CongestionController for Fast {
         self.repair.on_restart(restart);
     }
 
-    /// The threshold below which the window doubles, until a queue shows.
+    /// The threshold is that below which the window doubles, until there is a queue.
     fn ssthresh(&self) -> Option<Bytes> {
         if self.is_path_empty() { self.ssthresh.map(Bytes) } else { Some(self.cwnd()) }
     }
@@ -228,7 +228,7 @@ mod tests {
         assert!((fast(100_000, 50.0, 50.7).next_window() - 200_000.0).abs() < 1e-6); // below the threshold
     }
 
-    /// RFC 5681 section 3.1: below ssthresh the window may double; from there on it does not.
+    /// Below ssthresh the window may double; from there on it does not (RFC 5681 section 3.1).
     #[test]
     fn doubling_ends_at_ssthresh() {
         let mut fast = fast(100_000, 50.0, 50.0);

@@ -10,14 +10,14 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionEvent};
 
-/// A thousand times what TCP's window field can say: no limit to a study, and far from the end of 64 bits.
+/// The largest window, a thousand times TCP's: it limits no study, and cannot overflow 64 bits.
 const MAX_WINDOW: Bytes = Bytes(1 << 40);
 
 declare! {
-    /// Parameters of [`Fixed`].
+    /// The parameters of [`Fixed`].
     #[derive(Copy)]
     pub struct FixedConfig {
-        /// The window to hold.
+        /// Constant window.
         window: Amount = required(Amount::Segments(100)).at_least(1).unit("segments"),
     }
     check |config, review| {

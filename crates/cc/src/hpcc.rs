@@ -1,4 +1,4 @@
-//! HPCC: a window by what links on the path say of their load.
+//! HPCC: a window that follows the load of the path's links, as in-band telemetry reports it.
 //!
 //! Source: Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, algorithm 1, sections 3.2 to 3.4 and 5.1.
 //!
@@ -26,18 +26,19 @@ use crate::repair_rounds::RepairRounds;
 use crate::telemetry::{HopRecord, Telemetry};
 
 declare! {
-    /// Parameters of [`Hpcc`].
+    /// The parameters of [`Hpcc`].
     #[derive(Copy)]
     pub struct HpccConfig {
-        /// eta: the utilization that is aimed at.
+        /// Target utilization, eta.
         target_utilization: f64 = default(0.95).above(0.0).at_most(1.0).source("section 5.1"),
-        /// maxStage: round trips of additive increase after which the window goes straight to the target.
+        /// Round trips of additive increase before the window jumps to the target, maxStage.
         max_stage: u64 = default(5).at_most(1_000_000).unit("round trips").source("section 5.1"),
-        /// W_AI: what each update adds; a share of the room that eta leaves, for as many flows as may meet.
+        /// Increase of each update, W_AI: a share of the room that eta leaves, for as many flows as may meet.
         additive_increase: Bytes = default(Bytes(80)).at_most(Bytes(1_000_000_000)).source("section 5.1"),
-        /// T: the RTT of the fabric without queues.
+        /// RTT of the fabric without queues, T.
         base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
-        /// B_NIC: the rate of the host's link, whose path full over `base_rtt` is the first window and bounds all others.
+        /// Rate of the host's link, B_NIC; with `base_rtt` its bandwidth-delay product is the first window and bounds
+        /// all others.
         line_rate: Option<Bandwidth> = unset("bound by the slowest link that writes telemetry").at_least(Bandwidth(8)),
     }
 }
@@ -56,22 +57,22 @@ impl Algorithm for HpccConfig {
     }
 }
 
-/// HPCC: a window by the load of the links. Source and departures: [`mod@crate::hpcc`].
+/// HPCC: a window that follows the load of the links. Source and departures: [`mod@crate::hpcc`].
 #[derive(Clone, Debug)]
 pub struct Hpcc {
     config: HpccConfig,
     mss: f64,
     telemetry: Telemetry,
-    /// T; zero before it is known.
+    /// The base RTT T; zero before it is known.
     base_rtt: SimDuration,
-    /// W and Wc, octets.
+    /// The window W and the reference window Wc, octets.
     window: f64,
     reference: f64,
-    /// U.
+    /// The load U of the path.
     load: f64,
-    /// incStage.
+    /// The stage of additive increase (incStage).
     stage: u64,
-    /// lastUpdateSeq.
+    /// The end of the present round trip (lastUpdateSeq).
     last_update: u64,
     repair: RepairRounds,
 }
@@ -94,7 +95,8 @@ impl Hpcc {
         }
     }
 
-    /// `MeasureInflight`: the load of the busiest link, averaged over a round trip. False if the records tell of no link.
+    /// Measures the load of the busiest link, averaged over a round trip (`MeasureInflight`). False if the records
+    /// cover no link.
     fn measure_inflight(&mut self) -> bool {
         let base_rtt = self.base_rtt.as_secs_f64();
         let loads = self.telemetry.between().map(|link| {
@@ -107,7 +109,7 @@ impl Hpcc {
         true
     }
 
-    /// `ComputeWind`; the reference window changes once in a round trip.
+    /// Sets the window (`ComputeWind`); the reference window changes once in a round trip.
     fn compute_window(&mut self, is_new_round: bool) {
         let HpccConfig { target_utilization, max_stage, additive_increase, .. } = self.config;
         let is_multiplicative = self.load >= target_utilization || self.stage >= max_stage;
@@ -120,7 +122,7 @@ impl Hpcc {
         }
     }
 
-    /// A tenth of a segment: what pacing still lets out.
+    /// The least window: a tenth of a segment, at which pacing still sends.
     fn least(&self) -> f64 {
         0.1 * self.mss
     }

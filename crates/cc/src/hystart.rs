@@ -2,7 +2,7 @@
 //! when their delay rises.
 //!
 //! Source: Ha and Rhee, Taming the elephants: new TCP slow start, Computer Networks 55(9), 2011; constants and order of
-//! the steps after Linux 6.18. Where Linux leaves the paper: the train is measured against half of the least RTT plus
+//! the steps after Linux 6.18. Linux departs from the paper: the train is measured against half of the least RTT plus
 //! an allowance for packets sent in bursts, the samples that count are the least of more than eight in a round, and the
 //! threshold of the delay is an eighth of the least RTT between 4 and 16 ms.
 //!
@@ -17,18 +17,18 @@ use ackclock_units::{SimDuration, SimTime};
 use crate::event::AckEvent;
 use crate::slow_start::{ExitSign, Window};
 
-/// Segments below which it does not look.
+/// The window below which HyStart is off, segments.
 const LOW_WINDOW: u64 = 16;
-/// ACKs no further apart belong to one train.
+/// The largest distance between ACKs of one train.
 const ACK_SPACING: SimDuration = SimDuration::from_millis(2);
-/// Delay samples that a round needs before the next one decides.
+/// The delay samples of a round before the next one decides.
 const SAMPLES: u32 = 8;
 const LEAST_RISE: SimDuration = SimDuration::from_millis(4);
 const LARGEST_RISE: SimDuration = SimDuration::from_millis(16);
 const LARGEST_RISE_NS3: SimDuration = SimDuration::from_secs(1);
-/// For how long a new epoch's samples say nothing: the queue that the loss left is still draining.
+/// The time for which a new epoch's samples do not count, because the queue that the loss left is still draining.
 const SETTLING: SimDuration = SimDuration::from_secs(1);
-/// Four of the largest bursts that an interface takes in one piece.
+/// The allowance for bursts, octets: four of the largest bursts that an interface takes in one piece.
 const BURSTS: u64 = 4 * 65_536;
 const LARGEST_ALLOWANCE: SimDuration = SimDuration::from_millis(1);
 
@@ -37,20 +37,20 @@ pub(crate) fn is_settled(now: SimTime, epoch: Option<SimTime>) -> bool {
     epoch.is_none_or(|epoch| now.saturating_since(epoch) >= SETTLING)
 }
 
-/// Whose thresholds.
+/// The source of the thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
     Linux,
     Ns3,
 }
 
-/// See the module.
+/// The state of HyStart.
 #[derive(Clone, Debug)]
 pub(crate) struct HyStart {
     rules: Rules,
     delay_min: Option<SimDuration>,
     round: Round,
-    /// SND.NXT at the last ACK.
+    /// The value of SND.NXT at the last ACK.
     sent: u64,
     found: bool,
 }
@@ -58,13 +58,13 @@ pub(crate) struct HyStart {
 /// The offset of the first octet of data: until it is acknowledged, no round begins.
 const FIRST_OCTET: u64 = 1;
 
-/// What came back since `start`.
+/// The ACKs of a round since `start`.
 #[derive(Clone, Debug)]
 struct Round {
     start: SimTime,
-    /// The last ACK of the train, while it lasts.
+    /// The last ACK of the train, while the train lasts.
     last_ack: SimTime,
-    /// What had been sent when the round began; the first ACK beyond it begins the next.
+    /// The data sent when the round began; the first ACK beyond it begins the next round.
     end: u64,
     least_rtt: Option<SimDuration>,
     samples: u32,
@@ -81,7 +81,7 @@ impl HyStart {
         Self { rules, delay_min: None, round: Round::default(), sent: 0, found: false }
     }
 
-    /// Returns by what sign slow start is to end with this ACK, if it is.
+    /// Returns the sign by which slow start ends with this ACK, if it ends.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Option<ExitSign> {
         self.sent = ack.snd_nxt;
         let sample = ack.rtt_sample.filter(|_| is_settled(ack.now, epoch))?;
@@ -105,7 +105,7 @@ impl HyStart {
         sign
     }
 
-    /// After a timeout all is forgotten.
+    /// Forgets the round after a timeout.
     pub(crate) fn reset(&mut self) {
         let sent = self.sent;
         *self = Self { sent, round: Round { end: sent, ..Round::default() }, ..Self::new(self.rules) };
@@ -113,7 +113,7 @@ impl HyStart {
 }
 
 impl Round {
-    /// The train has lasted for half the least RTT: with the other half on its way out, the path is full.
+    /// True if the train has lasted for half the minimum RTT: with the other half on its way out, the path is full.
     fn is_train_long(&mut self, rules: Rules, ack: &AckEvent, window: &Window, delay_min: SimDuration) -> bool {
         if ack.now.saturating_since(self.last_ack) > ACK_SPACING {
             return false;
@@ -128,7 +128,7 @@ impl Round {
         lasted > if ack.is_paced { whole } else { whole / 2 }
     }
 
-    /// The least delay of more than [`SAMPLES`] is well above the least of the connection.
+    /// True if the least delay of more than [`SAMPLES`] is well above the minimum RTT of the connection.
     fn is_delay_up(&mut self, rules: Rules, sample: SimDuration, delay_min: SimDuration) -> bool {
         let is_gathering = self.samples < SAMPLES;
         let least = match self.least_rtt {
@@ -149,8 +149,8 @@ impl Round {
     }
 }
 
-/// How much later than its packets' spacing says a train may end because they left in bursts: four bursts at the
-/// pacing rate, which is twice cwnd/SRTT, or 1.2 times in the upper half of what is left below ssthresh.
+/// The extra length of a train whose packets left in bursts. It is four bursts at the pacing rate: twice cwnd/SRTT, or
+/// 1.2 times in the upper half of the way to ssthresh.
 fn burst_allowance(window: &Window, srtt: SimDuration) -> SimDuration {
     let is_far = window.ssthresh.is_none_or(|ssthresh| window.cwnd < ssthresh / 2);
     let tenths = if is_far { 20 } else { 12 };
@@ -167,7 +167,7 @@ mod tests {
 
     const MSS: u64 = 1_448;
 
-    /// Slow start over a link that takes `per_segment` for a segment; cwnd in segments where it ended.
+    /// The window in segments at which slow start ends, over a link that takes `per_segment` for a segment.
     fn exit_window(per_segment: SimDuration, rtt: SimDuration, is_paced: bool) -> u64 {
         exit_window_by(Rules::Linux, per_segment, rtt, is_paced)
     }
@@ -253,7 +253,7 @@ mod tests {
 
     const WIDE: Window = Window { cwnd: 20 * MSS, ssthresh: None, mss: MSS };
 
-    /// Feeds samples 3 ms apart (no train); the position of the one that ends slow start.
+    /// Feeds samples 3 ms apart (no train); returns the position of the one that ends slow start.
     fn exit_position(rtts_ms: &[u64], window: &Window) -> Option<usize> {
         exit_position_by(Rules::Linux, rtts_ms, window)
     }
@@ -285,8 +285,8 @@ mod tests {
         assert_eq!(exit_position(&falls, &WIDE), None);
     }
 
-    /// As Linux 6.18 does: the round that a report of later data would begin is not counted, and the next ends where the window
-    /// then reaches, so that the samples of another hundred segments have to be gathered.
+    /// Linux 6.18 does not count the round that a report of later data would begin. The next ends where the window then
+    /// reaches, so that it needs another hundred segments' samples.
     #[test]
     fn a_report_without_an_acknowledgement_begins_no_round() {
         let mut hystart = HyStart::new(Rules::Linux);

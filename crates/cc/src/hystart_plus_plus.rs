@@ -1,6 +1,6 @@
 //! `HyStart++` (RFC 9406): slow start that slows down when delay rises, and speeds up again if the delay falls back.
 //!
-//! Source: RFC 9406 section 4.2 and the constants of section 4.3. Departures: none. Where the RFC leaves a choice: it
+//! Source: RFC 9406 section 4.2 and the constants of section 4.3. Departures: none. The RFC leaves choices: here it
 //! serves the first slow start only (section 4.3 recommends so), the first round begins with the first ACK, an ACK that
 //! ends a round still counts for it, and the one that ends the last round of conservative slow start belongs to
 //! congestion avoidance.
@@ -16,10 +16,10 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// L of a sender that does not pace.
+/// The limit L of a sender that does not pace, segments.
 const UNPACED_LIMIT: u64 = 8;
 
-/// See the module.
+/// The state of `HyStart++`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HyStartPlusPlus {
     /// The sender's round at the last ACK; `None` before the first.
@@ -27,13 +27,13 @@ pub(crate) struct HyStartPlusPlus {
     last_round_min_rtt: Option<SimDuration>,
     current_round_min_rtt: Option<SimDuration>,
     rtt_samples: u32,
-    /// While in it.
+    /// The state of conservative slow start, while it lasts.
     conservative: Option<Conservative>,
-    /// The first slow start is over.
+    /// True once the first slow start is over.
     stopped: bool,
 }
 
-/// Conservative slow start (CSS).
+/// The state of conservative slow start (CSS).
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
     baseline_min_rtt: SimDuration,
@@ -60,12 +60,12 @@ impl HyStartPlusPlus {
         Pace::PlusPlus { limit: (!ack.is_paced).then_some(UNPACED_LIMIT), divisor }
     }
 
-    /// In conservative slow start.
+    /// True in conservative slow start.
     pub(crate) fn is_conservative(&self) -> bool {
         self.conservative.is_some() && !self.stopped
     }
 
-    /// Loss or a mark ended the first slow start.
+    /// Stops at a loss or a mark, which ends the first slow start.
     pub(crate) fn stop(&mut self) {
         //= rfc9406-4.2-loss-ends-it
         self.stopped = true;
@@ -115,13 +115,13 @@ mod tests {
     const FULL: Pace = Pace::PlusPlus { limit: Some(8), divisor: 1 };
     const QUARTER: Pace = Pace::PlusPlus { limit: Some(8), divisor: 4 };
 
-    /// `count` ACKs of a round with one RTT; what each was told.
+    /// Feeds `count` ACKs of a round with one RTT; returns the pace of each.
     fn feed(hystart: &mut HyStartPlusPlus, round: u64, count: usize, rtt_ms: u64) -> Vec<Pace> {
         let event = AckEvent { round, rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack(1_000) };
         (0..count).map(|_| hystart.on_ack(&event, &WINDOW)).collect()
     }
 
-    /// In conservative slow start with a baseline of 92 ms; round 2 is under way.
+    /// The state in conservative slow start with a baseline of 92 ms; round 2 is under way.
     fn slowed() -> HyStartPlusPlus {
         let mut hystart = HyStartPlusPlus::default();
         feed(&mut hystart, 1, 10, 80);

@@ -1,16 +1,16 @@
-//! What holds of every controller of this crate after every call. Debug builds check it, release builds do not.
+//! Invariants of every controller of this crate after every call. Only debug builds check them.
 //!
-//! Controllers from outside are their authors' own affair, and [`crate::Unopened`] has no window of its own.
+//! External controllers are not checked, and [`crate::Unopened`] has no window of its own.
 
 use ackclock_units::{Bandwidth, Bytes};
 
 use crate::controller::{CongestionController, Controller};
 use crate::event::{CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
-/// No window is larger: 2^40 octets take 88 s at 100 Gbit/s, and [`crate::Fixed`] takes no more.
+/// The largest window: 2^40 octets take 88 s at 100 Gbit/s, and [`crate::Fixed`] takes no more.
 const LARGEST_WINDOW: u64 = 1 << 40;
 
-/// ssthresh has a floor of a few segments (RFC 5681 equation 4: two), and a segment at most this many octets.
+/// The largest floor of ssthresh: a few segments (RFC 5681 equation 4: two) of at most this many octets.
 const FLOOR: u64 = 4 * 65_535;
 
 /// The window, the pacing rate and ssthresh before a call; nothing in release builds.
@@ -32,7 +32,7 @@ impl Controller {
         cfg!(debug_assertions) && !matches!(self, Self::External(_) | Self::Unopened(_))
     }
 
-    /// After any call.
+    /// Checks the window after any call.
     #[inline]
     pub(crate) fn check_window(&self) {
         if self.is_checked() {
@@ -40,8 +40,9 @@ impl Controller {
         }
     }
 
-    /// A segment left. What is in flight is the sender's: a controller that counts it again lets its window rise with each
-    /// segment that leaves. The first after idle time may end a measurement (draft-ietf-ccwg-bbr: `HandleRestartFromIdle`).
+    /// Checks that a departure leaves the window alone. A controller that counts the flight size again would raise it
+    /// with each segment. The first segment after idle time may end a measurement (draft-ietf-ccwg-bbr:
+    /// `HandleRestartFromIdle`).
     #[inline]
     pub(crate) fn check_sent(&self, before: Before, sent: &SendEvent) {
         if self.is_checked() && sent.idle_for.is_zero() && !self.may_rise_on_send() {
@@ -53,8 +54,8 @@ impl Controller {
         }
     }
 
-    /// An episode began: it raises neither the window nor, above what was in use, ssthresh. So every factor of decrease is
-    /// between 0 and 1.
+    /// Checks the beginning of an episode: it raises neither the window nor, above the used window, ssthresh. So every
+    /// factor of decrease is between 0 and 1.
     #[inline]
     pub(crate) fn check_decrease(&self, before: Before, event: &CongestionEvent) {
         if self.is_checked() {
@@ -68,7 +69,8 @@ impl Controller {
         }
     }
 
-    /// The window starts over. A timeout leaves the loss window, unless [`crate::Demands::own_loss_window`] says otherwise.
+    /// Checks a restart of the window. A timeout leaves the loss window, unless [`crate::Demands::own_loss_window`] is
+    /// set.
     #[inline]
     pub(crate) fn check_restart(&self, before: Before, restart: &RestartEvent) {
         let is_timeout = self.is_checked() && restart.cause == RestartCause::Timeout;

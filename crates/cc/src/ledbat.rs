@@ -1,11 +1,11 @@
 //! LEDBAT: a window that holds the queueing delay at a target and gives way to everything else.
 //!
-//! Source: RFC 6817. Departures: slow start, which the RFC leaves out, is an option and off. One-way delays come from the
-//! timestamps option, and are not used until the receiver's tick is known; without the option the round trip counts.
-//! A window that holds the sender back counts as in flight, though a host that sends in bursts leaves a part of it free until a
-//! burst fits: else neither would ever move. After a timeout the window grows by LEDBAT's own rule, without slow start, and until
-//! there is a sample of after it no queue is known of. An ACK without a sample (Karn's rule) counts with the latest ones. The RFC's
-//! `INIT_CWND` is the stack's initial window.
+//! Source: RFC 6817. Departures: slow start, which the RFC omits, is an option, and off by default. One-way delays come
+//! from the timestamps option, and are not used until the receiver's tick is known; without the option the round trip
+//! counts. A window that holds the sender back counts as in flight, though a host that sends in bursts leaves a part of
+//! it free until a burst fits: else neither would ever move. After a timeout the window grows by LEDBAT's own rule,
+//! without slow start, and until there is a new sample the queueing delay is zero. An ACK without a sample (Karn's
+//! rule) counts with the latest ones. The RFC's `INIT_CWND` is the stack's initial window.
 //!
 //! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
 
@@ -19,37 +19,37 @@ use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::peer_clock::Clocks;
 
 words! {
-    /// Which delay LEDBAT measures.
+    /// The delay that LEDBAT measures.
     #[derive(Default)]
     pub enum LedbatDelay {
-        /// That of the forward path, as the RFC says.
+        /// The delay of the forward path, as in the RFC.
         #[default]
         "forward" = Forward,
-        /// That of the round trip.
+        /// The delay of the round trip.
         "round_trip" = RoundTrip,
     }
 }
 
 declare! {
-    /// Parameters of [`Ledbat`].
+    /// The parameters of [`Ledbat`].
     #[derive(Copy)]
     pub struct LedbatConfig {
-        /// The queueing delay to hold.
+        /// Target of the queueing delay.
         target: SimDuration = default(SimDuration::from_millis(100))
             .above(SimDuration::ZERO)
             .at_most(SimDuration::from_millis(100))
             .source("RFC 6817 section 2.4.2"),
-        /// Segments per round trip that the window grows by on an empty queue.
+        /// Growth of the window in a round trip on an empty queue, in segments.
         gain: f64 = default(1.0).at_least(1e-3).at_most(1.0).source("RFC 6817 section 2.4.2"),
-        /// Segments by which the window may exceed what is in flight.
+        /// Segments by which the window may exceed the flight size.
         allowed_increase: u32 = default(1).at_least(1).at_most(1_000).unit("segments"),
         /// Minutes after which a base delay is forgotten.
         base_history: u32 = default(10).at_least(1).at_most(1_000).unit("minutes"),
-        /// Samples of which the current delay is the least.
+        /// Samples whose least is the current delay.
         current_filter: u32 = default(4).at_least(1).at_most(1_000).unit("samples"),
-        /// Which delay counts.
+        /// Delay that counts: that of the forward path, or of the round trip.
         delay: LedbatDelay = LedbatDelay::Forward,
-        /// Begin as Reno does.
+        /// Begin with slow start, as Reno does.
         slow_start: bool = false,
     }
 }
@@ -67,7 +67,7 @@ impl Algorithm for LedbatConfig {
     }
 }
 
-/// `MIN_CWND`, in segments.
+/// The least window, in segments (`MIN_CWND`).
 const LEAST_WINDOW: f64 = 2.0;
 
 /// LEDBAT (RFC 6817): holds the queueing delay at a target and gives way to everything else. Source and departures:
@@ -76,7 +76,7 @@ const LEAST_WINDOW: f64 = 2.0;
 pub struct Ledbat {
     config: LedbatConfig,
     mss: f64,
-    /// cwnd, with its fraction of a byte.
+    /// The congestion window with its fraction of a byte.
     window: f64,
     ssthresh: Option<u64>,
     in_slow_start: bool,
@@ -110,8 +110,9 @@ impl Ledbat {
         }
     }
 
-    /// RFC 6817 section 2.4.2: `off_target = (TARGET - queuing_delay) / TARGET`, and
-    /// `cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd`, at most `flightsize + ALLOWED_INCREASE * MSS`.
+    /// Adjusts the window (RFC 6817 section 2.4.2), to at most `flightsize + ALLOWED_INCREASE * MSS`:
+    /// `off_target = (TARGET - queuing_delay) / TARGET`, and
+    /// `cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd`.
     fn adjust(&mut self, ack: &AckEvent) {
         //= rfc6817-2.4.2-target
         let target = self.config.target.0 as f64;
@@ -187,7 +188,7 @@ impl CongestionController for Ledbat {
         }
     }
 
-    /// Without slow start the window itself: there is none to come.
+    /// Without slow start the threshold is the window itself.
     fn ssthresh(&self) -> Option<Bytes> {
         if self.in_slow_start { self.ssthresh.map(Bytes) } else { Some(self.cwnd()) }
     }
@@ -208,7 +209,7 @@ mod tests {
         Ledbat::new(&LedbatConfig { delay: LedbatDelay::RoundTrip, ..LedbatConfig::default() }, start)
     }
 
-    /// Acknowledges ten segments with this RTT, so often that the filter knows nothing else.
+    /// Acknowledges ten segments with this RTT, often enough to fill the filter with it.
     fn after(ledbat: &mut Ledbat, rtt_ms: u64) -> u64 {
         let rtt_sample = Some(SimDuration::from_millis(rtt_ms));
         for _ in 0..4 {
@@ -245,8 +246,8 @@ mod tests {
         }
     }
 
-    /// Section 2.4.2: samples older than a round trip are none of the current delay, and an ACK without one (Karn's rule) goes by the
-    /// list as it is.
+    /// Samples older than a round trip do not count for the current delay, and an ACK without one (Karn's rule) uses
+    /// the list as it is (section 2.4.2).
     #[test]
     fn after_a_timeout_it_grows_without_a_sample() {
         let mut ledbat = ledbat();

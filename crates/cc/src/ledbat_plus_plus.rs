@@ -4,9 +4,10 @@
 //! and multiplicative decrease (4.3), a slow start that ends at three quarters of the target (4.1) and slowdowns now and
 //! then, in which every flow sees the empty path (4.4).
 //!
-//! Departures: those of LEDBAT (`ledbat.rs`) that are not of its slow start. Slow start is scaled by the gain, the one that ends a slowdown included; "2 RTT" are two
-//! smoothed round trips. After a timeout slow start begins anew. Losses halve the window, as RFC 6817 says; one in the pause of a slowdown halves the window to which that
-//! leads back, which is a reading of this project.
+//! Departures: those of LEDBAT (`ledbat.rs`), except for its slow start. Slow start is scaled by the gain, the one that
+//! ends a slowdown included; "2 RTT" are two smoothed round trips. After a timeout slow start begins anew. Losses halve
+//! the window, as RFC 6817 says; one in the pause of a slowdown halves the window to which that leads back, which is a
+//! reading of this project.
 //!
 //! Checked: gain, target, slow start's end by delay or loss and the slowdown that follows either, and the interval to the next against
 //! implementations of revision 01 (Q. Li's module for Linux); later ones have not been compared; the runs held to it are in docs/reference/controllers-checked.md.
@@ -20,18 +21,18 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 
 declare! {
-    /// Parameters of [`LedbatPlusPlus`].
+    /// The parameters of [`LedbatPlusPlus`].
     #[derive(Copy)]
     pub struct LedbatPlusPlusConfig {
-        /// The queueing delay to stay below.
+        /// Upper bound of the queueing delay.
         target: SimDuration = default(SimDuration::from_millis(60)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Weight of the multiplicative decrease.
         constant: f64 = default(1.0).at_least(1e-3).at_most(1e3),
         /// Minutes after which a base delay is forgotten.
         base_history: u32 = default(10).at_least(1).at_most(1_000).unit("minutes"),
-        /// Samples of which the current delay is the least.
+        /// Samples whose least is the current delay.
         current_filter: u32 = default(4).at_least(1).at_most(1_000).unit("samples"),
-        /// Slow down now and then, so that every flow sees the empty path.
+        /// Slow down periodically, so that every flow sees the empty path.
         slowdown: bool = true,
     }
 }
@@ -49,13 +50,13 @@ impl Algorithm for LedbatPlusPlusConfig {
     }
 }
 
-/// The smallest gain is one in so many.
+/// The inverse of the smallest gain.
 const MOST_DIVISOR: f64 = 16.0;
-/// Segments, in a slowdown and at least.
+/// The window in a slowdown, and the least one, segments.
 const LEAST_WINDOW: f64 = 2.0;
-/// Round trips from the end of slow start to the first slowdown, and of the pause in one.
+/// The round trips from the end of slow start to the first slowdown; also those of the pause in a slowdown.
 const PAUSE_ROUND_TRIPS: u64 = 2;
-/// From the end of a slowdown to the next, in durations of the one that ended.
+/// The time from a slowdown to the next, in durations of the one that ended.
 const SLOWDOWN_INTERVAL: u64 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,12 +66,12 @@ enum Phase {
     Avoidance {
         until: SimTime,
     },
-    /// Two segments for two round trips.
+    /// The pause of a slowdown: two segments for two round trips.
     Pause {
         began: SimTime,
         until: SimTime,
     },
-    /// Slow start to where the window was.
+    /// Slow start to the window before the slowdown.
     Ramp {
         began: SimTime,
     },
@@ -82,7 +83,7 @@ enum Phase {
 pub struct LedbatPlusPlus {
     config: LedbatPlusPlusConfig,
     mss: f64,
-    /// cwnd, with its fraction of a byte.
+    /// The congestion window with its fraction of a byte.
     window: f64,
     ssthresh: Option<u64>,
     phase: Phase,
@@ -107,13 +108,13 @@ impl LedbatPlusPlus {
         }
     }
 
-    /// Section 4.2: `GAIN = 1 / min (16, CEIL (2 * TARGET / base))`.
+    /// The gain `GAIN = 1 / min (16, CEIL (2 * TARGET / base))` (section 4.2).
     fn gain(&self) -> f64 {
         let base = self.delay.base().max(1) as f64;
         1.0 / (2.0 * self.config.target.0 as f64 / base).ceil().clamp(1.0, MOST_DIVISOR)
     }
 
-    /// Section 4.3, segments per round trip: `W += GAIN` below the target, above it
+    /// The change of the window in segments per round trip (section 4.3). It is `W += GAIN` below the target, above it
     /// `W += max (GAIN - Constant * W * (delay / target - 1), -W / 2)`.
     fn step(&self) -> f64 {
         let (window, over) = (self.window / self.mss, self.queueing.0 as f64 / self.config.target.0 as f64 - 1.0);
@@ -134,7 +135,7 @@ impl LedbatPlusPlus {
         SimDuration(self.srtt.0 * PAUSE_ROUND_TRIPS)
     }
 
-    /// Moves on where the time or the delay says so.
+    /// Moves to the next phase when the time or the delay is right.
     fn advance(&mut self, now: SimTime) {
         let pause = self.pause();
         match self.phase {
@@ -312,7 +313,7 @@ mod tests {
         assert_eq!((controller.cwnd(), controller.ssthresh), (Bytes(2_000), Some(200_000)));
     }
 
-    /// RFC 5681 section 3.1: after a timeout the sender slow-starts, whether or not an episode was under way.
+    /// After a timeout the sender slow-starts, whether or not an episode was under way (RFC 5681 section 3.1).
     #[test]
     fn a_timeout_in_a_recovery_begins_slow_start() {
         let mut controller = plus_plus(100_000);
@@ -326,7 +327,7 @@ mod tests {
         assert_eq!((controller.cwnd(), controller.phase), (Bytes(2_000), Phase::SlowStart));
     }
 
-    /// Section 4.4: the first slowdown comes two round trips after slow start, a loss having ended it or the delay.
+    /// The first slowdown comes two round trips after slow start, whether a loss or the delay ended that (section 4.4).
     #[test]
     fn a_loss_that_ends_slow_start_is_followed_by_a_slowdown_as_a_delay_is() {
         let mut controller = plus_plus(20_000);

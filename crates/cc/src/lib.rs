@@ -1,12 +1,13 @@
 //! Congestion control: the interface between a sender and its algorithm, and one module per algorithm.
 //!
-//! A [`CongestionController`] owns cwnd, ssthresh and (where it has one) the pacing rate. The *sender* detects loss, opens
-//! and closes congestion episodes and runs recovery, so an algorithm is told once per episode, never once per lost segment. A
-//! controller reads no clock and does no I/O: all it may know arrives in the events. One that draws random numbers gets the
-//! seed of its own stream with its parameters.
+//! A [`CongestionController`] owns cwnd, ssthresh and (where it has one) the pacing rate. The *sender* detects loss,
+//! opens and closes congestion episodes and runs recovery, so an algorithm hears of each episode once, and not of every
+//! lost segment. A controller reads no clock and does no I/O: the events carry all that it may know. If it draws random
+//! numbers, its parameters hold the seed of its own stream.
 //!
-//! Each algorithm's module says what it does, its source and its departures from it; [`controllers`] lists them by the names
-//! that scenarios use. One of your own implements the same trait, and reaches a simulation as an [`ExternalConfig`].
+//! Each algorithm's module states its purpose, its source and its departures from that; [`controllers`] lists them by
+//! the names that scenarios use. One of your own implements the same trait, and reaches a simulation as an
+//! [`ExternalConfig`].
 //!
 //! ```
 //! use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, RenoConfig};

@@ -1,4 +1,4 @@
-//! CUBIC as Linux runs it: whole segments, integers, and a count of ACKed segments for every segment of growth.
+//! CUBIC as in Linux: whole segments, integers, and a count of ACKed segments for every segment of growth.
 //!
 //! Source: RFC 9438 and the behaviour of Linux 6.18, whose choices differ from the RFC: the decrease works on cwnd; a
 //! timeout forgets `W_max`; the target looks one *least* RTT ahead; before the first loss a segment is added for every
@@ -18,33 +18,34 @@ use crate::hystart::is_settled;
 use crate::segment_window::SegmentWindow;
 use crate::slow_start::{EarlyExit, Pace, SlowStart};
 
-/// Ticks of the clock in a second.
+/// The ticks of the clock in a second.
 const HZ: u64 = 250;
 const TICK: SimDuration = SimDuration(1_000_000_000 / HZ);
-/// Ticks for which an evaluation stands while cwnd does not change.
+/// The ticks for which an evaluation stands while cwnd does not change.
 const STANDS: u64 = HZ / 32;
-/// Units in a second of the curve's time, and in one of a fraction.
+/// The units of the curve's time in a second, and of a fraction in one.
 const SCALE: u64 = 1_024;
-/// `SCALE` in binary digits: C has one of it, time cubed three.
+/// The binary digits of `SCALE` in the curve: C has one `SCALE`, time cubed three.
 const CURVE_SHIFT: u32 = 10 + 3 * 10;
-/// Segments to be ACKed for one of growth, the least at any time.
+/// The least number of ACKed segments for one of growth.
 const FASTEST: u64 = 2;
-/// The same where the target is no larger than the window: windows.
+/// The number of ACKed windows for one segment of growth where the target is not above the window.
 const STANDSTILL: u64 = 100;
 
-/// What the parameters come to in integers.
+/// The parameters in integers.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// C in 1024ths of a segment/s^3.
+    /// The constant C in 1024ths of a segment/s^3.
     c: u64,
-    /// Fraction kept on loss and on a mark, in 1024ths.
+    /// The fractions kept on a loss and on a mark, in 1024ths.
     beta: u64,
     beta_ecn: u64,
-    /// Eighths of a window that Reno with this decrease needs for a segment of growth: `8 (1 + beta) / (3 (1 - beta))`.
+    /// The eighths of a window that Reno with this decrease needs for a segment of growth: `8 (1 + beta) / (3 (1 -
+    /// beta))`.
     reno_eighths: u64,
     fast_convergence: bool,
     reno_friendly: bool,
-    /// Segments to be ACKed for one of growth, the most before the first loss.
+    /// The largest number of ACKed segments for one of growth before the first loss.
     slowest_at_first: u64,
 }
 
@@ -67,15 +68,15 @@ impl Rules {
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Ticks.
+    /// The beginning of the stage, ticks.
     start: u64,
-    /// The plateau, segments.
+    /// The plateau of the curve, segments.
     origin: u64,
-    /// Time to the plateau, 1024ths of a second.
+    /// The time to the plateau, 1024ths of a second.
     k: u64,
-    /// Reno's window in its place, segments.
+    /// The window that Reno would have, segments.
     reno_cwnd: u64,
-    /// ACKed segments that it has not grown for yet.
+    /// The ACKed segments that have not yet made Reno's window grow.
     reno_acked: u64,
 }
 
@@ -87,7 +88,7 @@ impl Epoch {
         Self { start: now, origin: w_max.max(cwnd), k: k as u64, reno_cwnd: cwnd, reno_acked: 0 }
     }
 
-    /// `C (t - K)^3 + W_max`, within 32 bits of it; `t` in 1024ths of a second.
+    /// The curve `C (t - K)^3 + W_max`, within 32 bits of the plateau; `t` in 1024ths of a second.
     fn target(&self, c: u64, t: u64) -> u64 {
         let offset = u128::from(t.abs_diff(self.k));
         let delta =
@@ -95,7 +96,7 @@ impl Epoch {
         if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta }
     }
 
-    /// Lets Reno's window grow with what has been ACKed; how far it is ahead of `cwnd`.
+    /// Grows Reno's window by ACKed segments; returns its lead over `cwnd`, segments.
     fn reno_ahead(&mut self, cwnd: u64, eighths: u64) -> u64 {
         let per = ((cwnd * eighths) >> 3).max(1);
         // A multiple of what a segment needs is not yet beyond it.
@@ -106,20 +107,20 @@ impl Epoch {
     }
 }
 
-/// What a timeout forgets.
+/// The state that a timeout resets.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// The window before the last loss, or less after two falls in a row; `None` before the first loss.
+    /// The window before the last loss, or less after two decreases in a row; `None` before the first loss.
     w_max: Option<u64>,
     epoch: Option<Epoch>,
-    /// Segments to be ACKed for one of growth.
+    /// The ACKed segments for one of growth.
     per: u64,
-    /// cwnd and time (ticks) of the last evaluation.
+    /// The window and time (ticks) of the last evaluation.
     evaluated: Option<(u64, u64)>,
     delay_min: Option<SimDuration>,
 }
 
-/// CUBIC as Linux runs it, in whole segments and integers. Source and departures: [`mod@crate::linux_cubic`].
+/// CUBIC as in Linux, in whole segments and integers. Source and departures: [`mod@crate::linux_cubic`].
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     rules: Rules,
@@ -127,9 +128,9 @@ pub struct LinuxCubic {
     slow_start: SlowStart,
     state: State,
     last_sent: SimTime,
-    /// Nothing was outstanding after the last ACK.
+    /// True if nothing was outstanding after the last ACK.
     is_emptied: bool,
-    /// When an episode last ended an epoch, and when that had begun.
+    /// The time at which an episode last ended an epoch, and the beginning of that epoch.
     ended: Option<(SimTime, Option<SimTime>)>,
 }
 
@@ -146,7 +147,8 @@ impl LinuxCubic {
         }
     }
 
-    /// When the epoch began that an ACK at `now` finds. One that begins an episode is measured before the epoch ends.
+    /// The beginning of the epoch that an ACK at `now` finds. An ACK that begins an episode still belongs to the old
+    /// epoch.
     fn epoch_found(&self, now: SimTime) -> Option<SimTime> {
         self.ended.filter(|(at, _)| *at == now).map_or_else(|| self.epoch_start(), |(_, start)| start)
     }
@@ -161,7 +163,7 @@ impl LinuxCubic {
         }
     }
 
-    /// Counts `acked` segments and sets after how many the window is to grow.
+    /// Counts `acked` segments and sets the count for the next segment of growth.
     fn update(&mut self, now: SimTime, acked: u64) {
         let now = ticks(now);
         let cwnd = self.window.cwnd;
@@ -184,7 +186,7 @@ impl LinuxCubic {
         self.state.per = self.state.per.max(FASTEST);
     }
 
-    /// Where the curve wants the window one least RTT from now, as segments to be ACKed for one of growth.
+    /// Evaluates the curve one minimum RTT from now, as the ACKed segments for one of growth.
     fn evaluate(&mut self, now: u64, acked: u64) {
         let cwnd = self.window.cwnd;
         let Rules { c, .. } = self.rules;
@@ -246,7 +248,8 @@ impl CongestionController for LinuxCubic {
         self.window.undo();
     }
 
-    /// After a silence the curve goes on where it stood when the last segment left. A probe of what is outstanding ends none.
+    /// Shifts the epoch by a silence, so that the curve goes on as it was when the last segment left. A probe of
+    /// outstanding data does not end a silence.
     fn on_send(&mut self, sent: &SendEvent) {
         let was_silent = !sent.idle_for.is_zero() || (self.is_emptied && sent.flight_size <= sent.size);
         self.is_emptied = false;

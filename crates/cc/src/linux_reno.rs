@@ -1,4 +1,4 @@
-//! Reno's window rules as Linux runs them: [`Reno`](crate::Reno) in whole segments.
+//! Reno's window rules as in Linux: [`Reno`](crate::Reno) in whole segments.
 //!
 //! Source: RFC 5681, the behaviour of Linux 6.18. Slow start adds all segments that an ACK delivers (no limit L);
 //! congestion avoidance adds a segment when as many as cwnd have been ACKed; ssthresh is a whole number of segments.
@@ -12,7 +12,7 @@ use crate::reno::RenoConfig;
 use crate::segment_window::SegmentWindow;
 use crate::slow_start::{EarlyExit, Pace, SlowStart};
 
-/// Reno as Linux runs it, in whole segments. Source and departures: [`mod@crate::linux_reno`].
+/// Reno as in Linux, in whole segments. Source and departures: [`mod@crate::linux_reno`].
 #[derive(Clone, Debug)]
 pub struct LinuxReno {
     config: RenoConfig,

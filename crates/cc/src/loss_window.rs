@@ -1,11 +1,11 @@
-//! The loss window of a controller that keeps a rate and no window: after a timeout, what may be in flight begins at the
-//! stack's loss window and grows by slow start, until the controller's own bound is the smaller one.
+//! The loss window of a controller that keeps a rate and no window. After a timeout, the bound of the flight size
+//! begins at the stack's loss window and grows by slow start, until the controller's own bound is smaller.
 //!
 //! Source: RFC 5681 section 3.1. Departures: no threshold ends that slow start, but the bound that the controller has by itself.
 
 use crate::event::{AckEvent, RestartCause, RestartEvent};
 
-/// A bound of what is in flight, octets; none where no timeout is being recovered from.
+/// A bound of the flight size after a timeout, octets; `None` otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LossWindow(Option<u64>);
 
@@ -17,7 +17,7 @@ impl LossWindow {
         }
     }
 
-    /// Grows by what the ACK delivers; `own` is the bound that the controller has by itself.
+    /// Grows by the data that the ACK delivers, until it reaches the controller's own bound, `own`.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, own: u64) {
         self.0 = self.0.map(|window| window + ack.newly_acked.0).filter(|window| *window < own);
     }

@@ -40,20 +40,20 @@ use crate::loss_window::LossWindow;
 use crate::slow_start::Hystart;
 
 declare! {
-    /// Parameters of [`Nimbus`].
+    /// The parameters of [`Nimbus`].
     #[derive(Copy)]
     pub struct NimbusConfig {
-        /// Amplitude of the pulses as a part of the link's rate.
+        /// Amplitude of the pulses, as a fraction of the link's rate.
         pulse_size: f64 = default(0.25).above(0.0).at_most(1.0).source("the authors' implementation"),
-        /// alpha: how much of the rate that is left free is taken.
+        /// Fraction of the free rate that is taken, alpha.
         alpha: f64 = default(0.8).above(0.0).at_most(10.0).source("the authors' implementation"),
-        /// beta: how much of the delay's distance to its threshold is made up for in a round trip.
+        /// Fraction of the delay's distance to its threshold that is corrected in a round trip, beta.
         beta: f64 = default(0.5).above(0.0).at_most(10.0).source("the authors' implementation"),
-        /// RTT that is aimed at where nobody else fills the queue, in least round trips.
+        /// Target of the RTT while no other flow fills the queue, in minimum RTTs.
         delay_threshold: f64 = default(1.25).above(1.0).at_most(100.0).unit("round trips").source("the authors' implementation"),
-        /// Whether it ever competes; if not, it begins by holding the delay.
+        /// Compete with flows that fill the queue; if false, begin by holding the delay.
         mode_switch: bool = true,
-        /// mu: the rate of the bottleneck.
+        /// Rate of the bottleneck, mu.
         link_rate: Option<Bandwidth> = unset("the largest rate that anything arrived at").at_least(Bandwidth(8)),
     }
 }
@@ -62,7 +62,7 @@ impl Algorithm for NimbusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "holds the delay, and is CUBIC while others answer its pulses as flows do that fill a queue",
         source: "Goyal et al., SIGCOMM 2022; the authors' implementation for CCP",
-        departures: "one flow pulses, there are no watchers; the competing window is Linux's CUBIC; a timeout leaves TCP's loss window",
+        departures: "one flow pulses, without watchers; the competing window is Linux's CUBIC; a timeout leaves TCP's loss window",
         ..Name::called("nimbus")
     }];
 
@@ -71,31 +71,31 @@ impl Algorithm for NimbusConfig {
     }
 }
 
-/// Hz, while competing and while holding the delay.
+/// The frequencies of the pulses while competing and while holding the delay, Hz.
 const COMPETING_PULSES: f64 = 5.0;
 const HOLDING_PULSES: f64 = 6.0;
 /// The part of a period in which the rate is above its mean.
 const UP: f64 = 0.25;
 
-/// How often it samples and judges.
+/// The interval between samples and judgements.
 const REPORT: SimDuration = SimDuration::from_millis(10);
-/// From when on it learns, and decides; how long a competing mode lasts at least.
+/// The times after which Nimbus learns and decides, and the least duration of a competing mode.
 const LEARNS_AFTER: SimDuration = SimDuration::from_secs(10);
 const DECIDES_AFTER: SimDuration = SimDuration::from_secs(15);
 const COMPETES_FOR: SimDuration = SimDuration::from_secs(5);
-/// More elasticity than the one makes it compete, less than the other hold the delay.
+/// The elasticities above which it competes, and below which it holds the delay.
 const ELASTIC: f64 = 2.25;
 const INELASTIC: f64 = 2.0;
 
-/// Weight of a sample of R in the smoothed one: 0.02 at reports twice as often.
+/// The weight of a sample of R in the smoothed one: 0.02 of the authors', at reports twice as often.
 const WEIGHT: f64 = 0.04;
-/// The least rate, of mu.
+/// The least rate, as a fraction of mu.
 const LEAST_SHARE: f64 = 0.05;
-/// What a threshold that began above its own value loses in a report, round trips.
+/// The decrease in each report of a threshold that began above its own value, round trips.
 const THRESHOLD_STEP: f64 = 0.005;
-/// Round trips of the rate that may be in flight.
+/// The largest flight size, in round trips of the rate.
 const IN_FLIGHT: f64 = 2.0;
-/// The least that may be in flight, segments.
+/// The least bound of the flight size, segments.
 const LEAST_WINDOW: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ enum Mode {
     Holding,
 }
 
-/// Nimbus: two modes by the elasticity of the others. Source and departures: [`mod@crate::nimbus`].
+/// Nimbus: two modes, chosen by the elasticity of other flows. Source and departures: [`mod@crate::nimbus`].
 #[derive(Clone, Debug)]
 pub struct Nimbus {
     config: NimbusConfig,
@@ -114,16 +114,16 @@ pub struct Nimbus {
     switched: SimTime,
     cubic: LinuxCubic,
     loss_window: LossWindow,
-    /// The last loss or mark that was answered.
+    /// The time of the last loss or mark that was answered.
     answered: Option<SimTime>,
     meter: RateMeter,
     detector: Detector,
-    /// R of the last 5 s.
+    /// The arrival rates R of the last 5 s.
     arrived: Signal,
     smoothed_arrival: f64,
-    /// mu, octets/s; zero before it is known.
+    /// The bottleneck's rate mu, octets/s; zero before it is known.
     link_rate: f64,
-    /// Without pulses, octets/s; zero before it is known.
+    /// The rate without pulses, octets/s; zero before it is known.
     rate: f64,
     threshold: f64,
     rtt: f64,
@@ -181,7 +181,7 @@ impl Nimbus {
         self.config.pulse_size * self.link_rate * wave
     }
 
-    /// What it sends at now, octets/s.
+    /// The present sending rate, octets/s.
     fn sending_rate(&self) -> f64 {
         (self.rate + self.pulse()).max(LEAST_SHARE * self.link_rate)
     }
@@ -191,7 +191,7 @@ impl Nimbus {
         in_flight.max(LEAST_WINDOW * self.mss as f64) as u64
     }
 
-    /// Every 10 ms: samples, the rate, and the mode.
+    /// Takes samples every 10 ms, and sets the rate and the mode.
     fn report(&mut self, now: SimTime) {
         if let Some(rates) = self.meter.over(now, self.srtt) {
             self.sample(rates);
@@ -218,7 +218,7 @@ impl Nimbus {
         self.detector.room.push(self.link_rate - rates.arrived);
     }
 
-    /// `BasicDelay`.
+    /// Sets the rate that holds the delay (`BasicDelay`).
     fn hold(&mut self, rates: Rates) {
         let NimbusConfig { alpha, beta, delay_threshold, .. } = self.config;
         let free = self.link_rate - self.others(rates) - rates.sent;
@@ -247,7 +247,7 @@ impl Nimbus {
         }
     }
 
-    /// As CUBIC from what arrived 5 s ago, before others took it.
+    /// Begins to compete, with CUBIC at the arrival rate of 5 s ago, before other flows took it.
     fn compete(&mut self, now: SimTime) {
         self.mode = Mode::Competing;
         self.switched = now;
@@ -257,15 +257,15 @@ impl Nimbus {
         self.follow_cubic();
     }
 
-    /// Its window in a round trip.
+    /// Sets the rate to CUBIC's window in a round trip.
     fn follow_cubic(&mut self) {
         if self.rtt > 0.0 {
             self.rate = self.cubic.cwnd().0 as f64 / self.rtt;
         }
     }
 
-    /// CUBIC's window is a rate, so that it is in use if what is in flight is half of it. It has no recovery: losses and marks are
-    /// answered once in a round trip.
+    /// Takes an ACK while competing. CUBIC's window is a rate, so that it is in use if half of it is in flight. There
+    /// is no recovery: losses and marks are answered once in a round trip.
     fn compete_on(&mut self, ack: &AckEvent) {
         if ack.newly_lost.0 > 0 {
             return self.answer(ack.now, CongestionCause::Loss);
@@ -334,7 +334,7 @@ impl CongestionController for Nimbus {
         self.next_report = now + REPORT;
     }
 
-    /// Losses matter to what competes only, and a timeout is one; others, and marks, are found in the ACKs.
+    /// Only a timeout is answered here, as a loss and while competing; other losses and marks are taken from the ACKs.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if self.mode == Mode::Competing && event.is_timeout() {
             self.answer(event.now, CongestionCause::Loss);

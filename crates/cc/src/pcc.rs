@@ -1,10 +1,10 @@
-//! PCC: tries sending rates, observes what each is worth, and moves towards what is worth more.
+//! PCC: tries sending rates, observes the utility of each, and moves towards the higher utility.
 //!
-//! Time is cut into monitor intervals, each with a rate of its own. Once the fate of all that left in one is known, its
-//! rate, loss and delay make a utility. [`Allegro`] and [`Vivace`] differ in the utility and in where they go from there.
+//! Time is cut into monitor intervals, each with a rate of its own. Once the fate of all its data is known, its rate,
+//! loss and delay give a utility. [`Allegro`] and [`Vivace`] differ in the utility and in the steps that follow.
 //!
-//! Of both their sources say nothing of timeouts and marks. A timeout leaves TCP's loss window, which bounds what is in flight until slow
-//! start has led it to the rate; data is not ECN-capable.
+//! The sources of both do not mention timeouts and marks. A timeout leaves TCP's loss window, which bounds what is in
+//! flight until slow start has led it to the rate; data is not ECN-capable.
 
 pub mod allegro;
 mod monitor;
@@ -27,64 +27,64 @@ use allegro::AllegroStrategy;
 use monitor::{Interval, Monitor};
 use vivace::VivaceStrategy;
 
-/// Round trips of the rate that may be in flight: the window of the authors' kernel module, and a bound where losses or a queue
-/// make what leaves far more than what arrives.
+/// The bound of the flight size, in round trips of the rate, as in the authors' kernel module. It matters where losses
+/// or a queue make the sent data far more than the arriving data.
 const ROUND_TRIPS_IN_FLIGHT: u64 = 2;
 
-/// Two segments in a round trip, bit/s: where rates begin, and less than which there is nothing to observe.
+/// The least rate, two segments in a round trip, bit/s: the first rate, and the least that gives an observation.
 fn least_rate(mss: u64, rtt: SimDuration) -> f64 {
     2.0 * mss as f64 * 8.0 / rtt.as_secs_f64()
 }
 
-/// The rate of a trial, a little more or less than `rate`, and no less than there is anything to observe of.
+/// The rate of a trial, a little above or below `rate`, and at least `least`.
 fn trial_rate(rate: f64, epsilon: f64, up: bool, least: f64) -> f64 {
     let sign = if up { 1.0 } else { -1.0 };
     (rate * (1.0 + sign * epsilon)).max(least)
 }
 
-/// What the next interval is to be.
+/// The plan of the next interval.
 #[derive(Clone, Copy, Debug)]
 struct Plan<P> {
-    /// bit/s.
+    /// The rate of the interval, bit/s.
     rate: f64,
     length: SimDuration,
     purpose: P,
 }
 
-/// Where the rates come from.
+/// The source of the rates.
 trait Strategy: Debug + Clone + Send {
-    /// What an interval was for.
+    /// The purpose of an interval.
     type Purpose: Debug + Clone + Copy + Send;
 
-    /// Of the random stream.
+    /// The name of the random stream.
     const NAME: &'static str;
 
-    /// The next interval, with a smoothed round trip of `rtt`.
+    /// Plans the next interval, with a smoothed RTT of `rtt`.
     fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Self::Purpose>;
 
-    /// Nothing left in an interval: what it was for is tried anew.
+    /// Plans an interval anew, because no data left in it; `purpose` was its purpose.
     fn start_over(&mut self, purpose: Self::Purpose);
 
-    /// An interval is over its deadline, and nothing of it has arrived: half the rate.
+    /// Halves the rate: an interval has passed its deadline, and none of its data has arrived.
     fn give_way(&mut self);
 
-    /// What came of an interval.
+    /// Learns from the outcome of an interval.
     fn learn(&mut self, interval: &Interval<Self::Purpose>);
 
-    /// Changes when the outcomes of earlier intervals no longer matter.
+    /// The number of the stage: it changes when the outcomes of earlier intervals no longer matter.
     fn stage(&self) -> u32;
 
-    /// What it is doing.
+    /// The name of the strategy's state.
     fn state(&self) -> &'static str;
 
     /// The rate from which trials depart, bit/s.
     fn base_rate(&self) -> f64;
 }
 
-/// What either does first.
+/// The first state of both strategies.
 const STARTING: &str = "starting";
 
-/// A strategy at work on a connection.
+/// A strategy that controls a connection.
 #[derive(Clone, Debug)]
 struct Pcc<S: Strategy> {
     strategy: S,
@@ -92,7 +92,7 @@ struct Pcc<S: Strategy> {
     random: RandomStream,
     initial_window: u64,
     srtt: SimDuration,
-    /// bit/s; zero before the first round trip is known.
+    /// The rate of the interval, bit/s; zero before the first RTT sample.
     rate: u64,
     loss_window: LossWindow,
 }
@@ -117,7 +117,8 @@ impl<S: Strategy> Pcc<S> {
         self.monitor.begin(now, now + length, self.rate, purpose);
     }
 
-    /// Takes in what is known by now. A strategy that enters another stage does so at once: the present interval ends.
+    /// Learns from the intervals that are finished by now. A strategy that enters another stage ends the present
+    /// interval.
     fn learn(&mut self, now: SimTime) {
         let before = self.strategy.stage();
         while let Some(interval) = self.monitor.take_finished(now, self.srtt) {
@@ -169,7 +170,7 @@ impl<S: Strategy> Pcc<S> {
     }
 }
 
-/// The two controllers, each a strategy by a name of its own.
+/// The two controllers, each of them a strategy with a name.
 macro_rules! controllers {
     ($($(#[$meta:meta])* $name:ident($strategy:ty, $config:ty) = $make:expr;)*) => {$(
         $(#[$meta])*
@@ -228,7 +229,7 @@ macro_rules! controllers {
 }
 
 controllers! {
-    /// PCC Allegro: randomised trials of two rates decide where the rate goes. Source and departures:
+    /// PCC Allegro: randomised trials of two rates decide the direction of the rate. Source and departures:
     /// [`mod@crate::pcc::allegro`].
     Allegro(AllegroStrategy, AllegroConfig) = AllegroStrategy::new;
     /// PCC Vivace: follows the gradient of the utility. Source and departures: [`mod@crate::pcc::vivace`].

@@ -2,15 +2,16 @@
 //! receiver's tick.
 //!
 //! Sources: RFC 7323 section 5.4 (a tick of 1 ms to 1 s, 32 bits that wrap); Kim and Kim 1999 for the three times.
-//! Departures: the paper's clocks have no ticks; here a tick that the sender is not told is the entry of [`TICKS`] nearest
-//! to what the receiver's timestamps show against the sender's clock. A receiver whose tick is none of these must be
-//! given as a parameter.
+//! Departures: the paper's clocks have no ticks; here an unknown tick is the entry of [`TICKS`] nearest to the
+//! receiver's timestamps as measured by the sender's clock. A receiver whose tick is none of these must be given as a
+//! parameter.
 
 use ackclock_units::SimDuration;
 
 use crate::event::SegmentTimestamps;
 
-/// Ticks in use, ns: microseconds, Linux' 1 ms and 4 ms, BSD's 10, 100 and 500 ms. No two are within a quarter of each other.
+/// The ticks in use, ns: microseconds, Linux' 1 ms and 4 ms, BSD's 10, 100 and 500 ms. No two are within a quarter of
+/// each other.
 pub const TICKS: [i64; 12] = [
     1_000,
     10_000,
@@ -26,25 +27,26 @@ pub const TICKS: [i64; 12] = [
     1_000_000_000,
 ];
 
-/// The receiver's clock must have gone on by so many ticks, and the sender's by so much, before the two are compared.
+/// The receiver's ticks and the sender's time that must have passed before the two clocks are compared.
 const ENOUGH_TICKS: i64 = 16;
 const ENOUGH_TIME: i64 = 100_000_000;
 
-/// Of ACKs that came before the receiver's tick was known, at most so many of its readings are kept.
+/// The largest number of the receiver's readings kept before its tick is known.
 const MOST_EARLY: usize = 1024;
 
-/// When data left, when its ACK left and when that arrived, in ns by the clock of each end, from an origin of its own.
+/// The departures of data and of its ACK, and the ACK's arrival, in ns by the clock of each end, from an origin of its
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// By the sender's clock.
+    /// The departure of the data, by the sender's clock.
     pub(crate) sent: i64,
-    /// By the receiver's.
+    /// The departure of the ACK, by the receiver's clock.
     pub(crate) received: i64,
-    /// By the sender's.
+    /// The arrival of the ACK, by the sender's clock.
     pub(crate) arrived: i64,
 }
 
-/// A counter of 32 bits that wraps, counted on; it may step back.
+/// A 32-bit counter, extended beyond its wraps; it may step back.
 #[derive(Clone, Copy, Debug)]
 struct Counter {
     last: u32,
@@ -63,14 +65,14 @@ impl Counter {
     }
 }
 
-/// See the module.
+/// The two clocks of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     receiver_tick: Option<i64>,
-    /// The sender's clock at the arrival of the latest ACK, and the receiver's that it brought.
+    /// The sender's clock at the arrival of the latest ACK, and the receiver's clock in that ACK.
     counters: Option<(Counter, Counter)>,
-    /// Before the receiver's tick is known: for each of its readings, in ticks, the latest that data left and the
-    /// earliest that an ACK arrived. Slow start's first round trips find the queues empty; they must not be lost.
+    /// The readings before the receiver's tick is known: for each, in ticks, the latest departure of data and the
+    /// earliest arrival of an ACK. They matter because slow start's first round trips find the queues empty.
     early: Vec<Times>,
 }
 
@@ -108,7 +110,7 @@ impl Clocks {
         }
     }
 
-    /// Once the receiver's tick is known: the times of before, the first call only.
+    /// Returns the earlier times once the receiver's tick is known, at the first call only.
     pub(crate) fn take_early(&mut self) -> Vec<Times> {
         let tick = self.receiver_tick.unwrap_or(0);
         std::mem::take(&mut self.early)

@@ -3,18 +3,19 @@
 //! Source: Addanki, Michel, Schmid, PowerTCP: Pushing the Performance Limits of Datacenter Networks, NSDI 2022, sections 3.3 to
 //! 3.5, algorithm 1 (in-band telemetry) and algorithm 2 in appendix B (theta-PowerTCP, by the round trip alone).
 //!
-//! Departures: theta-PowerTCP takes the gradient over the times of sending, 1 / (1 - gradient) for 1 + gradient, and smooths over
-//! these times. That is the same while it is small, is not below zero when a queue drains, and lets bursts, in which round trips
-//! rise and fall by turns, come to no power in the mean. The maximum over
-//! links is taken of normalized power (line 20 compares it with one that is not). Records are those of the way of the data; the
-//! window counts payload, and they count whole packets. tau is the least round trip of the connection unless it is given
-//! (section 3.3 allows that). The window has a bound, since power of an idle path says nothing of how much it holds: the path
-//! full of the host's link, or if that is not given of the slowest link on the path and a segment more (tau may be of a small packet,
-//! or of a faster link); by the round trip alone nothing is known of
-//! the path, and `line_rate` is required. The additive increase, the path full over N, has N = 10 where neither is given (the paper
-//! prints none). Without `base_rtt` and `line_rate` the first window is the stack's. Losses: none in the paper; here one changes
-//! nothing, and a timeout is followed by the loss window; until what had been outstanding is repaired, a round trip is one of time. A
-//! window below a segment is one segment, paced at cwnd / tau, as all are. Marks have no part in the paper: data is not ECN-capable.
+//! Departures: theta-PowerTCP takes the gradient over the times of sending, 1 / (1 - gradient) for 1 + gradient, and
+//! smooths over these times. The two agree for small gradients. This one is not below zero when a queue drains, and the
+//! mean power of bursts, whose round trips rise and fall by turns, is zero. The maximum over links is taken of
+//! normalized power (line 20 compares it with one that is not). Records are those of the way of the data; the window
+//! counts payload, and they count whole packets. tau is the least round trip of the connection unless it is given
+//! (section 3.3 allows that). The window has a bound, since power of an idle path says nothing of how much it holds:
+//! the path full of the host's link, or if that is not given of the slowest link on the path and a segment more (tau
+//! may be of a small packet, or of a faster link); by the round trip alone nothing is known of the path, and
+//! `line_rate` is required. The additive increase, the path full over N, has N = 10 where neither is given (the paper
+//! prints none). Without `base_rtt` and `line_rate` the first window is the stack's. Losses: none in the paper; here
+//! one changes nothing, and a timeout is followed by the loss window; until what had been outstanding is repaired, a
+//! round trip is one of time. A window below a segment is one segment, paced at cwnd / tau, as all are. Marks have no
+//! part in the paper: data is not ECN-capable.
 //!
 //! Checked: algorithm 1 against the authors' simulator (`UpdateRatePower` of its `rdma-hw.cc`). There theta-PowerTCP has a gamma of 0.7,
 //! takes no current below 0.5, and power over 1.05 tau.
@@ -33,35 +34,36 @@ use crate::repair_rounds::RepairRounds;
 use crate::telemetry::{HopRecord, Telemetry};
 
 declare! {
-    /// Parameters of [`PowerTcp`] with in-band telemetry.
+    /// The parameters of [`PowerTcp`] with in-band telemetry.
     #[derive(Copy)]
     pub struct PowerTcpConfig {
-        /// gamma: weight of the newest window.
+        /// Weight of the newest window, gamma.
         gamma: f64 = default(0.9).above(0.0).at_most(1.0).source("section 3.3"),
-        /// N: flows that may share a host's link, which share the additive increase.
+        /// Flows that may share a host's link, and so the additive increase, N.
         flows: u64 = default(10).at_least(1).at_most(1_000_000_000).unit("flows"),
-        /// beta: what an update adds.
+        /// Increase of each update, beta.
         additive_increase: Option<Bytes> = unset("the largest window over `flows`").at_most(Bytes(1_000_000_000)),
-        /// tau: the RTT of the fabric without queues.
+        /// RTT of the fabric without queues, tau.
         base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
-        /// HostBw: the rate of the host's link, whose path full over `base_rtt` is the first window and bounds all others.
+        /// Rate of the host's link, HostBw; with `base_rtt` its bandwidth-delay product is the first window and bounds
+        /// all others.
         line_rate: Option<Bandwidth> = unset("bound by the slowest link that writes telemetry").at_least(Bandwidth(8)),
     }
 }
 
 declare! {
-    /// Parameters of [`PowerTcp`] by the round trip alone: theta-PowerTCP.
+    /// The parameters of [`PowerTcp`] from round trips alone: theta-PowerTCP.
     #[derive(Copy)]
     pub struct ThetaPowerTcpConfig {
-        /// gamma: weight of the newest window.
+        /// Weight of the newest window, gamma.
         gamma: f64 = default(0.9).above(0.0).at_most(1.0).source("section 3.3"),
-        /// N: flows that may share a host's link, which share the additive increase.
+        /// Flows that may share a host's link, and so the additive increase, N.
         flows: u64 = default(10).at_least(1).at_most(1_000_000_000).unit("flows"),
-        /// beta: what an update adds.
+        /// Increase of each update, beta.
         additive_increase: Option<Bytes> = unset("the largest window over `flows`").at_most(Bytes(1_000_000_000)),
-        /// tau: the RTT of the fabric without queues.
+        /// RTT of the fabric without queues, tau.
         base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
-        /// HostBw: the rate of the host's link, whose path full is the first window and bounds all others.
+        /// Rate of the host's link, HostBw; its bandwidth-delay product is the first window and bounds all others.
         line_rate: Bandwidth = required(Bandwidth(10_000_000_000)).at_least(Bandwidth(8)),
     }
 }
@@ -96,34 +98,34 @@ impl Algorithm for ThetaPowerTcpConfig {
     }
 }
 
-/// Less power than this of a path that holds as much as it can is none.
+/// The least power of a full path; less counts as none.
 const LEAST_POWER: f64 = 1e-6;
 
-/// What power is measured by.
+/// The source of the measured power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
     Telemetry,
     RoundTrip,
 }
 
-/// PowerTCP: a window by queue and its change. Source and departures: [`mod@crate::powertcp`].
+/// PowerTCP: a window that follows the queue and its change. Source and departures: [`mod@crate::powertcp`].
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
     config: PowerTcpConfig,
     feedback: Feedback,
     mss: f64,
     telemetry: Telemetry,
-    /// tau, s; zero before it is known.
+    /// The base RTT tau, s; zero before it is known.
     base_rtt: f64,
-    /// cwnd, and that of a round trip ago, octets.
+    /// The congestion window, and that of a round trip ago, octets.
     window: f64,
     old_window: f64,
-    /// Normalized power, smoothed.
+    /// The smoothed normalized power.
     power: f64,
-    /// The windows of before this were remembered.
+    /// The end of the round trip of the remembered windows.
     last_update: u64,
     repair: RepairRounds,
-    /// The last round trip and when it was.
+    /// The last RTT sample and its time.
     previous: Option<(SimDuration, SimTime)>,
 }
 
@@ -146,7 +148,7 @@ impl PowerTcp {
         }
     }
 
-    /// `NormPower` of algorithm 1: of the link with the most, and the time it was measured over.
+    /// The normalized power of the link with the most, and the time of its measurement (`NormPower` of algorithm 1).
     fn power_of_links(&self) -> Option<(f64, f64)> {
         let powers = self.telemetry.between().map(|link| {
             let time = link.time.as_secs_f64();
@@ -157,9 +159,10 @@ impl PowerTcp {
         powers.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// `NormPower` of algorithm 2, `(d RTT / dt + 1) RTT / tau`, where the current `d RTT / dt + 1` is the time between two ACKs over
-    /// that between their segments. Segments that left together have no current of their own: their share is of the last tau, at
-    /// most the paper's largest current, 2. False if there is no time between the ACKs.
+    /// Smooths the power of algorithm 2, `(d RTT / dt + 1) RTT / tau` (`NormPower`). The current `d RTT / dt + 1` is
+    /// the time between two ACKs over that between their segments. Segments that left together have no current of their
+    /// own: their share is of the last tau, at most the paper's largest current, 2. False if there is no time between
+    /// the ACKs.
     fn smooth_round_trip(&mut self, now: SimTime, rtt: SimDuration) -> bool {
         let Some((before, at)) = self.previous.replace((rtt, now)) else { return false };
         let time = now.saturating_since(at).as_secs_f64();
@@ -171,12 +174,12 @@ impl PowerTcp {
         time > 0.0
     }
 
-    /// Smoothed over tau: `part` is the newest power times its weight.
+    /// Smooths power over tau: `part` is the newest power times its weight.
     fn smooth(&mut self, part: f64, weight: f64) {
         self.power = ((1.0 - weight) * self.power + part).max(LEAST_POWER);
     }
 
-    /// `UpdateWindow`.
+    /// Updates the window (`UpdateWindow`).
     fn update_window(&mut self) {
         let PowerTcpConfig { gamma, flows, additive_increase, .. } = self.config;
         let most = self.telemetry.most(self.config.line_rate, self.base_rtt, self.mss);
@@ -189,7 +192,7 @@ impl PowerTcp {
         self.repair.end_round(ack) || ack.snd_una > self.last_update
     }
 
-    /// `UpdateOld`: once in a round trip.
+    /// Remembers the window, once in a round trip (`UpdateOld`).
     fn update_old(&mut self, ack: &AckEvent) {
         self.old_window = self.window;
         self.last_update = ack.snd_nxt;
@@ -210,7 +213,7 @@ impl PowerTcp {
         self.telemetry.settle();
     }
 
-    /// The window changes once in a round trip.
+    /// Updates the window once in a round trip.
     fn on_round_trip(&mut self, ack: &AckEvent) {
         let Some(rtt) = ack.rtt_sample else { return };
         if self.smooth_round_trip(ack.now, rtt) && self.ends_round(ack) {
@@ -282,7 +285,7 @@ mod tests {
     use super::*;
     use crate::testing::ack;
 
-    /// A link of 1e9 octets/s and tau = 10 us: a path holds 10 000 octets; beta is 500 of them.
+    /// A controller on a link of 1e9 octets/s with tau = 10 us: a path holds 10 000 octets; beta is 500 of them.
     fn powertcp(feedback: Feedback) -> PowerTcp {
         let config = PowerTcpConfig {
             base_rtt: Some(SimDuration::from_micros(10)),
@@ -370,8 +373,8 @@ mod tests {
         assert_near(power, 1.0 / 1.4);
     }
 
-    /// Two segments leave together every 2 us, which the link takes one by one in 1 us: it is just full, and nothing waits for long.
-    /// Between ACKs the round trip rises by 1 us in 1 us, and falls by as much.
+    /// Two segments leave together every 2 us, which the link takes one by one in 1 us: it is just full, without a
+    /// standing queue. Between ACKs the round trip rises by 1 us in 1 us, and falls by as much.
     #[test]
     fn theta_sees_no_power_in_bursts_that_a_link_just_takes() {
         let mut powertcp = powertcp(Feedback::RoundTrip);

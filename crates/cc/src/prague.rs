@@ -1,8 +1,8 @@
-//! Prague: DCTCP for the Internet's low-latency service (L4S): it counts marks as DCTCP does, grows through them, and
-//! shares a bottleneck as if no round trip were shorter than 25 ms.
+//! Prague: DCTCP for the Internet's low-latency service (L4S): it counts marks as DCTCP does, grows on unmarked data,
+//! and shares a bottleneck as if no round trip were shorter than 25 ms.
 //!
-//! Source: draft-briscoe-iccrg-prague-congestion-control-04 sections 2.3 and 2.4; RFC 9331 section 4 for what it has to
-//! meet. Marks are fed back by RFC 9768 and data is sent as ECT(1): the endpoint's `accurate_ecn` and `ect1`.
+//! Source: draft-briscoe-iccrg-prague-congestion-control-04 sections 2.3 and 2.4; RFC 9331 section 4 for its
+//! requirements. Marks are fed back by RFC 9768 and data is sent as ECT(1): the endpoint's `accurate_ecn` and `ect1`.
 //!
 //! As in the authors' module (`tcp_prague.c`, version 0.7): alpha is 0 until the first mark, which halves the window; a burst lasts
 //! a 4096th of a second at most; pacing is a 32nd faster in the first half of each virtual round trip and as much slower in
@@ -28,17 +28,17 @@ use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartEvent};
 use crate::reno::RenoConfig;
 
 declare! {
-    /// Parameters of [`Prague`].
+    /// The parameters of [`Prague`].
     #[derive(Copy)]
     pub struct PragueConfig {
         /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16.
         gain: f64 = default(1.0 / 16.0).above(0.0).below(1.0),
-        /// alpha at the beginning. With 0 it stays there until the first mark, which halves the window, as in the authors'
-        /// module (`prague_alpha_mode` = 0).
+        /// Value of alpha at the beginning. With 0 it stays there until the first mark, which halves the window, as in
+        /// the authors' module (`prague_alpha_mode` = 0).
         initial_alpha: f64 = default(0.0).at_least(0.0).at_most(1.0),
-        /// How much faster the first half of a round trip is paced, and how much slower the second: 4/128.
+        /// Share by which pacing is faster in the first half of a round trip and slower in the second: 4/128.
         wobble: f64 = default(0.03125).at_least(0.0).at_most(0.5),
-        /// Shorter round trips share a bottleneck as if they were this long.
+        /// Reference RTT: shorter round trips share a bottleneck as if they were this long.
         reference_rtt: SimDuration = default(SimDuration::from_millis(25)).above(SimDuration::ZERO),
         /// Fraction of the window kept on a loss.
         beta: f64 = default(0.5).above(0.0).below(1.0),
@@ -67,14 +67,14 @@ impl Algorithm for PragueConfig {
     }
 }
 
-/// What a burst may add to a queue at its own rate: a 4096th of a second, 1 / 2^12 (`prague_burst_shift`).
+/// The longest burst at a queue's own rate: a 4096th of a second, 1 / 2^12 (`prague_burst_shift`).
 const BURST: SimDuration = SimDuration(1_000_000_000 >> 12);
 
-/// `MINIMUM_RATE`, bit/s, and the segments that may be in flight at any rate (`MIN_CWND_RTT`).
+/// The least rate, bit/s, and the segments that may be in flight at any rate (`MINIMUM_RATE`, `MIN_CWND_RTT`).
 const LEAST_RATE: f64 = 100e3;
 const LEAST_IN_FLIGHT: f64 = 2.0;
 
-/// A stretch of time that lasts a round trip, measured in packets, and at least the reference one.
+/// A virtual round trip: as long as a round trip, measured in packets, and at least as long as the reference RTT.
 #[derive(Clone, Copy, Debug, Default)]
 struct VirtualRound {
     began: SimTime,
@@ -96,7 +96,7 @@ impl VirtualRound {
 pub struct Prague {
     config: PragueConfig,
     mss: f64,
-    /// Octets and parts of them.
+    /// The congestion window, octets and fractions of them.
     cwnd: f64,
     ssthresh: Option<f64>,
     marks: MarkedFraction,
@@ -104,9 +104,9 @@ pub struct Prague {
     answered: Answered,
     answered_at: SimTime,
     srtt: SimDuration,
-    /// The network marks: it has marked once.
+    /// True once the network has marked a packet.
     has_seen_mark: bool,
-    /// The second half of a virtual round trip, which is paced slower.
+    /// True in the second half of a virtual round trip, which is paced slower.
     is_slower: bool,
     before_loss: Option<(f64, Option<f64>)>,
 }
@@ -150,7 +150,7 @@ impl Prague {
         }
     }
 
-    /// What was acknowledged without a mark lets the window grow, by a segment in a reference round trip.
+    /// Grows the window for data acknowledged without a mark, by a segment in a reference round trip.
     fn grow(&mut self, ack: &AckEvent) {
         let unmarked = ack.newly_acked.0.saturating_sub(ack.newly_ce_marked.0) as f64;
         if self.in_slow_start() {
@@ -161,7 +161,7 @@ impl Prague {
         self.cwnd += unmarked * self.mss / self.cwnd * share * share;
     }
 
-    /// `cwnd = cwnd * (1 - alpha / 2)`, once in a virtual round trip.
+    /// Answers marks: `cwnd = cwnd * (1 - alpha / 2)`, once in a virtual round trip.
     fn answer_marks(&mut self, ack: &AckEvent) {
         self.answered.count(ack);
         let is_due = self.answered.is_over() && ack.now >= self.answered_at + self.virtual_rtt();
@@ -174,7 +174,7 @@ impl Prague {
         }
     }
 
-    /// What 100 kbit/s send in a round trip, and no more than two segments.
+    /// The least window: 100 kbit/s for a round trip, at most two segments.
     fn least_window(&self) -> f64 {
         (LEAST_RATE / 8.0 * self.srtt.as_secs_f64()).min(LEAST_IN_FLIGHT * self.mss)
     }
@@ -232,7 +232,7 @@ impl CongestionController for Prague {
         true
     }
 
-    /// Whole segments, rounded up: pacing keeps to the fraction.
+    /// The window is in whole segments, rounded up; pacing keeps to the fraction.
     fn cwnd(&self) -> Bytes {
         Bytes(((self.cwnd / self.mss).ceil().max(LEAST_IN_FLIGHT) * self.mss) as u64)
     }
@@ -250,7 +250,8 @@ impl CongestionController for Prague {
         self.ssthresh.map(|octets| Bytes(octets as u64))
     }
 
-    /// The window in a round trip, a little faster and a little slower; twice that in slow start, which doubles it.
+    /// The rate is the window in a round trip, a little faster or slower; twice that in slow start, which doubles the
+    /// window.
     fn pacing_rate(&self) -> Option<Bandwidth> {
         let wobble = if self.is_slower { -self.config.wobble } else { self.config.wobble };
         let ratio = if self.in_slow_start() { 2.0 } else { 1.0 + wobble };
@@ -382,7 +383,7 @@ mod tests {
         assert_eq!(controller.pacing_rate(), None);
     }
 
-    /// The mean rate, segments a second, over a path that marks each segment with probability `p`.
+    /// The mean rate, segments/s, over a path that marks each segment with probability `p`.
     fn mean_rate(p: f64, rtt_ms: u64) -> f64 {
         let mut random = ackclock_units::RandomStream::new(1, "marks");
         let mut prague = prague(p);

@@ -18,7 +18,7 @@ use crate::linux_reno::LinuxReno;
 use crate::slow_start::{EarlyExit, Hystart, Pace, SlowStart, Window};
 
 words! {
-    /// What congestion avoidance counts.
+    /// The unit that congestion avoidance counts.
     #[derive(Default)]
     pub enum Increase {
         /// Bytes acknowledged (RFC 3465): one segment per round trip however the receiver acknowledges.
@@ -27,28 +27,30 @@ words! {
         /// ACKs, each counted as one segment (RFC 5681 equation 3): with an ACK for every b segments the window grows by
         /// 1/b per round trip, as in the derivation of the square-root law.
         "acks" = Acks,
-        /// As `"acks"`, by integer arithmetic: whole octets are added, and at least one (RFC 5681 section 3.1's implementation note), as
-        /// ns-3 does. From a window of SMSS segments on an ACK adds one octet, however large the window.
+        /// ACKs like `"acks"`, by integer arithmetic: each adds whole octets, and at least one (RFC 5681 section 3.1's
+        /// implementation note), as in ns-3. From a window of SMSS segments on an ACK adds one octet, however large the
+        /// window.
         "acks_rounded" = AcksRounded,
-        /// Segments acknowledged, in a window of whole segments, as Linux does: see [`LinuxReno`](crate::LinuxReno).
+        /// Segments acknowledged, in a window of whole segments, as in Linux: see [`LinuxReno`](crate::LinuxReno).
         "segments" = Segments,
     }
 }
 
 declare! {
-    /// Parameters of [`Reno`].
+    /// The parameters of [`Reno`].
     #[derive(Copy)]
     pub struct RenoConfig {
-        /// What the window counts: bytes (RFC 3465), ACKs (RFC 5681, the square-root law), ACKs with what they add rounded down to whole octets,
-        /// as ns-3, or whole segments, as Linux does.
+        /// Unit that the window counts: bytes (RFC 3465); ACKs (RFC 5681, the square-root law); ACKs whose increase is
+        /// rounded down to whole octets, as in ns-3; or whole segments, as in Linux.
         increase: Increase = Increase::Bytes,
         /// Fraction of the flight size kept on congestion.
         beta: f64 = default(0.5).above(0.0).below(1.0).source("RFC 5681 equation 4"),
-        /// The same where the network marked a packet; RFC 8511 says 0.8.
+        /// Fraction of the flight size kept on a mark; RFC 8511 says 0.8.
         beta_ecn: Option<f64> = unset("as beta").above(0.0).below(1.0),
-        /// The window kept on congestion is rounded down to whole segments (OPNET); with increase = "segments" it always is.
+        /// Round the window down to whole segments on congestion (OPNET); with increase = "segments" this always holds.
         whole_segments: bool = false,
-        /// What ends slow start before the first loss: ACK trains and rising delay as Linux or ns-3 measure them, or `HyStart++`.
+        /// Early end of slow start before the first loss: by ACK trains and rising delay as Linux or ns-3 measure them,
+        /// or by `HyStart++`.
         hystart: Hystart = Hystart::Off,
     }
 }
@@ -94,9 +96,9 @@ pub struct Reno {
     cwnd: u64,
     ssthresh: Option<u64>,
     slow_start: SlowStart,
-    /// What division by cwnd has left of the growth in congestion avoidance, in bytes squared.
+    /// The remainder of the growth in congestion avoidance after division by cwnd, in bytes squared.
     remainder: u64,
-    /// cwnd and ssthresh before the last episode, to undo it.
+    /// The values of cwnd and ssthresh before the last episode, to undo it.
     before_episode: Option<(u64, Option<u64>)>,
 }
 
@@ -121,7 +123,7 @@ impl Reno {
         Window { cwnd: self.cwnd, ssthresh: self.ssthresh, mss: self.mss }
     }
 
-    /// Whoever has this window inside decides.
+    /// Sets the window for a controller that contains this one.
     pub(crate) fn set_window(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         (self.cwnd, self.ssthresh) = (cwnd.0, Some(ssthresh.0));
     }

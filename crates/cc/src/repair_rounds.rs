@@ -1,11 +1,11 @@
 //! Round trips while the losses of a timeout are repaired.
 //!
-//! A round trip that ends when what had been sent at its beginning is acknowledged lasts until the whole flight of before the
-//! timeout is repaired. A window that moves once in a round trip would stay at the loss window for as long. Until then, a round
-//! trip is over when as much time has passed.
+//! A round trip that ends when what had been sent at its beginning is acknowledged lasts until the whole flight from
+//! before the timeout is repaired. A window that moves once in a round trip would stay at the loss window for as long.
+//! Until then, a round trip is over when as much time has passed.
 //!
-//! Source: none; the sources of those who use it have no timeouts, or send all of the flight again (go-back-N), which ends round
-//! trips as usual. Departures: none.
+//! Source: none; the sources of its users have no timeouts, or send all of the flight again (go-back-N), which ends
+//! round trips as usual. Departures: none.
 
 use ackclock_units::SimTime;
 
@@ -15,9 +15,9 @@ use crate::event::{AckEvent, RestartCause, RestartEvent};
 pub(crate) enum RepairRounds {
     #[default]
     Over,
-    /// The timer expired then; no ACK has come since.
+    /// The timer expired at this time; no ACK has come since.
     Begun(SimTime),
-    /// What had been sent at the first ACK is not yet acknowledged.
+    /// Data sent by the first ACK is not yet acknowledged.
     Repairing { until: u64, round_began: SimTime },
 }
 

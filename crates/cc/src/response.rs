@@ -10,24 +10,24 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use crate::controller::{CongestionController, Controller, ControllerConfig};
 use crate::event::{AckEvent, CongestionCause, CongestionEvent, Growth, RttStats};
 
-/// What to drive a controller with.
+/// The conditions under which to drive a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drive {
-    /// Payload of a segment.
+    /// The payload of a segment.
     pub mss: Bytes,
-    /// The round trip.
+    /// The round-trip time.
     pub rtt: SimDuration,
-    /// Every so many segments one is lost: 1/p.
+    /// The segments for one loss: 1/p.
     pub segments_per_loss: u64,
-    /// Losses over which the mean is taken; three times as many before that are warm-up, since a rule that keeps seven
-    /// eighths of its window forgets where it began only by an eighth a loss.
+    /// The losses over which the mean is taken. Three times as many come before as warm-up: a rule that keeps seven
+    /// eighths of its window forgets its start only by an eighth a loss.
     pub cycles: u64,
 }
 
-/// ACKs in a round trip at most, so that an ACK covers a thousandth of a large window.
+/// The largest number of ACKs in a round trip, so that an ACK covers a thousandth of a large window.
 const ACKS_PER_ROUND: f64 = 1_000.0;
 
-/// The mean window in segments: segments acknowledged for each round trip.
+/// The mean window in segments: the acknowledged segments for each round trip.
 pub fn mean_window(config: &ControllerConfig, drive: Drive) -> f64 {
     let mss = drive.mss.0;
     let start = Bytes(2 * mss); // in congestion avoidance from the beginning
@@ -58,7 +58,7 @@ struct Clock {
     now_s: f64,
     round_ends_s: f64,
     round: u64,
-    /// Octets acknowledged.
+    /// The octets acknowledged so far.
     snd_una: u64,
 }
 
@@ -76,7 +76,7 @@ impl Clock {
     }
 }
 
-/// Acknowledges the segments up to the next loss, and returns how many they were.
+/// Acknowledges the segments up to the next loss, and returns their number.
 fn run_to_loss(controller: &mut Controller, drive: Drive, clock: &mut Clock) -> f64 {
     let (mss, rtt_s) = (drive.mss.0, drive.rtt.as_secs_f64());
     let mut left = drive.segments_per_loss;

@@ -1,4 +1,4 @@
-//! A window of whole segments, grown by counting ACKed segments: what Linux's Reno and CUBIC have in common.
+//! A window of whole segments, grown by counting ACKed segments, as in Linux's Reno and CUBIC.
 //!
 //! Source: the behaviour of Linux 6.18. Departures: an ACK of part of a segment counts when the rest of it is
 //! acknowledged. A sender that counts packets hands in whole segments anyway.
@@ -12,21 +12,21 @@ use crate::slow_start::{Pace, SlowStart, Window};
 /// The least ssthresh, segments.
 const LEAST_SSTHRESH: u64 = 2;
 
-/// See the module.
+/// A window of whole segments.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentWindow {
     mss: u64,
-    /// Segments.
+    /// The congestion window, segments.
     pub(crate) cwnd: u64,
-    /// Segments.
+    /// The slow-start threshold, segments.
     ssthresh: Option<u64>,
     /// Segments ACKed in congestion avoidance since cwnd last grew.
     counted: u64,
-    /// Bytes ACKed that do not make a segment yet.
+    /// The ACKed bytes that do not make a segment yet.
     fraction: u64,
-    /// As it was before the ACK at hand began a reduction or undid one.
+    /// The window before this ACK began a reduction or undid one.
     changed_from: Option<Window>,
-    /// cwnd and ssthresh to go back to if the last episode was spurious.
+    /// The values of cwnd and ssthresh to restore if the last episode was spurious.
     before_episode: Option<(u64, Option<u64>)>,
 }
 
@@ -52,7 +52,7 @@ impl SegmentWindow {
         }
     }
 
-    /// The window as an ACK finds it, in bytes: a reduction under way has one of its own.
+    /// The window as an ACK finds it, in bytes; during a reduction that is another one.
     pub(crate) fn found_by(&mut self, ack: &AckEvent) -> Window {
         let found = self.changed_from.take().unwrap_or_else(|| self.in_bytes());
         ack.reduced_window.map_or(found, |Bytes(cwnd)| Window { cwnd, ..found })
@@ -66,7 +66,7 @@ impl SegmentWindow {
         self.ssthresh.map(|segments| Bytes(segments * self.mss))
     }
 
-    /// The window starts over: whole segments, one at least.
+    /// Restarts the window, in whole segments, at least one.
     pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
         self.changed_from = None;
         if restart.cause == RestartCause::Timeout {
@@ -78,7 +78,7 @@ impl SegmentWindow {
         self.cwnd = (restart.window.0 / self.mss).max(1);
     }
 
-    /// Slow start ends with the window that the ACK found, if that is not yet reduced further.
+    /// Ends slow start with the window that the ACK found, if that is not yet reduced further.
     pub(crate) fn leave_slow_start(&mut self, found: &Window) {
         let cwnd = found.cwnd / self.mss;
         if cwnd <= self.cwnd {
@@ -87,7 +87,7 @@ impl SegmentWindow {
         }
     }
 
-    /// Slow start's part of an ACK that may grow the window: all its segments, up to ssthresh. Returns the segments
+    /// Applies an ACK that may grow the window in slow start: all its segments, up to ssthresh. Returns the segments
     /// left over for congestion avoidance.
     pub(crate) fn slow_start(&mut self, slow_start: &mut SlowStart, pace: Pace, ack: &AckEvent) -> u64 {
         let bytes = ack.newly_acked.0 + self.fraction;
@@ -102,7 +102,7 @@ impl SegmentWindow {
         left
     }
 
-    /// Congestion avoidance: one segment for every `per` segments ACKed.
+    /// Applies an ACK in congestion avoidance: one segment for every `per` segments ACKed.
     pub(crate) fn avoid_congestion(&mut self, per: u64, acked: u64) {
         // What was counted while more were asked for is worth one segment, not several.
         if self.counted >= per {
@@ -114,12 +114,12 @@ impl SegmentWindow {
         self.counted %= per;
     }
 
-    /// The amount from which an episode makes the window decrease, in segments.
+    /// The window from which an episode decreases, in segments.
     pub(crate) fn decrease_from(&self, event: &CongestionEvent) -> u64 {
         event.decrease_from.0 / self.mss
     }
 
-    /// An episode leaves `kept` segments, but two at least; a repeated timeout leaves ssthresh alone.
+    /// Reduces the window to `kept` segments, at least two; a repeated timeout leaves ssthresh alone.
     pub(crate) fn reduce(&mut self, event: &CongestionEvent, kept: u64) {
         self.changed_from = (!event.is_timeout()).then(|| self.in_bytes());
         if !event.is_repeated() {
@@ -132,7 +132,7 @@ impl SegmentWindow {
         self.cwnd = if event.is_timeout() { 1 } else { self.ssthresh.unwrap_or(self.cwnd) };
     }
 
-    /// The last episode was spurious.
+    /// Undoes the last episode, which was spurious.
     pub(crate) fn undo(&mut self) {
         self.changed_from = Some(self.in_bytes());
         if let Some((cwnd, ssthresh)) = self.before_episode.take() {

@@ -1,12 +1,13 @@
-//! SIAD, Scalable Increase Adaptive Decrease: a congestion event every so many round trips whatever the rate, and
-//! decreases that empty the queue and no more.
+//! SIAD, Scalable Increase Adaptive Decrease: a congestion event in a fixed number of round trips whatever the rate,
+//! and decreases that just empty the queue.
 //!
 //! Source: Kuehlewind, "TCP SIAD: Congestion Control supporting High Speed and Low Latency", ETH TIK report 367 (2016),
 //! section III; the constants of its Linux module.
 //!
-//! Departures: windows are octets and fractions of them, and not whole segments; the round trip after a reduction is that
-//! of packets, where the module waits for the window to have grown by alpha and two segments. Left out are the module's
-//! `num_ms`, a time in place of `Num_RTT`, and its guard against a least round trip that creeps up from event to event.
+//! Departures: windows are octets and fractions of them, and not whole segments; the round trip after a reduction is
+//! that of packets, where the module waits for the window to have grown by alpha and two segments. The module's
+//! `num_ms`, a time in place of `Num_RTT`, and its guard against a minimum RTT that creeps up from event to event are
+//! left out.
 //!
 //! Checked: decreases, increases and the estimate of the limit against the Linux module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -19,12 +20,12 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 
 declare! {
-    /// Parameters of [`Siad`].
+    /// The parameters of [`Siad`].
     #[derive(Copy)]
     pub struct SiadConfig {
-        /// `Num_RTT`: round trips from one congestion event to the next.
+        /// Round trips from one congestion event to the next, `Num_RTT`.
         rounds: u32 = default(20).at_least(2).at_most(100_000).unit("round trips").source("TIK report 367"),
-        /// Round trips are measured in whole ticks, so that less than one is no queue.
+        /// Tick of RTT measurements: a shorter queueing delay counts as none.
         tick: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO),
     }
 }
@@ -42,19 +43,19 @@ impl Algorithm for SiadConfig {
     }
 }
 
-/// The window after a reduction, until it is known whether the queue has been emptied.
+/// The state after a reduction, until it is known whether the queue is empty.
 #[derive(Clone, Copy, Debug)]
 struct Check {
-    /// The round of the reduction, in which ACKs still tell of the queue before it; `None` until the first ACK after.
+    /// The round of the reduction, whose ACKs still show the queue before it; `None` until the first ACK after.
     round: Option<u64>,
-    /// The least round trip since.
+    /// The least RTT since the reduction.
     least: SimDuration,
-    /// Additional decreases so far.
+    /// The number of additional decreases so far.
     decreases: u32,
 }
 
-/// SIAD: a congestion event every so many round trips, whatever the rate; windows are octets. Source and departures:
-/// [`mod@crate::siad`].
+/// SIAD: a congestion event in a fixed number of round trips, whatever the rate; windows are octets. Source and
+/// departures: [`mod@crate::siad`].
 #[derive(Clone, Debug)]
 pub struct Siad {
     rounds: f64,
@@ -62,14 +63,14 @@ pub struct Siad {
     mss: f64,
     cwnd: f64,
     ssthresh: Option<f64>,
-    /// `alpha`: octets in a round trip.
+    /// The increase in a round trip, octets (`alpha`).
     increase: f64,
-    /// Where the window is expected to meet its limit again: Linear Increment below, Fast Increase above.
+    /// The window at which the limit is expected: Linear Increment below, Fast Increase above.
     target: f64,
     /// The limit at the last congestion event.
     last_limit: f64,
     min_rtt: Option<SimDuration>,
-    /// The lesser of the last two samples.
+    /// The lesser of the last two RTT samples.
     rtt: SimDuration,
     sample: SimDuration,
     check: Option<Check>,
@@ -106,7 +107,7 @@ impl Siad {
         self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
     }
 
-    /// A single sample that is longer than both of its neighbours does not count.
+    /// Takes an RTT sample; a single one that is longer than both of its neighbours does not count.
     fn take_sample(&mut self, sample: SimDuration) {
         let sample = SimDuration((sample.0 / self.tick.0).max(1) * self.tick.0);
         self.rtt = if self.sample.is_zero() { sample } else { sample.min(self.sample) };
@@ -117,7 +118,7 @@ impl Siad {
         }
     }
 
-    /// `RTT_min / RTT`: what of the window the path itself holds.
+    /// The path's own share of the window, `RTT_min / RTT`.
     fn path_share(&self) -> f64 {
         match self.min_rtt {
             Some(least) if !self.rtt.is_zero() => least.as_secs_f64() / self.rtt.as_secs_f64(),
@@ -125,7 +126,7 @@ impl Siad {
         }
     }
 
-    /// alpha for what is to be gained in so many round trips, at least a segment in each.
+    /// Sets alpha to reach the target in `rounds` round trips, by at least a segment in each.
     fn set_increase(&mut self, rounds: f64) {
         self.increase = ((self.target - self.cwnd) / rounds).max(self.mss);
     }
@@ -151,8 +152,8 @@ impl Siad {
         self.has_grown = true;
     }
 
-    /// Section III-C: a round trip after a reduction the queue still holds something, from other flows or from us: down
-    /// again, at most `Num_RTT - 1` times.
+    /// Decreases again if the queue is not empty a round trip after a reduction, because of other flows or of this one;
+    /// at most `Num_RTT - 1` times (section III-C).
     fn decrease_again(&mut self, round: u64) {
         let Some(check) = &mut self.check else { return };
         (check.round, check.least) = (Some(round), SimDuration(u64::MAX));
@@ -170,7 +171,7 @@ impl Siad {
         }
     }
 
-    /// True if the round trip after the last reduction is over, and none in it was the least.
+    /// True if the round trip after the last reduction is over, and had no sample at the minimum RTT.
     fn is_queue_left(&mut self, round: u64) -> bool {
         if self.in_slow_start() || self.cwnd > self.target {
             self.check = None;
@@ -188,20 +189,20 @@ impl Siad {
         is_time && !is_least
     }
 
-    /// A timeout: slow start leads to ssthresh.
+    /// Answers a timeout: slow start leads to ssthresh.
     fn start_over(&mut self) {
         self.cwnd = self.mss;
         self.check = None;
     }
 
-    /// What the last round trip added if Fast Increase began in it: the rest of it was Linear Increment.
+    /// The increase of the last round trip if Fast Increase began in it: the rest of it was Linear Increment.
     fn grown_at_the_target(&self) -> f64 {
         let fast = self.increase / self.mss - 1.0;
         let linear = (self.target - self.ssthresh.unwrap_or(self.target)).max(0.0) / self.rounds;
         (1.0 - fast) * linear.max(self.mss) + fast * self.mss
     }
 
-    /// The window of a round trip ago, which met the limit.
+    /// The limit: the window of a round trip ago.
     fn limit(&self) -> f64 {
         let grown = if !self.has_grown {
             0.0
@@ -235,7 +236,8 @@ impl CongestionController for Siad {
         }
     }
 
-    /// Section III-B: `cwnd = RTT_min / RTT * cwnd_max - 1`, and alpha so that the limit is met again in `Num_RTT`.
+    /// Reduces the window to `RTT_min / RTT * cwnd_max - 1`, and sets alpha so that the limit is met again in `Num_RTT`
+    /// (section III-B).
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.is_repeated() {
             return;
@@ -305,7 +307,7 @@ mod tests {
         AckEvent { round, rtt_sample: Some(SimDuration::from_millis(rtt_ms)), ..ack(MSS) }
     }
 
-    /// A flow whose path is 100 ms long, with a window of 150 segments that keeps half of that queued.
+    /// A flow with a path of 100 ms and a window of 150 segments, half of it queued.
     fn siad() -> Siad {
         let start = Start::of(MSS, 150 * MSS, Some(100 * MSS));
         let mut siad = Siad::new(&SiadConfig::default(), start);
@@ -379,7 +381,7 @@ mod tests {
         assert!((siad.limit() - (150_001.0 - 1_775.0)).abs() < 1e-6, "{}", siad.limit());
     }
 
-    /// Linux asks the module once for a window: `tcp_enter_loss` does not in a recovery.
+    /// Linux requests one window of the module: `tcp_enter_loss` does not in a recovery.
     #[test]
     fn a_timeout_before_the_window_has_grown_again_tells_of_no_other_limit() {
         let mut siad = siad();

@@ -1,4 +1,4 @@
-//! Slow start's growth, and what may end it before a loss does.
+//! Slow start's growth, and its early ends before a loss.
 //!
 //! Source: RFC 5681 section 3.1 and RFC 3465 section 2.2 for the growth; [`HyStart`] and [`HyStartPlusPlus`] for the
 //! early end. Departures: up to two segments of an ACK count, as RFC 3465 allows; each of the two lists its own.
@@ -11,27 +11,28 @@ use crate::hystart::{HyStart, Rules};
 use crate::hystart_plus_plus::HyStartPlusPlus;
 
 words! {
-    /// What ends slow start before the first loss.
+    /// The early end of slow start before the first loss.
     #[derive(Default)]
     pub enum Hystart {
-        /// Nothing: loss or ssthresh.
+        /// No early end: loss or ssthresh ends slow start.
         #[default]
         "off" = Off,
         /// ACK trains and rising delays, as Linux measures them.
         "linux" = Linux,
-        /// As ns-3's `TcpCubic`: a train as long as the whole least round trip, or a round trip of twice the least.
+        /// ACK trains and rising delays as in ns-3's `TcpCubic`: a train as long as the whole minimum RTT, or an RTT of
+        /// twice the minimum.
         "ns3" = Ns3,
-        /// `HyStart++` (RFC 9406).
+        /// The rules of `HyStart++` (RFC 9406).
         "rfc9406" = Rfc9406,
     }
 }
 
 words! {
-    /// What slow start counts.
+    /// The unit that slow start counts.
     #[derive(Default)]
     pub enum SlowStartCount {
-        /// Bytes acknowledged, up to two segments of an ACK (RFC 3465): doubles in a round trip, however the receiver
-        /// acknowledges.
+        /// Bytes acknowledged, up to two segments of an ACK (RFC 3465): the window doubles in a round trip, however the
+        /// receiver acknowledges.
         #[default]
         "bytes" = Bytes,
         /// ACKs, each as one segment (RFC 5681 equation 2), as ns-3's `TcpNewReno`: with an ACK for every two segments the
@@ -40,21 +41,21 @@ words! {
     }
 }
 
-/// What a full path shows itself by in slow start.
+/// A sign of a full path in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitSign {
-    /// The round trip grew.
+    /// The RTT grew.
     Delay,
-    /// The train of ACKs got as long as half the least round trip.
+    /// The train of ACKs grew as long as half the minimum RTT.
     AckTrain,
 }
 
-/// Slow start ended before ssthresh or a loss ended it.
+/// An early exit from slow start, before ssthresh or a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyExit {
-    /// When.
+    /// The time of the exit.
     pub at: SimTime,
-    /// By what.
+    /// The sign that caused the exit.
     pub sign: ExitSign,
 }
 
@@ -72,7 +73,7 @@ impl Window {
     }
 }
 
-/// A window in segments and parts of them.
+/// A window in segments and fractions of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     pub(crate) cwnd: f64,
@@ -80,31 +81,31 @@ pub(crate) struct Parts {
     pub(crate) mss: u64,
 }
 
-/// How slow start is to take the ACK at hand.
+/// The pace of slow start on an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// As the controller does by itself.
+    /// The controller's own pace.
     Ordinary,
-    /// Counting at most `limit` segments of it, and only one in `divisor` of these (RFC 9406).
+    /// The pace of RFC 9406: at most `limit` segments of the ACK count, and only one in `divisor` of these.
     PlusPlus {
-        /// L; `None` is no limit.
+        /// The limit L of RFC 9406; `None` is unlimited.
         limit: Option<u64>,
-        /// 1, or `CSS_GROWTH_DIVISOR`.
+        /// The divisor: 1, or `CSS_GROWTH_DIVISOR`.
         divisor: u64,
     },
-    /// Not at all: ssthresh becomes cwnd.
+    /// No growth: slow start ends, and ssthresh becomes cwnd.
     Leave,
 }
 
-/// See the module.
+/// The state of slow start.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowStart {
     watch: Watch,
-    /// What division has left over of the ACKs, in the window's unit.
+    /// The remainder of the divided ACKs, in the window's unit.
     carried: u64,
-    /// The last episode was a timeout.
+    /// True if the last episode was a timeout.
     after_timeout: bool,
-    /// The last time that the watch ended it.
+    /// The latest early exit.
     exit: Option<EarlyExit>,
 }
 
@@ -126,13 +127,13 @@ impl SlowStart {
         Self { watch, carried: 0, after_timeout: false, exit: None }
     }
 
-    /// True if something may end slow start early.
+    /// True if slow start may end early.
     pub(crate) fn is_watched(&self) -> bool {
         !matches!(self.watch, Watch::Nothing)
     }
 
-    /// Looks at an ACK before the window grows; every ACK, also in recovery. `epoch` is when the present stage of
-    /// congestion avoidance began, for controllers that keep such a time.
+    /// Takes every ACK before the window grows, also in recovery. `epoch` is the beginning of the present stage of
+    /// congestion avoidance, for controllers that keep it.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, window: &Window, epoch: Option<SimTime>) -> Pace {
         let sign = match &mut self.watch {
             Watch::Nothing => None,
@@ -147,12 +148,12 @@ impl SlowStart {
         Pace::Leave
     }
 
-    /// See [`crate::CongestionController::early_exit`].
+    /// The latest early exit: see [`crate::CongestionController::early_exit`].
     pub(crate) fn early_exit(&self) -> Option<EarlyExit> {
         self.exit
     }
 
-    /// What a controller that is in slow start is doing.
+    /// The state of a controller in slow start.
     pub(crate) fn state(&self) -> &'static str {
         match &self.watch {
             Watch::PlusPlus(hystart) if hystart.is_conservative() => "conservative_slow_start",
@@ -160,7 +161,7 @@ impl SlowStart {
         }
     }
 
-    /// What one ACK may count for, in bytes.
+    /// The octets for which one ACK may count.
     pub(crate) fn limit(&self, count: SlowStartCount, mss: u64) -> u64 {
         match count {
             SlowStartCount::Bytes => self.byte_limit(mss),
@@ -168,8 +169,8 @@ impl SlowStart {
         }
     }
 
-    /// L of RFC 3465: two segments, so that delayed ACKs do not slow it down; one after a timeout, when an ACK may be of
-    /// data that has been lying at the receiver (section 2.3).
+    /// The limit L of RFC 3465, octets: two segments, so that delayed ACKs do not slow it down. After a timeout it is
+    /// one, since an ACK may cover data that has been lying at the receiver (section 2.3).
     pub(crate) fn byte_limit(&self, mss: u64) -> u64 {
         //= rfc3465-2.2-two-segments
         if self.after_timeout { mss } else { 2 * mss }
@@ -185,7 +186,7 @@ impl SlowStart {
         }
     }
 
-    /// The window starts over.
+    /// Restarts slow start with the window.
     pub(crate) fn on_restart(&mut self, restart: &RestartEvent) {
         match restart.cause {
             RestartCause::Timeout => self.on_timeout(),
@@ -195,7 +196,7 @@ impl SlowStart {
         }
     }
 
-    /// The retransmission timer expired, within an episode or not: what the ACKs told before it is forgotten.
+    /// Forgets the signs of earlier ACKs when the retransmission timer expires, within an episode or not.
     fn on_timeout(&mut self) {
         //= rfc3465-2.3-one-after-timeout
         (self.carried, self.after_timeout) = (0, true);
@@ -204,8 +205,8 @@ impl SlowStart {
         }
     }
 
-    /// cwnd after `acked`, and what of the ACK is left for congestion avoidance. `limit` is the controller's own bound
-    /// on what one ACK may count for.
+    /// The value of cwnd after `acked`, and the rest of the ACK for congestion avoidance. `limit` is the controller's
+    /// own bound of the octets that one ACK counts for.
     ///
     /// RFC 5681 section 3.1, equation (2): `cwnd += min (N, SMSS)` for an ACK of N bytes; with byte counting, RFC 3465
     /// section 2.2 allows up to L = 2 segments, so that delayed ACKs do not slow it down.
@@ -221,7 +222,7 @@ impl SlowStart {
         }
     }
 
-    /// The same of a window of parts of segments, which has to meet its ssthresh to the last part of an octet.
+    /// Grows a window in fractions of segments, which must meet its ssthresh to the last fraction of an octet.
     pub(crate) fn grow_segments(&mut self, pace: Pace, window: Parts, acked: u64) -> (f64, f64) {
         let Parts { cwnd, ssthresh, mss } = window;
         let limit = self.byte_limit(mss);
@@ -230,7 +231,7 @@ impl SlowStart {
         (reached, grown - reached)
     }
 
-    /// What an ACK counts for.
+    /// The octets for which an ACK counts.
     fn counted(&mut self, pace: Pace, mss: u64, acked: u64, limit: u64) -> u64 {
         match pace {
             //= rfc5681-3.1-slow-start

@@ -1,4 +1,4 @@
-//! Sprout: forecasts what the link will deliver, cautiously, and has no more in flight than that within 100 ms.
+//! Sprout: forecasts the link's deliveries of the next 100 ms cautiously, and keeps no more in flight.
 //!
 //! Source: Winstein, Sivaraman, Balakrishnan, Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks,
 //! NSDI 2013, with the numbers of the authors' code (`keithw/sprout`). Every tick of 20 ms a distribution over the rate of the link
@@ -15,11 +15,12 @@
 //! forecast; before the first arrival the initial window may leave, and where nothing is in flight a segment, in place of the
 //! heartbeat of 50 ms; a timeout leaves one segment until an ACK arrives. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
 //!
-//! A cautious forecast of a low rate is less than what is in flight at it: the 5th percentile of what comes at 100 packets/s in 100 ms is
-//! some five packets, which a round trip of 50 ms holds. There the rate stays, whatever the link could carry: a slow link is used by
-//! two fifths, and after an outage or a slow phase a fast one by a tenth. ACKs that wait for a second packet make it
-//! likelier. So does the authors' program, as far as a model in its steps tells (`sproutconn.cc`, `receiver.cc`, `sproutbt2.cc`, packets
-//! one by one): 0.38 Mbit/s on a link of 1 Mbit/s, and on one of 10 after five seconds at 1.
+//! A cautious forecast of a low rate is less than what is in flight at it: the 5th percentile of what comes at 100
+//! packets/s in 100 ms is some five packets, which a round trip of 50 ms holds. There the rate stays, whatever the link
+//! could carry: a slow link is used by two fifths, and after an outage or a slow phase a fast one by a tenth. ACKs that
+//! wait for a second packet make it likelier. So does the authors' program, by a model that follows its steps
+//! (`sproutconn.cc`, `receiver.cc`, `sproutbt2.cc`, packets one by one): 0.38 Mbit/s on a link of 1 Mbit/s, and on one
+//! of 10 after five seconds at 1.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -38,10 +39,10 @@ use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
 declare! {
-    /// Parameters of [`Sprout`].
+    /// The parameters of [`Sprout`].
     #[derive(Copy)]
     pub struct SproutConfig {
-        /// The probability that less arrives than the forecast says.
+        /// Probability that less arrives than the forecast says.
         caution: f64 = default(0.05).at_least(1e-3).at_most(0.999).source("section 3.3"),
     }
 }
@@ -60,23 +61,23 @@ impl Algorithm for SproutConfig {
 }
 
 const TICK: SimDuration = SimDuration::from_millis(20);
-/// For so long after the last packet of what left in a tick nothing else is expected.
+/// The time after the last packet of a tick's data in which no other packet is expected.
 const UNTIL_NEXT: SimDuration = SimDuration::from_millis(50);
 
-/// Sprout: cautious forecasts. Source and departures: [`mod@crate::sprout`].
+/// Sprout: a window by cautious forecasts. Source and departures: [`mod@crate::sprout`].
 #[derive(Clone, Debug)]
 pub struct Sprout {
     config: SproutConfig,
     mss: u64,
     forecaster: Forecaster,
-    /// When the last packet of what left in a tick did.
+    /// The departure of the last packet of each tick's data.
     ends: VecDeque<SimTime>,
     last_sent: SimTime,
-    /// Octets that have arrived in this tick.
+    /// The octets that have arrived in this tick.
     arrived: u64,
-    /// From when on a tick without arrivals tells something.
+    /// The time from which a tick without arrivals is informative.
     tells_from: SimTime,
-    /// Nothing has arrived yet of what left after the application had been silent.
+    /// True until the first arrival of data that left after the application had been silent.
     resumes: bool,
     /// The forecast, packets.
     forecast: u64,
@@ -101,7 +102,7 @@ impl Sprout {
         }
     }
 
-    /// Arrivals of the tick that ends now, packets; `None` if they tell nothing.
+    /// The arrivals of the tick that ends now, packets; `None` if they are not informative.
     fn arrivals(&mut self, now: SimTime) -> Option<u64> {
         let octets = std::mem::take(&mut self.arrived);
         let packets = (octets as f64 / self.mss as f64).round() as u64;

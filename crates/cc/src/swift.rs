@@ -5,13 +5,14 @@
 //! algorithm 1 and sections 3.2, 3.3 and 3.5.
 //!
 //! Departures: the delay is that of the round trip, since hosts here take no time; the endpoint's own window and target
-//! (section 3.4) are left out with it, and so is the number of hops, which belongs into `base_target`. A window below one
-//! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced. After a timeout the
-//! stack's loss window bounds the window, which the paper's algorithm 1 does not have. An ACK without an RTT sample (Karn's rule), of
-//! which the paper's network cards know none, counts as one below the target. Marks are answered as losses are.
+//! (section 3.4) are left out with it, and so is the number of hops, which belongs in `base_target`. A window below one
+//! segment is one segment paced at cwnd / RTT, as in the paper; at one segment and more segments leave unpaced. After a
+//! timeout the stack's loss window bounds the window, which the paper's algorithm 1 does not have. An ACK without an
+//! RTT sample (Karn's rule), which the paper's network cards do not know, counts as one below the target. Marks are
+//! answered as losses are.
 //!
-//! The paper takes what a receiver waits before it answers off the delay, as a part of the endpoint's (section 3.1). Here it must not
-//! wait: `delayed_ack` is off at both ends unless a scenario says otherwise.
+//! The paper subtracts the receiver's wait before its ACK from the delay, as a part of the endpoint's (section 3.1).
+//! Here a receiver must not wait: `delayed_ack` is off at both ends unless a scenario says otherwise.
 //!
 //! Checked: algorithm 1, its target and pacing against a simulator of others (htsim), whose round trip between decreases is the smoothed
 //! one. The numbers of sections are from memory. The runs held to it are in docs/reference/controllers-checked.md.
@@ -24,24 +25,24 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 
 declare! {
-    /// Parameters of [`Swift`]. Windows are in segments.
+    /// The parameters of [`Swift`]. Windows are in segments.
     #[derive(Copy)]
     pub struct SwiftConfig {
         /// Target of the RTT, propagation included, for flows with a large window.
         base_target: SimDuration = required(SimDuration::from_millis(50)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
-        /// What flow scaling adds at most, for small windows.
+        /// Largest addition of flow scaling to the target, for small windows.
         flow_scaling_range: SimDuration = SimDuration::ZERO,
-        /// Window from which on it adds less.
+        /// Window from which flow scaling adds less.
         flow_scaling_min_window: f64 = default(0.1).at_least(1e-6).at_most(1e6).unit("segments"),
-        /// Window from which on it adds nothing.
+        /// Window from which flow scaling adds nothing.
         flow_scaling_max_window: f64 = default(100.0).at_least(1e-6).at_most(1e6).unit("segments"),
         /// Growth of the window in a round trip.
         additive_increase: f64 = default(1.0).at_least(1e-6).at_most(1e3).unit("segments"),
         /// Weight of the decrease.
         beta: f64 = default(0.8).at_least(1e-3).at_most(1.0),
-        /// The largest share that the window loses at once.
+        /// Largest fraction of the window taken away at once.
         max_decrease: f64 = default(0.5).at_least(1e-3).at_most(0.999),
-        /// The smallest window.
+        /// Smallest window.
         min_window: f64 = default(0.001).at_least(1e-6).at_most(1.0).unit("segments"),
     }
     check |config, review| {
@@ -65,13 +66,13 @@ impl Algorithm for SwiftConfig {
 }
 
 impl SwiftConfig {
-    /// The defaults for a target.
+    /// The parameters with this target.
     pub fn new(base_target: SimDuration) -> Self {
         Self { base_target, ..Self::default() }
     }
 }
 
-/// Timeouts in a row that leave the smallest window.
+/// The consecutive timeouts that lead to the smallest window.
 const RETRANSMIT_RESET: u32 = 5;
 
 /// Swift: holds the delay at a target, down to windows below one segment. Source and departures: [`mod@crate::swift`].
@@ -79,7 +80,7 @@ const RETRANSMIT_RESET: u32 = 5;
 pub struct Swift {
     config: SwiftConfig,
     mss: f64,
-    /// cwnd, in segments.
+    /// The congestion window, in segments.
     window: f64,
     rtt: SimDuration,
     last_decrease: SimTime,
@@ -94,8 +95,8 @@ impl Swift {
         Self { config: *config, mss, window, rtt, last_decrease, timeouts: 0 }
     }
 
-    /// Section 3.5: `base + max (0, min (alpha / sqrt (cwnd) + beta, range))`, which is the range at the smallest window of
-    /// flow scaling and nothing at the largest. In ns.
+    /// The target in ns (section 3.5): `base + max (0, min (alpha / sqrt (cwnd) + beta, range))`. It adds the range at
+    /// the smallest window of flow scaling, and nothing at the largest.
     fn target(&self) -> f64 {
         let config = &self.config;
         let range = config.flow_scaling_range.0 as f64;
@@ -109,7 +110,7 @@ impl Swift {
         now.saturating_since(self.last_decrease) >= self.rtt
     }
 
-    /// Algorithm 1: only what has made the window smaller counts as the last decrease.
+    /// Decreases the window. Only a call that makes it smaller counts as the last decrease (algorithm 1).
     fn decrease(&mut self, now: SimTime, share: f64) {
         let window = (self.window * (1.0 - share)).max(self.config.min_window);
         if window < self.window {
@@ -151,7 +152,8 @@ impl CongestionController for Swift {
         Bytes((self.window.max(1.0) * self.mss) as u64)
     }
 
-    /// The stack's own ideas of a window are of a whole segment and more: what is none of them by a timeout or for want of use stays.
+    /// Restarts with the stack's window, which is at least a segment; a reduction (a timeout, or little use) does not
+    /// raise a smaller one.
     fn on_restart(&mut self, restart: &RestartEvent) {
         let window = restart.window.0 as f64 / self.mss;
         self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
@@ -209,7 +211,7 @@ mod tests {
         assert!((feed(&mut swift, 1_200, 900, 0) - held * 0.5).abs() < 1e-9); // 0.8 * 850/900 is more than a half
     }
 
-    /// Algorithm 1: `t_last_decrease` moves where cwnd is below what it was.
+    /// The time `t_last_decrease` moves only if cwnd falls (algorithm 1).
     #[test]
     fn a_decrease_that_takes_nothing_does_not_put_off_the_next() {
         let mut swift = swift(10_000);

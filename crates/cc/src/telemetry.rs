@@ -1,39 +1,39 @@
-//! In-band telemetry: what links on the way wrote into the data that an ACK answers.
+//! In-band telemetry: the records of links on the path in the data that an ACK acknowledges.
 //!
 //! Source: Li et al., HPCC, SIGCOMM 2019, section 3.1 and figure 4; Kim et al., In-band Network Telemetry, 2015.
 //!
-//! Departures: octets and times do not wrap, and a record takes nothing of a packet's length.
+//! Departures: octets and times do not wrap, and a record takes no space in a packet.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-/// What a link wrote when it began to send the packet.
+/// The record that a link writes when it begins to send the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopRecord {
-    /// Which link: its number in the network.
+    /// The number of the link in the network.
     pub link: u32,
-    /// Octets that wait behind the packet (`qlen`).
+    /// The octets queued behind the packet (`qlen`).
     pub queue: Bytes,
-    /// Octets that the link has sent before the packet (`txBytes`).
+    /// The octets that the link has sent before the packet (`txBytes`).
     pub sent: Bytes,
-    /// When it was (`ts`).
+    /// The time of the record (`ts`).
     pub at: SimTime,
     /// The rate of the link (`B`).
     pub rate: Bandwidth,
 }
 
-/// What the records of two packets tell of a link between them.
+/// The interval between two packets' records of one link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Between {
     pub(crate) time: SimDuration,
-    /// Sent in it, octets/s.
+    /// The link's throughput in the interval, octets/s.
     pub(crate) sent_rate: f64,
-    /// Octets queued at its beginning and its end.
+    /// The queued octets at its beginning and at its end.
     pub(crate) queues: (f64, f64),
-    /// Of the link, octets/s.
+    /// The rate of the link, octets/s.
     pub(crate) rate: f64,
 }
 
-/// The records of the packet before, beside those of the next.
+/// The records of the previous packet, and those of the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Telemetry {
     previous: Vec<HopRecord>,
@@ -42,21 +42,21 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// An ACK brings these records.
+    /// Takes the records of an ACK.
     pub(crate) fn take(&mut self, hops: &[HopRecord]) {
         self.latest.clear();
         self.latest.extend_from_slice(hops);
         self.is_new = !hops.is_empty();
     }
 
-    /// True once for what an ACK brought.
+    /// True once for the records of an ACK.
     pub(crate) fn take_new(&mut self) -> bool {
         std::mem::take(&mut self.is_new)
     }
 
-    /// The most that a window may be, octets: the host's link over the base round trip, or where its rate is not given the slowest link and
-    /// a segment more. The base may be of a small packet, or of before a rate fell; what the link takes to send a segment, which the path
-    /// holds too, is then not in it.
+    /// The largest window, octets: the host's link over the base RTT, or without its rate the slowest link and a
+    /// segment more. The base RTT may be that of a small packet, or from before a rate fell; it then lacks the time to
+    /// send a segment.
     pub(crate) fn most(&self, line_rate: Option<Bandwidth>, base_rtt: f64, mss: f64) -> f64 {
         if let Some(rate) = line_rate {
             return (octets_per_second(rate) * base_rtt).max(mss);
@@ -65,7 +65,8 @@ impl Telemetry {
         rates.min_by(f64::total_cmp).map_or(f64::INFINITY, |rate| rate * base_rtt + mss)
     }
 
-    /// Each link since the packet before; nothing of a link over which that did not go, or after this one.
+    /// The interval of each link since the previous packet, except for links that it did not cross, or crossed after
+    /// this one.
     pub(crate) fn between(&self) -> impl Iterator<Item = Between> {
         let known = self.previous.len() == self.latest.len();
         let pairs = self.previous.iter().zip(&self.latest).filter(move |_| known);
@@ -80,7 +81,7 @@ impl Telemetry {
         })
     }
 
-    /// The latest are those before the next; those of a packet that was overtaken are not.
+    /// Makes these the previous records, unless their packet was overtaken.
     pub(crate) fn settle(&mut self) {
         let is_late = |(before, after): (&HopRecord, &HopRecord)| before.link == after.link && before.at > after.at;
         if !self.previous.iter().zip(&self.latest).any(is_late) {

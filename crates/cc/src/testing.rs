@@ -1,4 +1,4 @@
-//! Events for unit tests, with everything unremarkable filled in.
+//! Events for unit tests, with defaults for their other fields.
 
 use std::collections::VecDeque;
 
@@ -34,13 +34,13 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
     }
 }
 
-/// A segment leaves.
+/// The event of a segment that leaves.
 pub(crate) fn sent(octets: u64) -> SendEvent {
     let size = Bytes(octets);
     SendEvent { now: SimTime::ZERO, size, flight_size: size, idle_for: SimDuration::ZERO, is_app_limited: false }
 }
 
-/// A segment is taken for lost.
+/// The report of a segment that is marked lost.
 pub(crate) fn lost(octets: u64) -> SegmentReport {
     SegmentReport {
         now: SimTime::ZERO,
@@ -56,7 +56,7 @@ pub(crate) fn lost(octets: u64) -> SegmentReport {
     }
 }
 
-/// The ACK, with a window of which a part was not used.
+/// The ACK, with a window that was partly unused.
 pub(crate) fn unused(ack: &AckEvent) -> AckEvent {
     AckEvent { is_cwnd_limited: false, growth: Growth { is_in_use: false, ..ack.growth }, ..*ack }
 }
@@ -85,33 +85,33 @@ pub(crate) fn timeout(flight_size: u64, repeated: bool) -> CongestionEvent {
     CongestionEvent { cause: CongestionCause::Timeout { repeated }, ..loss(flight_size) }
 }
 
-/// A sender that always has data, a link with a queue without bound, and an ACK for every segment.
+/// An ACK clock: a sender that always has data, a link with an unbounded queue, and an ACK for every segment.
 pub(crate) struct AckClock {
     per_segment: SimDuration,
     rtt: SimDuration,
     mss: u64,
-    /// Arrival of the last ACK.
+    /// The arrival of the last ACK.
     pub(crate) now: SimTime,
     link_free_at: SimTime,
-    /// Octets acknowledged.
+    /// The octets acknowledged so far.
     snd_una: u64,
-    /// When each segment in flight left and when its ACK arrives.
+    /// The departure of each segment in flight, and the arrival of its ACK.
     flight: VecDeque<(SimTime, SimTime)>,
 }
 
 impl AckClock {
-    /// A link that takes `per_segment` for a segment, `rtt` away without that and without a queue.
+    /// An ACK clock with a link that takes `per_segment` for a segment; `rtt` is the other delay without a queue.
     pub(crate) fn new(per_segment: SimDuration, rtt: SimDuration, mss: u64) -> Self {
         let (now, link_free_at) = (SimTime::ZERO, SimTime::ZERO);
         Self { per_segment, rtt, mss, now, link_free_at, snd_una: 0, flight: VecDeque::new() }
     }
 
-    /// Sends what a window of `cwnd` segments lets out, and waits for the next ACK.
+    /// Sends the segments that a window of `cwnd` permits, and waits for the next ACK.
     pub(crate) fn next_ack(&mut self, cwnd: u64) -> AckEvent {
         self.next_ack_of(1, cwnd)
     }
 
-    /// The same where the receiver waits for so many segments before it acknowledges them.
+    /// Does the same with a receiver that acknowledges `segments` segments at a time.
     pub(crate) fn next_ack_of(&mut self, segments: u64, cwnd: u64) -> AckEvent {
         while (self.flight.len() as u64) < cwnd {
             self.link_free_at = self.link_free_at.max(self.now) + self.per_segment;

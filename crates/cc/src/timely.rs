@@ -4,13 +4,14 @@
 //! hyperactive increase (HAI), sections 3.2 (completion events), 4.3 and 4.4. The paper prints no weight of the moving average:
 //! Zhu et al., ECN or Delay, CoNEXT 2016, table 2, whose other values are the paper's.
 //!
-//! Departures: a segment of the paper, for which its hardware reports one completion, is here so much acknowledged data, and the
-//! round trip of an event the last sample in it; hosts take no time, so that none is subtracted, and packets, not whole segments,
-//! are spaced by the rate. A fabric without losses has no answer to them: one halves the rate, which does not grow until it is
-//! recovered from, and a timeout leaves TCP's loss window, which bounds what is in flight until slow start has led it to the rate. Marks
-//! have no part in the paper: data is not ECN-capable. In flight are two round trips of the rate at most. The smallest rate is a
-//! packet in a smoothed round trip. Without `initial_rate` the first is the initial
-//! window over the first round trip (the paper's is a share of the line rate).
+//! Departures: a segment of the paper, for which its hardware reports one completion, is here so much acknowledged
+//! data, and the round trip of an event the last sample in it; hosts take no time, so that none is subtracted, and
+//! packets, not whole segments, are spaced by the rate. The paper's fabric has no losses, and the algorithm no answer
+//! to them: here a loss halves the rate, which does not grow until the end of the recovery, and a timeout leaves TCP's
+//! loss window, which bounds what is in flight until slow start has led it to the rate. Marks have no part in the
+//! paper: data is not ECN-capable. At most two round trips of the rate are in flight. The smallest rate is a packet in
+//! a smoothed round trip. Without `initial_rate` the first is the initial window over the first round trip (the paper's
+//! is a share of the line rate).
 //!
 //! Checked: thresholds, gradient, weights and decreases against the simulator of HPCC's authors (`UpdateRateTimely`), which counts events
 //! of any growth for hyperactive increase.
@@ -25,28 +26,28 @@ use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::loss_window::LossWindow;
 
 declare! {
-    /// Parameters of [`Timely`]; the defaults are for a fabric of 10 Gbit/s and some 20 us.
+    /// The parameters of [`Timely`]; the defaults are for a fabric of 10 Gbit/s and some 20 us.
     #[derive(Copy)]
     pub struct TimelyConfig {
         /// RTT below which the rate grows whatever the gradient.
         t_low: SimDuration = default(SimDuration::from_micros(50)).at_most(SimDuration::from_secs(10)).source("section 4.4"),
         /// RTT above which the rate falls whatever the gradient.
         t_high: SimDuration = default(SimDuration::from_micros(500)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("section 4.4"),
-        /// The RTT that gradients are measured by.
+        /// RTT by which gradients are normalised.
         min_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
-        /// Acknowledged data for which there is one decision.
+        /// Acknowledged data for one decision.
         segment: Bytes = default(Bytes(64_000)).at_least(Bytes(1)).at_most(Bytes(1_000_000_000)).source("section 3.1: 16 to 64 kB"),
-        /// delta: what an event adds to the rate.
+        /// Increase of the rate by an event, delta.
         additive_increase: Bandwidth = default(Bandwidth(10_000_000)).at_least(Bandwidth(1)).source("section 5"),
-        /// beta: weight of a decrease.
+        /// Weight of a decrease, beta.
         beta: f64 = default(0.8).above(0.0).at_most(1.0).source("section 5"),
-        /// alpha: weight of the newest difference in the moving average.
+        /// Weight of the newest difference in the moving average, alpha.
         gain: f64 = default(0.875).above(0.0).at_most(1.0).source("Zhu et al. 2016, table 2"),
-        /// Events with a falling RTT in a row after which N is 5: hyperactive increase. Zero: never.
+        /// Consecutive events with a falling RTT after which N is 5: hyperactive increase. Zero disables it.
         hai_events: u64 = default(5).at_most(1_000_000).unit("events"),
-        /// The first rate.
+        /// Initial rate.
         initial_rate: Option<Bandwidth> = unset("the initial window over the first RTT").at_least(Bandwidth(1)),
-        /// The largest rate: that of the host's link.
+        /// Largest rate: that of the host's link.
         line_rate: Option<Bandwidth> = unset("no bound").at_least(Bandwidth(1)),
     }
     check |config, review| {
@@ -67,13 +68,13 @@ impl Algorithm for TimelyConfig {
     }
 }
 
-/// N of hyperactive increase.
+/// The factor N of hyperactive increase.
 const HAI: f64 = 5.0;
 
-/// Round trips of the rate that may be in flight.
+/// The largest flight size, in round trips of the rate.
 const ROUND_TRIPS_IN_FLIGHT: u64 = 2;
 
-/// What the last event did, by the paper's words.
+/// The action of the last event, in the paper's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Did {
     Additive,
@@ -81,21 +82,21 @@ enum Did {
     Decrease,
 }
 
-/// TIMELY: a rate by the gradient of the round trip. Source and departures: [`mod@crate::timely`].
+/// TIMELY: a rate that follows the gradient of the RTT. Source and departures: [`mod@crate::timely`].
 #[derive(Clone, Debug)]
 pub struct Timely {
     config: TimelyConfig,
     mss: u64,
     initial_window: u64,
-    /// bit/s; nothing before the first round trip is known.
+    /// The rate, bit/s; zero before the first RTT sample.
     rate: f64,
     srtt: SimDuration,
-    /// Acknowledged since the last event.
+    /// The octets acknowledged since the last event.
     acked: u64,
     previous_rtt: f64,
-    /// Moving average of the differences, ns.
+    /// The moving average of the differences, ns.
     difference: f64,
-    /// Events with a falling round trip in a row.
+    /// The number of consecutive events with a falling RTT.
     falling: u64,
     did: Did,
     loss_window: LossWindow,
@@ -118,7 +119,7 @@ impl Timely {
         }
     }
 
-    /// The first round trip is known.
+    /// Begins with the first RTT sample.
     fn begin(&mut self, rtt: SimDuration) {
         let window_rate = self.initial_window as f64 * 8.0 / rtt.as_secs_f64();
         self.previous_rtt = rtt.0 as f64;
@@ -131,7 +132,7 @@ impl Timely {
         self.rate = rate.max(least).min(most);
     }
 
-    /// Algorithm 1, at the completion of a segment.
+    /// Applies algorithm 1 at the completion of a segment.
     fn on_completion(&mut self, rtt: SimDuration, least_rtt: SimDuration) {
         let TimelyConfig { t_low, t_high, beta, gain, .. } = self.config;
         let new_rtt = rtt.0 as f64;
@@ -240,7 +241,7 @@ mod tests {
 
     const RTT: SimDuration = SimDuration::from_micros(40);
 
-    /// With a rate of 1 Gbit/s after a first round trip of 100 us; gradients are of 20 us.
+    /// A controller at 1 Gbit/s after a first RTT of 100 us; gradients are of 20 us.
     fn timely(gain: f64) -> Timely {
         let config = TimelyConfig {
             gain,
@@ -260,7 +261,7 @@ mod tests {
         timely.rate / 1e6
     }
 
-    /// A segment with this round trip; the rate after it in Mbit/s.
+    /// Completes a segment with this RTT; returns the rate after it in Mbit/s.
     fn complete(timely: &mut Timely, rtt_us: u64) -> f64 {
         acked(timely, 64_000, rtt_us)
     }

@@ -1,5 +1,5 @@
-//! The window before there is a controller: until the handshake has settled what a full segment holds, nothing but a SYN is
-//! sent, and a controller made then would be made twice.
+//! The window before there is a controller. Until the handshake has settled the segment size only a SYN is sent, and a
+//! controller made then would be made twice.
 //!
 //! Source: none. Departures: none.
 
@@ -8,7 +8,7 @@ use ackclock_units::Bytes;
 use crate::controller::CongestionController;
 use crate::event::{AckEvent, CongestionEvent};
 
-/// What every controller is going to start from; no event moves it.
+/// The initial values of every controller; no event changes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unopened {
     initial_window: Bytes,

@@ -41,44 +41,44 @@ use forward::ForwardDelay;
 use skew_tolerant::SkewTolerantDelay;
 
 words! {
-    /// Whose rules: see the table of the module.
+    /// The source of the rules: see the table of the module.
     #[derive(Default)]
     pub enum VegasVariant {
-        /// The paper's.
+        /// The rules of Brakmo and Peterson's paper.
         #[default]
         "brakmo" = Brakmo,
-        /// ns-2's.
+        /// The rules of ns-2's Vegas.
         "ns2" = Ns2,
-        /// Linux's.
+        /// The rules of Linux's module.
         "linux" = Linux,
     }
 }
 
 words! {
-    /// Which of the delays measured during a round trip is its RTT.
+    /// The delay that represents a round trip.
     pub enum VegasRtt {
-        /// The most recent.
+        /// The most recent delay.
         "latest" = Latest,
-        /// The least.
+        /// The least delay.
         "least" = Least,
-        /// The mean.
+        /// The mean delay.
         "mean" = Mean,
     }
 }
 
-/// Which delay is taken for congestion.
+/// The delay that counts as congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VegasDelay {
-    /// That of the round trip, as Vegas does.
+    /// The delay of the round trip, as in Vegas.
     #[default]
     RoundTrip,
-    /// That of the forward path, from the timestamps option.
+    /// The delay of the forward path, from the timestamps option.
     Forward,
-    /// The same, with the skew and the steps of the clocks taken off.
+    /// The delay of the forward path, without the skew and the steps of the clocks.
     SkewTolerant,
 }
 
-/// What needs the delay of the forward path.
+/// The requirements of the delay of the forward path.
 const FROM_TIMESTAMPS: Stack = Stack {
     needs: &[Need {
         switch: "timestamps",
@@ -90,26 +90,27 @@ const FROM_TIMESTAMPS: Stack = Stack {
 };
 
 declare! {
-    /// Parameters of [`Vegas`]. Thresholds are in segments queued.
+    /// The parameters of [`Vegas`]. Thresholds are in segments queued.
     #[derive(Copy)]
     pub struct VegasConfig {
-        /// Whose rules: how Diff is rounded, slow start grows and ends, the window grows, and what a loss leaves (3/4, 3/4, 1/2).
+        /// Source of the rules: the rounding of Diff, growth and end of slow start, growth of the window, and the
+        /// fraction kept on a loss (3/4, 3/4, 1/2).
         variant: VegasVariant = VegasVariant::Brakmo,
-        /// With fewer segments queued the window grows by one in a round trip.
+        /// Queued segments below which the window grows by one in a round trip.
         alpha: f64 = default(2.0).at_least(0.0).at_most(1e6).unit("segments"),
-        /// With more it shrinks by one.
+        /// Queued segments above which the window shrinks by one in a round trip.
         beta: f64 = default(4.0).at_least(0.0).at_most(1e6).unit("segments"),
-        /// With more slow start ends.
+        /// Queued segments above which slow start ends.
         gamma: f64 = default(1.0).at_least(0.0).at_most(1e6).unit("segments"),
-        /// Which of the delays measured in a round trip stands for it.
+        /// Delay that represents a round trip, of those measured in it.
         rtt: VegasRtt = VegasRtt::Latest,
-        /// Length of a tick of the receiver's timestamp clock, which the sender is not told.
+        /// Tick of the receiver's timestamp clock, which the sender does not know.
         receiver_tick: Option<SimDuration> = unset("estimated from the receiver's timestamps")
             .above(SimDuration::ZERO)
             .at_most(SimDuration::from_secs(10)),
     }
     apart {
-        /// Which delay counts: the name says.
+        /// Delay that counts, chosen by the controller's name.
         delay: VegasDelay = VegasDelay::RoundTrip,
     }
     bases by variant: VegasVariant = VegasConfig::of;
@@ -152,7 +153,7 @@ impl Algorithm for VegasConfig {
 }
 
 impl VegasConfig {
-    /// The defaults of a variant.
+    /// The parameters of a variant.
     pub fn of(variant: VegasVariant) -> Self {
         let (alpha, beta, rtt) = match variant {
             VegasVariant::Brakmo => (2.0, 4.0, VegasRtt::Latest),
@@ -163,15 +164,15 @@ impl VegasConfig {
     }
 }
 
-/// What an ACK tells of the path, in nanoseconds; the difference is what waits in queues.
+/// The delays that an ACK shows, in ns; their difference is the queueing delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sample {
-    /// `BaseRTT` with the queues that count.
+    /// The delay `BaseRTT` with the queueing delays that count.
     rtt: i64,
     base_rtt: i64,
 }
 
-/// What one round trip has shown.
+/// The delays of one round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     number: u64,
@@ -207,7 +208,7 @@ enum Delays {
     SkewTolerant(Box<SkewTolerantDelay>),
 }
 
-/// Vegas: keeps a few segments queued, as one of three implementations does. Sources and departures:
+/// Vegas: keeps a few segments queued, by the rules of one of three implementations. Sources and departures:
 /// [`mod@crate::vegas`].
 #[derive(Clone, Debug)]
 pub struct Vegas {
@@ -216,16 +217,16 @@ pub struct Vegas {
     cwnd: u64,
     ssthresh: Option<u64>,
     delays: Delays,
-    /// The least RTT ever measured, ns; zero before the first.
+    /// The minimum RTT of the connection, ns; zero before the first sample.
     least_rtt: i64,
     round: Round,
-    /// Segments in queues, as the last round trip showed them.
+    /// The queued segments of the last round trip.
     diff: f64,
-    /// (linux) The next ACK that may grow the window begins a round trip, as after a recovery.
+    /// True if the next ACK that may grow the window begins a round trip, as after a recovery (linux).
     begins_anew: bool,
-    /// The window may grow during this round trip.
+    /// True if the window may grow during this round trip.
     grows: bool,
-    /// Bytes that congestion avoidance may still add in this round trip, and what division has left of them.
+    /// The bytes that congestion avoidance may still add in this round trip, and the remainder of its division.
     allowance: u64,
     remainder: u64,
     before_episode: Option<(u64, Option<u64>)>,
@@ -263,7 +264,7 @@ impl Vegas {
         2 * self.mss
     }
 
-    /// What this ACK shows; recovery and duplicate ACKs show nothing, since their delays are not the path's.
+    /// The sample of this ACK; `None` in recovery and for duplicate ACKs, whose delays are not the path's.
     fn sample(&mut self, ack: &AckEvent) -> Option<Sample> {
         if !ack.growth.is_due {
             return None;
@@ -280,7 +281,7 @@ impl Vegas {
         forward.or_else(|| ack.rtt_sample.map(|rtt| Sample { rtt: rtt.0 as i64, base_rtt: self.least_rtt }))
     }
 
-    /// Diff of a round trip, in segments.
+    /// The value of Diff in a round trip, in segments.
     fn diff_of(&self, rtt: i64, base_rtt: i64) -> f64 {
         let (window, rtt, base_rtt) = (self.cwnd as f64 / self.mss as f64, rtt as f64, base_rtt as f64);
         // Expected = W / BaseRTT, Actual = W / RTT, Diff = (Expected - Actual) * BaseRTT
@@ -291,7 +292,7 @@ impl Vegas {
         }
     }
 
-    /// A round trip is over: what the next one does to the window.
+    /// Ends a round trip and sets the change of the window in the next one.
     fn end_round(&mut self, number: u64) {
         let round = std::mem::replace(&mut self.round, Round { number, ..Round::default() });
         (self.allowance, self.remainder) = (0, 0);
@@ -336,7 +337,7 @@ impl Vegas {
         self.ssthresh = Some(self.ssthresh.unwrap_or(self.cwnd).min(self.cwnd));
     }
 
-    /// What was measured up to here is of another window.
+    /// Drops the samples so far, which belong to another window.
     fn forget_round(&mut self, grows: bool) {
         self.round = Round { number: self.round.number, ..Round::default() };
         self.grows = grows;
@@ -412,7 +413,7 @@ impl CongestionController for Vegas {
         }
     }
 
-    /// Linux (`tcp_vegas_cwnd_event`): what leaves after idle time measures `BaseRTT` anew.
+    /// Measures `BaseRTT` anew after idle time, as Linux does (`tcp_vegas_cwnd_event`).
     fn on_send(&mut self, sent: &SendEvent) {
         if !sent.idle_for.is_zero() && self.config.variant == VegasVariant::Linux {
             self.least_rtt = 0;

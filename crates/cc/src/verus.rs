@@ -1,21 +1,24 @@
-//! Verus: learns which window brings which delay, moves a delay up and down by what delays do, and sends what the curve says.
+//! Verus: learns the delay of each window, moves a target delay by the trend of delays, and takes the window from the
+//! learnt curve.
 //!
-//! Source: Zaki et al., Adaptive Congestion Control for Unpredictable Cellular Networks, SIGCOMM 2015, in the steps of the authors'
-//! sender (`yzaki/verus`, `verus_server.cpp`), whose numbers these are. Every epoch of 5 ms the largest delay of the epoch is put beside
-//! the smoothed one, Dmax. With Dmax above R least delays the delay aimed at, Dest, falls by delta2; if delays rise it falls
-//! by delta1; otherwise it grows by delta2. The window W is what the delay profile (`verus/profile.rs`) gives for it, and
-//! `W + (2 - n) / (n - 1) w` packets leave in the epoch, with w in flight and n epochs in a round trip. The profile is learnt
-//! from the delay of each packet and the window that it left under, and fitted every second. It begins with slow start, which a
-//! loss or 500 ms of delay end. A loss takes the window to 0.7 of what the lost packet left under; until what leaves after that
-//! arrives, the profile learns nothing and the window grows by 1/W a packet.
+//! Source: Zaki et al., Adaptive Congestion Control for Unpredictable Cellular Networks, SIGCOMM 2015, in the steps of
+//! the authors' sender (`yzaki/verus`, `verus_server.cpp`), whose numbers these are. Every epoch of 5 ms the largest
+//! delay of the epoch is put beside the smoothed one, Dmax. With Dmax above R minimum RTTs the target delay, Dest,
+//! falls by delta2; if delays rise it falls by delta1; otherwise it grows by delta2. The window W is what the delay
+//! profile (`verus/profile.rs`) gives for it, and `W + (2 - n) / (n - 1) w` packets leave in the epoch, with w in
+//! flight and n epochs in a round trip. The profile is learnt from the delay of each packet and the window that it left
+//! under, and fitted every second. It begins with slow start, which a loss or 500 ms of delay end. A loss takes the
+//! window to 0.7 of what the lost packet left under; until what leaves after that arrives, the profile learns nothing
+//! and the window grows by 1/W a packet.
 //!
-//! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell them, where
-//! those of the authors' are answered one by one; the profile has straight pieces where theirs has a penalised cubic spline of
-//! ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing is in flight one segment may leave at any
-//! time, after a timeout one until an ACK arrives. The authors' sender always has data and sends at once: here an epoch in which
-//! nothing is in flight, or nothing may leave after a timeout, moves nothing, a window that the application leaves unused does not
-//! grow, what left then teaches nothing of it, and w counts what may leave and has not left. As there, a profile of fewer than five
-//! windows, or one that no window of fits the delay, begins slow start anew.
+//! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell
+//! them, where those of the authors' are answered one by one; the profile has straight pieces where theirs has a
+//! penalised cubic spline of ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing
+//! is in flight one segment may leave at any time, after a timeout one until an ACK arrives. The authors' sender always
+//! has data and sends it immediately. Here an epoch in which nothing is in flight, or nothing may leave after a
+//! timeout, moves nothing, a window that the application leaves unused neither grows nor teaches the profile, and w
+//! includes data that may leave and has not left. As there, a profile of fewer than five windows, or one that no window
+//! of fits the delay, begins slow start anew.
 //!
 //! Behind a short queue delays say little of the window: the curve is nearly flat, and windows of thousands of packets follow, as there.
 //!
@@ -36,18 +39,19 @@ use crate::delivery::{Demands, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
 declare! {
-    /// Parameters of [`Verus`].
+    /// The parameters of [`Verus`].
     #[derive(Copy)]
     pub struct VerusConfig {
-        /// R: how many least delays the smoothed largest delay may be.
+        /// Largest ratio of the smoothed largest delay to the minimum RTT, R.
         ratio: f64 = default(2.0).above(1.0).at_most(1e3).source("the authors' sender; the paper tries 2, 4 and 6"),
-        /// How often it decides.
+        /// Interval between decisions.
         epoch: SimDuration = default(SimDuration::from_millis(5)).at_least(SimDuration::from_millis(1)).at_most(SimDuration::from_secs(1)).source("section 5"),
-        /// delta1: what the delay aimed at loses in an epoch in which delays rise.
+        /// Decrease of the target delay in an epoch with rising delays, delta1.
         delta1: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(1)).source("section 5"),
-        /// delta2: what it gains in one in which they do not, and loses where they are too long.
+        /// Increase of the target delay in an epoch without rising delays, and decrease where delays are too long,
+        /// delta2.
         delta2: SimDuration = default(SimDuration::from_millis(2)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(1)).source("section 5"),
-        /// How often the profile is fitted.
+        /// Interval between fits of the profile.
         refit: SimDuration = default(SimDuration::from_secs(1)).at_least(SimDuration::from_millis(1)).at_most(SimDuration::from_secs(100)).source("section 5"),
         /// Fraction of the window kept on a loss.
         decrease: f64 = default(0.7).above(0.0).below(1.0).source("the authors' sender"),
@@ -67,61 +71,61 @@ impl Algorithm for VerusConfig {
     }
 }
 
-/// Delay that ends slow start, s, and the delay aimed at then, in R least delays.
+/// The delay that ends slow start, s, and the target delay after it, in R minimum RTTs.
 const SLOW_START_DELAY: f64 = 0.5;
 const AFTER_SLOW_START: f64 = 0.75;
-/// Weights of what was, in the smoothed largest delay and in the smoothed delay.
+/// The weights of the old value in the smoothed largest delay and in the smoothed delay.
 const LARGEST_MEMORY: f64 = 0.2;
 const DELAY_MEMORY: f64 = 0.875;
-/// A rise of the largest delay that is one, s: 0.0001 ms.
+/// The least rise of the largest delay that counts, s: 0.0001 ms.
 const RISE: f64 = 1e-7;
-/// The least delay is taken for longer by this where the target cannot fall further, s.
+/// The increase of the minimum delay when the target cannot fall further, s.
 const LEAST_DELAY_STEP: f64 = 0.01;
-/// A loss ends slow start above this window, packets; the profile of larger windows than that of the lost packet is forgotten, from
-/// a hundred on.
+/// The window above which a loss ends slow start, and the one from which a loss clears the profile above it, packets.
 const SLOW_START_WINDOW: f64 = 20.0;
 const PROFILE_KEPT: f64 = 100.0;
-/// For how long the windows that packets left under are remembered.
+/// The time for which the windows of departures are remembered.
 const MEMORY: SimDuration = SimDuration::from_secs(10);
 
-/// What the delays of an epoch come to.
+/// The delays of an epoch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    /// Least of the connection, s, made longer where nothing is left to take away.
+    /// The minimum delay of the connection, s, increased when the target cannot fall further.
     least: Option<f64>,
-    /// Least that was ever measured.
+    /// The least measured delay.
     shortest: Option<f64>,
-    /// Largest of this epoch.
+    /// The largest delay of this epoch.
     of_epoch: Option<f64>,
-    /// Dmax, smoothed; `None` before the first epoch.
+    /// The smoothed largest delay Dmax; `None` before the first epoch.
     largest: Option<f64>,
     smoothed: f64,
 }
 
-/// Verus: a window by a curve of delays. Source and departures: [`mod@crate::verus`].
+/// Verus: a window from a curve of delays. Source and departures: [`mod@crate::verus`].
 #[derive(Clone, Debug)]
 pub struct Verus {
     config: VerusConfig,
     mss: u64,
     profile: Profile,
     in_slow_start: bool,
-    /// Slow start ended by its delay, and nothing that left after that has arrived.
+    /// True from the end of slow start by its delay until data that left afterwards has arrived.
     leaves_slow_start: bool,
     in_loss_phase: bool,
     delays: Delays,
-    /// Dest, s.
+    /// The target delay Dest, s.
     wanted: f64,
-    /// W, packets.
+    /// The window W, packets.
     window: f64,
-    /// Windows and since when they held.
+    /// The recent windows, each with its beginning.
     windows: VecDeque<(SimTime, f64)>,
     allowance: Allowance,
-    /// When slow start last began: what left before counts no more (`ss_id`). Octets of it that have arrived since the last ACK.
+    /// The last beginning of slow start: data that left before does not count (`ss_id`). The octets of it that have
+    /// arrived since the last ACK.
     session: SimTime,
     arrived: u64,
-    /// The window was in use at the last ACK.
+    /// True if the window was in use at the last ACK.
     is_used: bool,
-    /// The last ACK, or the first segment after idle time.
+    /// The time of the last ACK, or of the first segment after idle time.
     silent_since: SimTime,
     next_epoch: SimTime,
     next_fit: SimTime,
@@ -161,7 +165,7 @@ impl Verus {
         }
     }
 
-    /// The window that a segment sent then left under.
+    /// The window under which a segment left at `sent`.
     fn window_at(&self, sent: SimTime) -> f64 {
         let after = self.windows.partition_point(|(at, _)| *at < sent);
         self.windows.get(after.saturating_sub(1)).map_or(self.window, |(_, window)| *window)
@@ -171,7 +175,7 @@ impl Verus {
         (self.allowance.in_flight() / self.mss) as f64
     }
 
-    /// `updateUponReceivingPacket`.
+    /// Takes the delay of a packet (`updateUponReceivingPacket`).
     fn on_delay(&mut self, now: SimTime, window: f64, delay: f64, is_app_limited: bool) {
         let delays = &mut self.delays;
         delays.of_epoch = Some(delays.of_epoch.map_or(delay, |largest| largest.max(delay)));
@@ -207,7 +211,7 @@ impl Verus {
         self.session = now;
     }
 
-    /// `TimeoutHandler`.
+    /// Answers a timeout (`TimeoutHandler`).
     fn on_timeout(&mut self, now: SimTime) {
         if self.in_slow_start {
             self.leave_slow_start(now);
@@ -217,7 +221,7 @@ impl Verus {
         }
     }
 
-    /// A loss of a packet that left under this window; one answer for each phase of losses.
+    /// Answers the loss of a packet that left under this window; one answer for each phase of losses.
     fn answer_loss(&mut self, now: SimTime, window: f64) {
         if self.in_loss_phase {
             return;
@@ -239,13 +243,13 @@ impl Verus {
         }
     }
 
-    /// The largest delay since the last epoch; without ACKs it is as long as they have not come for.
+    /// The largest delay since the last epoch; without ACKs at least the time since the last one.
     fn largest_delay(&mut self, now: SimTime) -> f64 {
         let silence = now.saturating_since(self.silent_since).as_secs_f64();
         self.delays.of_epoch.take().unwrap_or_else(|| silence.max(self.delays.largest.unwrap_or_default()))
     }
 
-    /// Moves the delay aimed at; false if nothing is to leave in this epoch.
+    /// Moves the target delay; false if no data is to leave in this epoch.
     fn move_delay(&mut self, largest: f64, before: f64) -> bool {
         let (delta1, delta2) = (self.config.delta1.as_secs_f64(), self.config.delta2.as_secs_f64());
         let least = self.delays.least.unwrap_or(largest);
@@ -290,7 +294,7 @@ impl Verus {
         self.allowance.set((self.allowance.left() + more).min(self.window as u64 * self.mss));
     }
 
-    /// `calcSi`.
+    /// The packets that leave in the epoch (`calcSi`).
     fn packets_of_epoch(&self) -> u64 {
         let epochs = (self.delays.smoothed / self.config.epoch.as_secs_f64()).ceil();
         // What may leave and waits for its pacing has left in the authors' sender.
@@ -425,7 +429,7 @@ mod tests {
 
     const MSS: u64 = 1_000;
 
-    /// After slow start, with delays of 50 ms up to 25 packets and 2 ms more for each above.
+    /// A controller after slow start, with delays of 50 ms up to 25 packets and 2 ms more for each above.
     fn verus(wanted: f64, largest: f64) -> Verus {
         let start = Start::of(MSS, 10 * MSS, None);
         let mut verus = Verus::new(&VerusConfig::default(), start);

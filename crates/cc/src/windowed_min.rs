@@ -1,4 +1,4 @@
-//! The least value of the recent past.
+//! A windowed minimum filter.
 //!
 //! Source: Lemire, Streaming Maximum-Minimum Filter Using No More than Three Comparisons per Element, 2006. Departures:
 //! the past is a span of time, which may change from one value to the next.
@@ -7,15 +7,15 @@ use std::collections::VecDeque;
 
 use ackclock_units::{SimDuration, SimTime};
 
-/// See the module.
+/// The minimum of values in a time window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WindowedMin {
-    /// Values, each the least from its time on: they and their times rise.
+    /// The values that can still become the minimum, in rising order of value and time.
     entries: VecDeque<(SimTime, u64)>,
 }
 
 impl WindowedMin {
-    /// Adds a value measured at `now`, forgets what is older than `window`, and returns the least that is left.
+    /// Adds a value measured at `now`, drops those older than `window`, and returns the least of the rest.
     pub(crate) fn update(&mut self, now: SimTime, value: u64, window: SimDuration) -> u64 {
         while self.entries.back().is_some_and(|(_, last)| *last >= value) {
             self.entries.pop_back();

@@ -1,4 +1,4 @@
-//! Linux's variants hold whole segments, whatever happens to them.
+//! Tests that Linux's variants hold whole segments after any events.
 
 use ackclock_cc::{
     AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, CubicConfig,
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const MSS: u64 = 1_448;
 
-/// Something that a sender tells, after some time.
+/// An event of a sender, after some time.
 #[derive(Clone, Debug)]
 enum Event {
     Ack { bytes: u64, rtt_us: u64, is_paced: bool, round_ends: bool },

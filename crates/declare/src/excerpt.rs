@@ -1,25 +1,25 @@
-//! The line of a text that a mistake is in, and a second line that marks the place, as compilers show them.
+//! The line of a text with a mistake, and a second line that marks its place, as compilers show them.
 //!
-//! The text may come from anyone: what moves a cursor, turns writing round or takes no room is replaced by a character that
-//! does none of this, and of a long line a part around the place is shown.
+//! The text may come from anyone: characters that move the cursor, change the direction of writing or have no width are
+//! replaced. Of a long line only a part around the place is shown.
 
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Columns of a line that are shown at most, so that it fits on a terminal of 80 with what stands before it.
+/// The largest number of columns shown, so that a line fits on a terminal of 80 with its prefix.
 const MAX_COLUMNS: usize = 72;
 
-/// Columns shown before the place where the line is cut.
+/// The columns before the marked place where a line is cut.
 const COLUMNS_BEFORE: usize = 24;
 
 /// Mark for a part of a line that is not shown.
 const CUT: &str = "...";
 
-/// Columns of a tab.
+/// The columns of a tab.
 const TAB: &str = "    ";
 
-/// A line of the text and the marks below it; in columns of a terminal the marks stand under what they mark.
+/// A line of the text and the marks below it; on a terminal the marks stand under the marked columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The line, or a part of it.
@@ -29,7 +29,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line of `text` in which `span` (in bytes) begins. What of the span lies in further lines is not marked.
+    /// The line of `text` in which `span` (in bytes) begins. The part of the span in further lines is not marked.
     pub fn of(text: &str, span: &Range<usize>) -> Option<Self> {
         let before = text.get(..span.start)?;
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -56,7 +56,7 @@ impl Excerpt {
     }
 }
 
-/// The text with every character replaced that a terminal does not simply show.
+/// The text without characters that a terminal does not simply show, each of them replaced.
 pub fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -74,7 +74,7 @@ pub fn harmless(text: &str) -> String {
     shown
 }
 
-/// Characters that change the direction of what follows, or begin a line.
+/// True for characters that change the direction of writing, or begin a line.
 fn turns_writing(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

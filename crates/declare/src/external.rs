@@ -1,4 +1,4 @@
-//! Creation of parts that are not built in.
+//! The creation of external parts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ pub struct External<S, T: ?Sized> {
 type Make<S, T> = dyn Fn(&S) -> Box<T> + Send + Sync;
 
 impl<S, T: ?Sized> External<S, T> {
-    /// A part that `make` creates, called `name`.
+    /// A part with the name `name`, which `make` creates.
     pub fn new(name: &str, make: impl Fn(&S) -> Box<T> + Send + Sync + 'static) -> Self {
         Self { name: name.into(), make: Arc::new(make) }
     }
 
-    /// Name in results.
+    /// The name in results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Creates a new one.
+    /// Creates a part.
     pub fn make(&self, start: &S) -> Box<T> {
         (self.make)(start)
     }
@@ -46,14 +46,14 @@ impl<S, T: ?Sized> fmt::Debug for External<S, T> {
     }
 }
 
-/// A trait `$external` for everything that has the trait `$part`, can be cloned and can be shared between threads; a box of
-/// it can be cloned.
+/// A trait `$external` for every type with the trait `$part` that can be cloned and shared between threads; a box of it
+/// can be cloned.
 #[macro_export]
 macro_rules! external {
     ($(#[$meta:meta])* $external:ident: $part:ident) => {
         $(#[$meta])*
         pub trait $external: $part + Sync {
-            /// A copy that goes on alike: a simulation can be cloned while it runs.
+            /// A clone with the same state: a simulation can be cloned while it runs.
             fn boxed_clone(&self) -> Box<dyn $external>;
         }
 

@@ -2,13 +2,13 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::declared::{Base, Declared, Switched, Tabled};
+use crate::declaration::{Base, Declared, Switched, Tabled};
 use crate::part::{FieldInfo, TableInfo, info, schema_of_fields};
 use crate::spec::Spec;
 use crate::table::{Context, MISSING, Mistake, Review, Table};
 use crate::value::{Value, written};
 
-/// A field of `C`.
+/// A field of a struct `C`.
 pub struct Field<C> {
     pub(crate) name: &'static str,
     pub(crate) meaning: String,
@@ -16,7 +16,7 @@ pub struct Field<C> {
 }
 
 impl<C: 'static> Field<C> {
-    /// A field of the struct itself: its name, the lines of its comment, what is declared of it, and how to reach it.
+    /// A field of the struct itself: its name, the lines of its comment, its declaration, and the access to it.
     pub fn new<T: Value>(
         name: &'static str,
         comment: &[&str],
@@ -27,7 +27,7 @@ impl<C: 'static> Field<C> {
         Self { name, meaning: meaning(comment), access: Box::new(Typed { spec, get, get_mut }) }
     }
 
-    /// A table of fields of its own.
+    /// A field that is a table with fields of its own.
     pub fn table<K: Tabled>(
         name: &'static str,
         comment: &[&str],
@@ -37,7 +37,7 @@ impl<C: 'static> Field<C> {
         Self { name, meaning: meaning(comment), access: Box::new(Nested { fields: K::Fields::fields(), get, get_mut }) }
     }
 
-    /// A table of fields of its own, or true or false.
+    /// A field that is a table with fields of its own, or true or false.
     pub fn switch<K: Switched>(
         name: &'static str,
         comment: &[&str],
@@ -48,7 +48,7 @@ impl<C: 'static> Field<C> {
         Self { name, meaning: meaning(comment), access: Box::new(Switch { fields, get, get_mut }) }
     }
 
-    /// The same field, of a struct that holds this one.
+    /// The field, as one of a struct that holds this one.
     pub fn within<O: 'static>(self, get: fn(&O) -> &C, get_mut: fn(&mut O) -> &mut C) -> Field<O> {
         let access = Box::new(Within { inner: self.access, get, get_mut });
         Field { name: self.name, meaning: self.meaning, access }
@@ -59,7 +59,7 @@ impl<C: 'static> Field<C> {
     }
 }
 
-/// A comment as one sentence without its stop.
+/// A comment as one sentence without its full stop.
 pub(crate) fn meaning(comment: &[&str]) -> String {
     let comment = comment.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
     comment.trim().trim_end_matches('.').replace('`', "")
@@ -67,19 +67,19 @@ pub(crate) fn meaning(comment: &[&str]) -> String {
 
 /// Access to a field without knowing its type.
 pub(crate) trait Access<C>: Send + Sync {
-    /// Puts in what was written; what is wrong is of the field, or of one within.
+    /// Sets the field to a written value; returns the mistakes of the field, or of one within.
     fn set(&self, config: &mut C, raw: &Json, context: &Context) -> Vec<Mistake>;
-    /// Puts in what holds in this context, where nothing was written.
+    /// Sets the field to its default in this context.
     fn leave_out(&self, _config: &mut C, _context: &Context) -> Vec<Mistake> {
         Vec::new()
     }
-    /// True if it has to be written; cheap, unlike `declared`, for every reading asks.
+    /// True if the field must be written; cheap, unlike `declared`, since every reading calls it.
     fn is_required(&self) -> bool {
         false
     }
-    /// Value in `config`.
+    /// The field's value in `config`.
     fn get(&self, config: &C) -> Json;
-    /// The default, out of a set of them.
+    /// The default in a set of defaults.
     fn default_in(&self, base: &C) -> Json {
         self.get(base)
     }
@@ -103,7 +103,7 @@ pub(crate) struct Described {
     pub(crate) canonical: fn(&Json) -> Result<Json, String>,
     pub(crate) inside: Vec<Json>,
     pub(crate) outside: Vec<Json>,
-    /// Description of the table, if it is one.
+    /// The description of the table, if it is one.
     pub(crate) table: Option<TableInfo>,
     /// The fields of each item of a list of tables.
     pub(crate) items: Vec<FieldInfo>,
@@ -146,14 +146,14 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
     }
 }
 
-/// Mistakes with what is declared of the field that they are of, and with what it holds without them.
+/// Mistakes with the declaration of their field, and with the value used instead.
 #[cold]
 #[inline(never)]
 fn explained<T: Value>(mistakes: Vec<Mistake>, kept: &T, spec: &Spec<T>) -> Vec<Mistake> {
     with_remedies(mistakes, &kept.write(), &described(spec))
 }
 
-/// Declaration of a value.
+/// The declaration of a value.
 #[inline(never)]
 pub(crate) fn described<T: Value>(spec: &Spec<T>) -> Described {
     Described {
@@ -175,7 +175,7 @@ pub(crate) fn described<T: Value>(spec: &Spec<T>) -> Described {
     }
 }
 
-/// Values, of these, that are allowed, or those that are not, as a scenario writes them.
+/// Those of these values that are allowed, or not allowed, as a scenario writes them.
 #[inline(never)]
 fn examples<T: Value>(spec: &Spec<T>, values: Vec<T>, allowed: bool) -> Vec<Json> {
     let mut written = Vec::new();
@@ -187,7 +187,7 @@ fn examples<T: Value>(spec: &Spec<T>, values: Vec<T>, allowed: bool) -> Vec<Json
     written
 }
 
-/// Null is as good as leaving a field out.
+/// A schema that also allows null, which is equal to leaving a field out.
 fn with_null(mut schema: Json) -> Json {
     if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
         words.push(Json::Null);
@@ -293,13 +293,13 @@ pub(crate) fn read_table<K: Declared>(
     (form.config, mistakes)
 }
 
-/// A configuration with its fields by number, without its type: there are over a hundred types, and what goes through all
-/// fields of one is compiled once.
+/// A configuration with its fields by number, without its type. There are over a hundred types, and code over all
+/// fields is compiled once.
 trait Form {
     fn names(&self) -> Vec<&'static str>;
     fn set(&mut self, field: usize, raw: &Json, context: &Context) -> Vec<Mistake>;
     fn leave_out(&mut self, field: usize, context: &Context) -> Vec<Mistake>;
-    /// Example of a field that has to be written.
+    /// The example of a required field.
     fn example(&self, field: usize) -> Option<Json>;
     fn settle(&mut self, given: &Table);
     fn check(&self, review: &mut Review<'_>);
@@ -363,13 +363,13 @@ fn missing(name: &str, example: &Json) -> Mistake {
     Mistake::new(MISSING, format!("add it, such as {name} = {}", written(example)))
 }
 
-/// Every field of `config`, as a table; what is absent is left out.
+/// The fields of `config` as a table; absent ones are left out.
 pub(crate) fn write_table<K>(config: &K, fields: &[Field<K>]) -> Json {
     let written = fields.iter().map(|field| (field.name.to_owned(), field.access.get(config)));
     Json::Object(written.filter(|(_, value)| !value.is_null()).collect())
 }
 
-/// `switch` is there if it is one: the field of which a word stands for the table, if any.
+/// The description of a table; a switch names the field whose word stands for the table, if any.
 fn described_table<K: Declared>(fields: &[Field<K>], bases: &[Base<K>], switch: Option<&'static str>) -> Described {
     let infos: Vec<FieldInfo> = fields.iter().map(|field| info(field, bases)).collect();
     let table = TableInfo::of(infos, switch);

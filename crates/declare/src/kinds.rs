@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json};
 use crate::part::FieldInfo;
 use crate::value::Value;
 
-/// An enum of declared structs, none of which has a field that is required: `"rate" = Rate(ByRate)`. A scenario writes the
-/// word, or a table with a `kind`. Attributes and comments stay with their variants.
+/// An enum of declared structs without required fields: `"rate" = Rate(ByRate)`. A scenario writes the word, or a table
+/// with a `kind`. Attributes and comments stay with their variants.
 #[macro_export]
 macro_rules! kinds {
     ($(#[$meta:meta])* $vis:vis enum $name:ident {
@@ -63,14 +63,11 @@ macro_rules! kinds {
             fn inside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
                 vec![$(Self::$variant(<$config>::default())),*]
             }
-            fn outside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
-                Vec::new()
-            }
         }
     };
 }
 
-/// `"a", { kind = "a", x }, "b" or { kind = "b", y }`.
+/// The allowed forms in words: `"a", { kind = "a", x }, "b" or { kind = "b", y }`.
 pub fn wanted_kind(kinds: &[(&str, Vec<FieldInfo>)]) -> String {
     let names = |fields: &[FieldInfo]| fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
     let words =
@@ -78,7 +75,7 @@ pub fn wanted_kind(kinds: &[(&str, Vec<FieldInfo>)]) -> String {
     kinds.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 
-/// The kind that was written, empty if none was, and the fields beside it.
+/// The written kind, empty if there is none, and the other fields.
 pub fn kind_and_fields(raw: &Json) -> (String, Json) {
     match raw {
         Json::String(kind) => (kind.clone(), Json::Object(Map::new())),
@@ -91,7 +88,7 @@ pub fn kind_and_fields(raw: &Json) -> (String, Json) {
     }
 }
 
-/// These fields behind their kind.
+/// The fields behind their kind.
 pub fn with_kind(kind: &str, fields: Json) -> Json {
     let fields = if let Json::Object(fields) = fields { fields } else { Map::new() };
     std::iter::once(("kind".to_owned(), kind.into())).chain(fields).collect()

@@ -1,9 +1,9 @@
-//! Parameters declared once, beside the algorithm that has them.
+//! Parameters that are declared once, beside their algorithm.
 //!
-//! [`declare!`] takes one struct: each field with what it means, its default, its range, its unit and its source. From that
-//! come the struct, its `Default`, reading from a table of plain values with every mistake at its field, the words of the
-//! range, the JSON Schema, the entry of a catalogue with defaults written from the values themselves, and values just
-//! inside and just outside of every range for tests.
+//! [`declare!`] takes one struct: each field with its meaning, its default, its range, its unit and its source. From
+//! that come the struct, its `Default`, reading from a table of plain values with every mistake at its field, the words
+//! of the range, the JSON Schema, the entry of a catalogue with defaults written from the values themselves, and values
+//! just inside and just outside of every range for tests.
 //!
 //! A [`Part`] is something that a scenario names: a controller, a queue. It has a name, prose and the fields of one such
 //! struct. [`Parts`] are all of one kind, looked up by name.
@@ -32,9 +32,10 @@
 //! assert_eq!(mistake.remedy, "the default is 0.5 (RFC 5681)");
 //! ```
 //!
-//! This crate knows of no TCP. Why parameters are declared so is in the repository, docs/decisions/0008-declare-once.md.
+//! This crate is independent of TCP. The repository's docs/decisions/0008-declare-once.md gives the reasons for this
+//! kind of declaration.
 
-mod declared;
+mod declaration;
 mod excerpt;
 mod external;
 mod field;
@@ -53,7 +54,7 @@ mod text;
 mod value;
 mod words;
 
-pub use declared::{Base, Check, Declared, Settle, Switched, Tabled, table_of};
+pub use declaration::{Base, Check, Declared, Settle, Switched, Tabled, table_of};
 pub use excerpt::{Excerpt, harmless};
 pub use external::External;
 pub use field::Field;

@@ -1,7 +1,7 @@
-//! Parts that are not built in: what whoever reads a scenario brings along.
+//! External parts, which the reader of a scenario adds.
 //!
-//! Names are looked up among the parts that are built in and then in the library that is open while the reading goes on
-//! ([`Library::open`]), so that what a name means depends on what is read and not on what was read before.
+//! Names are looked up among the built-in parts, and then in the library that is open during the reading
+//! ([`Library::open`]). The meaning of a name depends on the present reading, and not on earlier ones.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::part::{Part, Parts};
 
-/// Parts of any kinds, to look names up in. Cheap to clone.
+/// External parts of any kinds, for the lookup of names. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Library(Arc<Vec<Own>>);
 
@@ -26,24 +26,24 @@ thread_local! {
 }
 
 impl Library {
-    /// Takes a part up. It lives as long as the program, as those do that are built in: make it once for each definition
-    /// and not for each scenario.
+    /// Adds a part. It lives as long as the program, like built-in ones: make it once for each definition and not for
+    /// each scenario.
     pub fn add<C: 'static, X: Send + Sync + 'static>(&mut self, part: Part<C, X>) {
         let part: &'static Part<C, X> = Box::leak(Box::new(part));
         Arc::make_mut(&mut self.0).push(Own { name: part.about.name, kind: TypeId::of::<Part<C, X>>(), part });
     }
 
-    /// Takes up what another holds.
+    /// Adds the parts of another library.
     pub fn extend(&mut self, other: &Self) {
         Arc::make_mut(&mut self.0).extend(other.0.iter());
     }
 
-    /// True if there is nothing in it.
+    /// True if there are no parts.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Does `work`, in which names mean parts of this library, too.
+    /// Calls `work`, in which names also refer to parts of this library.
     pub fn open<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Restore(Library);
         impl Drop for Restore {
@@ -55,13 +55,13 @@ impl Library {
         work()
     }
 
-    /// The names of its parts of one kind.
+    /// The names of the library's parts of one kind.
     pub fn names<C: 'static, X: 'static>(&self) -> impl Iterator<Item = &'static str> {
         let kind = TypeId::of::<Part<C, X>>();
         self.0.iter().filter(move |own| own.kind == kind).map(|own| own.name)
     }
 
-    /// The name of a part that another library has otherwise under the same name, if there is one.
+    /// A name under which the other library has another part, if there is one.
     pub fn clash(&self, other: &Self) -> Option<&'static str> {
         let differs = |own: &Own, part: &Own| {
             let is_same = std::ptr::addr_eq(std::ptr::from_ref(own.part), std::ptr::from_ref(part.part));
@@ -84,17 +84,17 @@ impl fmt::Debug for Library {
 }
 
 impl<C, X> Parts<C, X> {
-    /// The part that a scenario names so: one of these, or one of the library that is open.
+    /// The part of this name: one of these, or one of the open library.
     pub fn find_known(&'static self, name: &str) -> Option<&'static Part<C, X>> {
         self.find(name).or_else(|| OPEN.with_borrow(|library| library.find(name)))
     }
 
-    /// The name of each of these, and of each of the library that is open.
+    /// The names of these parts, and of those of the open library.
     pub fn known_names(&'static self) -> &'static [&'static str] {
         self.with_known_names(self.names())
     }
 
-    /// These names, and those of parts of this kind in the library that is open.
+    /// These names, and those of parts of this kind in the open library.
     pub fn with_known_names(&'static self, names: &'static [&'static str]) -> &'static [&'static str] {
         let own: Vec<&'static str> = OPEN.with_borrow(|library| library.names::<C, X>().collect());
         if own.is_empty() { names } else { leaked(names.iter().copied().chain(own).collect()) }
@@ -102,11 +102,11 @@ impl<C, X> Parts<C, X> {
 }
 
 thread_local! {
-    /// Lists of names that have been made, each once.
+    /// The lists of names so far, each of them once.
     static LISTS: RefCell<Vec<&'static [&'static str]>> = const { RefCell::new(Vec::new()) };
 }
 
-/// serde wants lists of names that live as long as the program.
+/// A list of names with the program's lifetime, which serde requires.
 fn leaked(names: Vec<&'static str>) -> &'static [&'static str] {
     LISTS.with_borrow_mut(|lists| {
         lists.iter().find(|list| ***list == names).copied().unwrap_or_else(|| {

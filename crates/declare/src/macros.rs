@@ -7,13 +7,13 @@
 /// use ackclock_units::SimDuration;
 ///
 /// words! {
-///     /// Which delay counts.
+///     /// The delay that counts.
 ///     #[derive(Default)]
 ///     pub enum Delay {
-///         /// That of the forward path.
+///         /// The delay of the forward path.
 ///         #[default]
 ///         "forward" = Forward,
-///         /// That of the round trip.
+///         /// The delay of the round trip.
 ///         "round_trip" = RoundTrip,
 ///     }
 /// }
@@ -21,12 +21,12 @@
 /// declare! {
 ///     /// Parameters of a controller that holds a delay.
 ///     pub struct Config {
-///         /// The queueing delay to hold.
+///         /// Target of the queueing delay.
 ///         target: SimDuration = default(SimDuration::from_millis(100))
 ///             .above(SimDuration::ZERO)
 ///             .at_most(SimDuration::from_millis(100))
 ///             .source("RFC 6817 section 2.4.2"),
-///         /// Which delay counts.
+///         /// Delay that counts.
 ///         delay: Delay = Delay::Forward,
 ///         /// Fraction kept on a mark.
 ///         beta_ecn: Option<f64> = unset("as on a loss").above(0.0).below(1.0),
@@ -39,19 +39,22 @@
 /// assert_eq!(Config::default().target, SimDuration::from_millis(100));
 /// ```
 ///
-/// - A field is `name: Type = default`, or with more to say `default(...)`, `required(example)`, `unset("what holds then")`
-///   and the range, unit and source behind it ([`Spec`](crate::Spec)). Its comment is what it means, in every table.
-/// - `name as "other": Type` is called otherwise in a scenario.
+/// - A field is `name: Type = default`. More complete forms are `default(...)`, `required(example)` and
+///   `unset("effect")`, followed by range, unit and source ([`Spec`](crate::Spec)). Its comment is its meaning, in every
+///   table.
+/// - `name as "other": Type` has another name in a scenario.
 /// - `settled { window: Bytes as Amount = ..., }` are fields that the struct holds in one form and a scenario writes in another
 ///   ([`Settles`](crate::Settles)).
 /// - `within { learning: Learning = ..., }` are declared structs whose fields count as fields of this one.
 /// - `apart { ... }` are fields that no scenario names.
-/// - `tables { rto: Timer = ..., }` are declared structs that are tables of their own, or options of such; `switched { pacing: Pacing = ..., }` are
-///   such tables that may also be written as true or false ([`Switched`](crate::Switched)).
+/// - `tables { rto: Timer = ..., }` are declared structs that are tables of their own, or options of such.
+/// - `switched { pacing: Pacing = ..., }` are such tables that may also be written as true or false
+///   ([`Switched`](crate::Switched)).
 /// - `bases by variant: Variant = Config::of;` takes the defaults from `of`, a function of the field `variant`, an enum of
 ///   [`words!`](crate::words).
-/// - `settle Config::settle;` says what fields come to together, given what was written.
-/// - `check |config, review| ...;` says what does not go together of values each in its range ([`Review`](crate::Review)).
+/// - `settle Config::settle;` derives values from several fields together, given the written ones.
+/// - `check |config, review| ...;` reports values that contradict each other, each of them in its range
+///   ([`Review`](crate::Review)).
 #[macro_export]
 macro_rules! declare {
     (
@@ -89,7 +92,7 @@ macro_rules! declare {
         }
 
         impl $name {
-            /// Every field as it is declared.
+            /// The struct with its declared defaults.
             #[allow(dead_code, reason = "with bases, the first of them is the default")]
             #[allow(unused_mut, clippy::let_and_return, reason = "some have nothing to settle")]
             fn as_declared() -> Self {

@@ -1,17 +1,18 @@
-//! Tables of parameters, and of what their words mean, for the documentation.
+//! Tables of parameters, and of the meanings of their words, for the documentation.
 
 use serde_json::Value as Json;
 
 use crate::part::{FieldInfo, Part, Parts};
 
-/// The fields of a part as a table of Markdown, those of tables within below them. `names` stand in its head: parts that share their fields share a table.
+/// The fields of a part as a table of Markdown, with those of tables within below. Its head has `names`, since parts
+/// with the same fields share a table.
 pub fn parameter_table<C, X>(names: &[&str], part: &Part<C, X>) -> String {
     let mut rows = head(names);
     add_rows(&mut rows, &part.fields, "");
     rows
 }
 
-/// The parameters of an entry of a catalogue as such a table.
+/// The parameters of a catalogue's entry as such a table.
 pub fn entry_table(entry: &Json) -> String {
     let text = |value: &Json, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let row = |parameter: &Json| row(["name", "default", "range", "meaning"].map(|key| text(parameter, key)));
@@ -29,7 +30,7 @@ fn row(cells: [impl AsRef<str>; 4]) -> String {
     format!("| `{name}` | {default} | {range} | {meaning} |\n")
 }
 
-/// Every part with what it is, as a table of Markdown. `kind` stands in its head.
+/// The parts with their summaries, as a table of Markdown. Its head has `kind`.
 pub fn summary_table<C, X>(kind: &str, parts: &Parts<C, X>) -> String {
     let row = |part: &Part<C, X>| format!("| `{}` | {} |\n", part.about.name, part.about.summary.replace('|', "\\|"));
     format!("| {kind} | |\n|---|---|\n") + &parts.iter().map(row).collect::<String>()

@@ -1,20 +1,21 @@
-//! Names that an unknown one may stand for: papers write DQN-CUBIC, ns-3 `DropTail`, Linux `pfifo`.
+//! Suggestions for an unknown name: papers write DQN-CUBIC, ns-3 `DropTail`, Linux `pfifo`.
 
 use std::iter;
 
-/// The most names that an answer has.
+/// The largest number of suggestions.
 const MOST: usize = 3;
 
-/// The fewest letters of a name that is looked for within another.
+/// The least number of letters of a name that is searched for within another.
 const FEWEST_WITHIN: usize = 3;
 
-/// The fewest letters of a name in which a wrong one is a slip.
+/// The least number of letters of a name in which a wrong letter is a slip.
 const FEWEST_OF_SLIP: usize = 5;
 
-/// Words before the name that another system or another measure has for a thing: "OPNET's Initial RTO", "half of the RTT".
+/// The words before the name of another system's or another measure's term: "OPNET's Initial RTO", "half of the RTT".
 const NAMING: [&str; 2] = ["'s ", "half of the "];
 
-/// The names that `given` may stand for, each of `known` with what is said of it: the first kind of likeness that there is.
+/// The known names that `given` may mean; `known` has a description for each. The first kind of similarity with a
+/// result decides.
 ///
 /// Case, signs between words and the order of words do not count. A name that a description mentions comes before one that
 /// is only spelt alike.
@@ -53,20 +54,21 @@ pub fn meant<'a>(given: &str, known: &[(&'a str, &str)]) -> Vec<&'a str> {
     found.unwrap_or_else(|| given.nearest(&names))
 }
 
-/// True if one letter of a name of five or more is wrong, missing, too many or exchanged with the next.
+/// True if one letter of a name of five or more is wrong, missing, superfluous or exchanged with the next.
 pub fn is_slip(given: &str, name: &str) -> bool {
     Name::of(given).is_slip_of(&Name::of(name))
 }
 
-/// "OPNET's Initial RTO", if a description says that what it describes is known as `key`, however that is spelt: after
-/// "OPNET's" or "half of the", by itself in parentheses, or as its first words, as in "Random Early Detection (RED): ...".
+/// The term in a description of something that is known elsewhere as `key`, however that is spelt: "OPNET's Initial
+/// RTO". It stands after "OPNET's" or "half of the", by itself in parentheses, or as the first words, as in "Random
+/// Early Detection (RED): ...".
 pub fn known_as<'a>(description: &'a str, key: &str) -> Option<&'a str> {
     let key = Name::of(key);
     let is_key = |name: &str| !key.words.is_empty() && Name::of(name).joined == key.joined;
     mentions(description).find_map(|(mention, name)| is_key(name).then_some(mention))
 }
 
-/// Each thing that a description mentions with the name in it.
+/// The terms that a description mentions, each with the name in it.
 fn mentions(description: &str) -> impl Iterator<Item = (&str, &str)> {
     let in_parentheses = description.split('(').skip(1).filter_map(|rest| rest.split(')').next());
     let alone = in_parentheses.flat_map(|inside| inside.split([',', ';'])).map(|item| {
@@ -84,7 +86,7 @@ fn mentions(description: &str) -> impl Iterator<Item = (&str, &str)> {
     of_systems.chain(alone).chain(first)
 }
 
-/// A name and its words in small letters: `Drop`, `Tail` of `DropTail`, `bbr`, `3` of `BBRv3`.
+/// A name and its words in lower case: `Drop`, `Tail` of `DropTail`, `bbr`, `3` of `BBRv3`.
 struct Name {
     written: String,
     words: Vec<String>,
@@ -107,7 +109,7 @@ impl Name {
         words
     }
 
-    /// True if `short` is made of the beginnings of all these words: `mss` of "maximum segment size".
+    /// True if `short` consists of the beginnings of all these words: `mss` of "maximum segment size".
     fn is_abbreviated(&self, short: &str) -> bool {
         self.words.len() > 1 && begins_with_all(&self.words, short)
     }
@@ -117,13 +119,13 @@ impl Name {
         letters >= FEWEST_OF_SLIP && strsim::damerau_levenshtein(&self.joined, &other.joined) <= 1
     }
 
-    /// True if the other name has all words of this one that count.
+    /// True if the other name has all significant words of this one.
     fn is_among(&self, other: &Self, counts: fn(&str) -> bool) -> bool {
         let mut words = self.words.iter().filter(|word| counts(word));
         words.clone().any(|word| word.len() > 1) && words.all(|word| other.words.contains(word))
     }
 
-    /// The names that words of this one make, as `newreno` those of `TcpNewReno`: the longest.
+    /// The longest names that words of this one form, such as `newreno` from `TcpNewReno`.
     fn longest_within<'a>(&self, names: &[(&'a str, Self)]) -> Vec<&'a str> {
         let is_within = |name: &Self| name.joined.len() >= FEWEST_WITHIN && name.is_made_of(&self.words);
         let within = || names.iter().filter(|(_, name)| is_within(name));
@@ -137,7 +139,7 @@ impl Name {
         rest.is_empty()
     }
 
-    /// The name that takes the fewest changes of a letter, if these are at most a third of its letters.
+    /// The name with the fewest changes of a letter, at most a third of its letters.
     fn nearest<'a>(&self, names: &[(&'a str, Self)]) -> Vec<&'a str> {
         let near = names.iter().filter_map(|(written, name)| {
             let letters = self.joined.chars().count().max(name.joined.chars().count());
@@ -148,7 +150,8 @@ impl Name {
     }
 }
 
-/// Splits where a capital follows a small letter, and between letters and digits; the v of a version is no letter of the name.
+/// Splits a word between a small letter and a capital, and between letters and digits; the v of a version is not part
+/// of the name.
 fn split_word(word: &str, words: &mut Vec<String>) {
     let mut from = 0;
     let letters: Vec<(usize, char)> = word.char_indices().collect();

@@ -1,4 +1,4 @@
-//! Fields declared at run time: those of parts that are written in another language.
+//! Fields that are declared at run time, by parts in another language.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::spec::{Spec, default, required};
 use crate::table::{Context, Mistake, Table};
 use crate::value::{Value, written};
 
-/// A field of a part that is not built in.
+/// A field of an external part.
 pub struct OwnField {
     info: FieldInfo,
     example: Json,
@@ -33,9 +33,10 @@ impl OwnField {
         Self { info, example, read: Box::new(read) }
     }
 
-    /// A field as another language describes it: `name`, `meaning`, `type` (`number`, `integer`, `boolean`, `text`, `word`,
-    /// `duration`, `bytes` or `rate`), `default` unless it is `required`, the ends of its range (`above`, `at_least`,
-    /// `below`, `at_most`), `unit`, `source`, and the `words` of a word. The error says which of these is wrong.
+    /// A field from a description in another language: `name`, `meaning`, `type` (`number`, `integer`, `boolean`,
+    /// `text`, `word`, `duration`, `bytes` or `rate`), `default` unless it is `required`, the ends of its range
+    /// (`above`, `at_least`, `below`, `at_most`), `unit`, `source`, and the `words` of a word. The error names the
+    /// wrong one.
     pub fn from_json(description: &Json) -> Result<Self, String> {
         let name = text(description, "name").ok_or("a parameter has no name")?;
         let wrong = |what: String| format!("the parameter {name} {what}");
@@ -53,7 +54,7 @@ impl OwnField {
         .map_err(wrong)
     }
 
-    /// Value for a table from which the field is left out, and the mistakes in that.
+    /// The value of an absent field, and the mistakes in that.
     fn absent(&self) -> (Json, Vec<Mistake>) {
         if !self.info.is_required {
             return (self.info.default.clone().unwrap_or(Json::Null), Vec::new());
@@ -72,7 +73,7 @@ impl OwnField {
 }
 
 impl<C: 'static, X> Part<C, X> {
-    /// A part whose fields are declared at run time. `into` is given every field, defaults included, and makes the
+    /// A part whose fields are declared at run time. `into` takes every field, with defaults, and makes the
     /// configuration.
     pub fn of_own_fields(
         about: About,
@@ -98,7 +99,7 @@ fn text<'a>(description: &'a Json, key: &str) -> Option<&'a str> {
     description.get(key)?.as_str()
 }
 
-/// Declarations live as long as the program.
+/// A text with the program's lifetime, which declarations need.
 fn kept(text: &str) -> &'static str {
     text.to_owned().leak()
 }
@@ -141,7 +142,7 @@ fn ranged<T: Value<Bound = T> + crate::range::Bound>(name: &str, description: &J
     Ok(field(name, description, spec))
 }
 
-/// One of a few words: a text with a list to look it up in.
+/// A field with one of a few words: a text with its list.
 fn word(name: &str, description: &Json) -> Result<OwnField, String> {
     let words: Vec<String> =
         serde_json::from_value(description["words"].clone()).map_err(|_| "has no list of words".to_owned())?;

@@ -1,17 +1,17 @@
-//! Things that a scenario names, each with its prose and its fields.
+//! Parts that a scenario names, each with its prose and its fields.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::declared::{Base, Declared};
+use crate::declaration::{Base, Declared};
 use crate::field::{Described, Field, read_table};
 use crate::table::{Context, Mistake, Table};
 use crate::value::written;
 
 impl About {
-    /// A name and a line, for a part of which there is no more to say.
+    /// A description of only a name and a summary.
     pub const fn new(name: &'static str, summary: &'static str) -> Self {
         Self { name, aliases: &[], summary, source: "", departures: "" }
     }
@@ -20,42 +20,42 @@ impl About {
 /// Description of a part beside its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Name in a scenario.
+    /// The name in a scenario.
     pub name: &'static str,
     /// Other names that a scenario may use for it.
     pub aliases: &'static [&'static str],
     /// Summary in one line.
     pub summary: &'static str,
-    /// RFC, paper, or who else did it.
+    /// The source: an RFC, a paper, or an implementation.
     pub source: &'static str,
-    /// Departures from its source.
+    /// The departures from the source.
     pub departures: &'static str,
 }
 
 /// A field of a part, without its types.
 #[derive(Clone)]
 pub struct FieldInfo {
-    /// Name in a scenario.
+    /// The name in a scenario.
     pub name: &'static str,
     /// Meaning in a sentence.
     pub meaning: String,
-    /// The default as a scenario would write it, where there is one.
+    /// The default as a scenario would write it, if there is one.
     pub default: Option<Json>,
-    /// The default in words, with those that other words of another field bring.
+    /// The default in words, with the other defaults that words of another field choose.
     pub default_text: String,
     /// The allowed values, in words.
     pub range: String,
-    /// The words that may stand there, each with what it means.
+    /// The allowed words, each with its meaning.
     pub words: Vec<(&'static str, &'static str)>,
-    /// Unit, such as "segments"; empty where the value contains it.
+    /// The unit, such as "segments"; empty if the value contains it.
     pub unit: &'static str,
     /// Source of default and range.
     pub source: &'static str,
-    /// True if it has to be written.
+    /// True if the field must be written.
     pub is_required: bool,
     /// Values in its range, for tests.
     pub inside: Vec<Json>,
-    /// Values just outside of it, for tests.
+    /// Values just outside its range, for tests.
     pub outside: Vec<Json>,
     /// The fields within, if it is a table.
     pub table: Option<TableInfo>,
@@ -65,7 +65,7 @@ pub struct FieldInfo {
     pub(crate) canonical: Canonical,
 }
 
-/// Puts a written value into the form in which its type writes it.
+/// Converts a written value to the form of its type.
 pub type Canonical = Arc<dyn Fn(&Json) -> Result<Json, String> + Send + Sync>;
 
 /// A field that is a table.
@@ -75,14 +75,15 @@ pub struct TableInfo {
     pub fields: Vec<FieldInfo>,
     /// The names of these fields.
     pub names: Vec<&'static str>,
-    /// True if it may be written as true or false, too.
+    /// True if the table may also be written as true or false.
     pub is_switch: bool,
-    /// The field of which a word may stand for the whole table; empty for none.
+    /// The field whose word may stand for the whole table; empty for none.
     pub chosen_by: &'static str,
 }
 
 impl TableInfo {
-    /// `switch` is there if it may be written as true or false: the field of which a word stands for it, if any.
+    /// The description of a table. `switch` is given for tables that may be written as true or false: the field whose
+    /// word stands for it, if any.
     pub(crate) fn of(fields: Vec<FieldInfo>, switch: Option<&'static str>) -> Self {
         let names = fields.iter().map(|field| field.name).collect();
         Self { names, fields, is_switch: switch.is_some(), chosen_by: switch.unwrap_or_default() }
@@ -94,7 +95,8 @@ impl TableInfo {
         chosen.flat_map(|field| field.words.iter().map(|(word, _)| *word))
     }
 
-    /// Fields within are taken as they are written: whoever described them reads them in the end.
+    /// A table with undescribed types: values within are taken as written, and the author of the description reads
+    /// them.
     fn of_description(description: &Json) -> Option<Self> {
         let fields = description["fields"].as_array()?;
         let field = |field: &Json| FieldInfo::of_description(field, Arc::new(|raw: &Json| Ok(raw.clone())));
@@ -118,12 +120,12 @@ impl fmt::Debug for FieldInfo {
 }
 
 impl FieldInfo {
-    /// `raw` as this field's type writes it; the error is "what is wrong; what to do".
+    /// Converts `raw` to the form of this field's type; the error is "what is wrong; what to do".
     pub fn read(&self, raw: &Json) -> Result<Json, String> {
         (self.canonical)(raw)
     }
 
-    /// Everything that is said of it, for [`Self::of_description`].
+    /// The complete description of the field, for [`Self::of_description`].
     pub fn describe(&self) -> Json {
         let tables = |info: &TableInfo| json!({ "fields": described_all(&info.fields), "is_switch": info.is_switch, "chosen_by": info.chosen_by });
         json!({
@@ -134,7 +136,7 @@ impl FieldInfo {
         })
     }
 
-    /// A field that another process, or the other side of some boundary, has described. Texts live as long as the program.
+    /// A field that another process, or the other side of a boundary, has described. Texts live as long as the program.
     pub fn of_description(description: &Json, canonical: Canonical) -> Self {
         let text = |key: &str| -> &'static str { kept(&description[key]) };
         let words = description["words"].as_array().map_or(&[][..], Vec::as_slice);
@@ -157,7 +159,7 @@ impl FieldInfo {
         }
     }
 
-    /// Entry of a catalogue, under this name.
+    /// The field's entry in a catalogue, under this name.
     pub fn to_json(&self, name: &str) -> Json {
         json!({ "name": name, "default": self.default_text, "range": self.range, "meaning": self.meaning })
     }
@@ -170,34 +172,35 @@ impl FieldInfo {
     }
 }
 
-/// Result of reading a table.
+/// The result of reading a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading<C> {
-    /// The configuration; with mistakes it has defaults in their places.
+    /// The configuration; it has defaults in place of mistakes.
     pub config: C,
-    /// Everything that is wrong.
+    /// The mistakes.
     pub mistakes: Vec<Mistake>,
 }
 
-/// Makes the descriptions of a part's fields.
+/// The function that describes a part's fields.
 pub type Describe = Box<dyn FnOnce() -> Vec<FieldInfo> + Send>;
 
 type Read<C> = Box<dyn Fn(&Table, &Context) -> Reading<C> + Send + Sync>;
 
-/// Something that a scenario names, which becomes a `C`. `X` is what else its kind says of each.
+/// A part that a scenario names, which becomes a `C`. `X` has the further properties of its kind.
 pub struct Part<C, X = ()> {
-    /// Its name and prose in the catalogue.
+    /// The name and prose in the catalogue.
     pub about: About,
-    /// Its fields, described when somebody first asks: reading a scenario does not.
+    /// The fields, described at the first request: reading a scenario does not need them.
     pub fields: LazyLock<Vec<FieldInfo>, Describe>,
-    /// Further properties of its kind.
+    /// The further properties of its kind.
     pub extra: X,
     field_names: Vec<&'static str>,
     read: Read<C>,
 }
 
 impl<C: 'static, X> Part<C, X> {
-    /// A part with the fields of `K` but those in `omits`. `adjust` changes its defaults, `into` makes the configuration.
+    /// A part with the fields of `K` except those in `omits`. `adjust` changes its defaults, `into` makes the
+    /// configuration.
     pub fn new<K: Declared>(
         about: About,
         extra: X,
@@ -224,7 +227,7 @@ impl<C: 'static, X> Part<C, X> {
         Self { about, fields: LazyLock::new(Box::new(describe)), extra, field_names, read: Box::new(read) }
     }
 
-    /// A part that is read elsewhere, by what is known of its fields.
+    /// A part that is read elsewhere, with descriptions of its fields.
     pub fn described(
         about: About,
         extra: X,
@@ -252,14 +255,14 @@ impl<C, X> Part<C, X> {
         &self.field_names
     }
 
-    /// JSON Schema of its table, without what names the part.
+    /// The JSON Schema of its table, without the name of the part.
     pub fn schema(&self) -> Json {
         let mut schema = schema_of_fields(&self.fields);
         schema["description"] = format!("{}.", self.about.summary).into();
         schema
     }
 
-    /// Its entry in a catalogue, as `ackclock list` shows it.
+    /// The part's entry in a catalogue, as `ackclock list` shows it.
     pub fn to_json(&self) -> Json {
         let About { name, summary, source, departures, .. } = self.about;
         let parameters: Vec<Json> = self.fields.iter().map(|field| field.to_json(field.name)).collect();
@@ -269,22 +272,22 @@ impl<C, X> Part<C, X> {
 
 /// A declared struct with an entry of its own in a catalogue.
 pub trait Entry: Declared {
-    /// Its name and prose in the catalogue.
+    /// The name and prose in the catalogue.
     const ABOUT: About;
 
-    /// Name, prose and fields.
+    /// The part: name, prose and fields.
     fn part() -> Part<Self> {
         Part::new(Self::ABOUT, (), &[], |_| (), |config: Self| config)
     }
 }
 
-/// The fields of a struct, as it is declared.
+/// The fields of a struct, as declared.
 pub(crate) fn infos<K: Declared>() -> Vec<FieldInfo> {
     let bases = K::bases();
     K::fields().iter().map(|field| info(field, &bases)).collect()
 }
 
-/// JSON Schema of a value that is one of a few kinds, each with its fields: a word, or a table with a `kind`.
+/// The JSON Schema of a value of one of a few kinds, each with its fields: a word, or a table with a `kind`.
 pub fn kinds_schema(kinds: &[(&str, &[(&str, Json)])]) -> Json {
     let words: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
     let table = |(kind, fields): &(&str, &[(&str, Json)])| {
@@ -297,7 +300,7 @@ pub fn kinds_schema(kinds: &[(&str, &[(&str, Json)])]) -> Json {
     json!({ "anyOf": std::iter::once(json!({ "enum": words })).chain(tables).collect::<Vec<_>>() })
 }
 
-/// JSON Schema of a table of these fields.
+/// The JSON Schema of a table of these fields.
 pub(crate) fn schema_of_fields(fields: &[FieldInfo]) -> Json {
     let properties: Map<String, Json> = fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
     let required: Vec<&str> = fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
@@ -327,7 +330,7 @@ fn info_with(name: &'static str, meaning: &str, described: Described, defaults: 
     FieldInfo { default_text, ..info_of(name, meaning.to_owned(), described, default) }
 }
 
-/// The same of a field without other defaults than its own.
+/// The description of a field that has only its own default.
 pub(crate) fn info_of(name: &'static str, meaning: String, described: Described, default: Option<Json>) -> FieldInfo {
     let default = default.filter(|value| !described.is_required && !value.is_null());
     let range = if described.range.is_empty() { described.wanted.clone() } else { described.range.clone() };
@@ -350,7 +353,7 @@ pub(crate) fn info_of(name: &'static str, meaning: String, described: Described,
     }
 }
 
-/// Default in words, with those of other bases: `2; "ns2": 1`.
+/// The default in words, with those of other bases: `2; "ns2": 1`.
 fn default_text<'a>(
     described: &Described,
     bases: impl Iterator<Item = ((&'static str, &'static str), &'a Json)>,
@@ -374,6 +377,8 @@ pub struct Parts<C: 'static, X: 'static = ()> {
 }
 
 impl<C, X> Parts<C, X> {
+    /// All parts of one kind.
+    ///
     /// # Panics
     ///
     /// If two have the same name.
@@ -385,17 +390,17 @@ impl<C, X> Parts<C, X> {
         Self { parts, names }
     }
 
-    /// The part that a scenario names so, by its name or another.
+    /// The part with this name or alias.
     pub fn find(&self, name: &str) -> Option<&Part<C, X>> {
         self.parts.iter().find(|part| part.about.name == name || part.about.aliases.contains(&name))
     }
 
-    /// Each part, in the order of the catalogue.
+    /// The parts in the order of the catalogue.
     pub fn iter(&self) -> std::slice::Iter<'_, Part<C, X>> {
         self.parts.iter()
     }
 
-    /// All as one entry of a catalogue: the fields of each part with its name, then those that all have.
+    /// All parts as one entry of a catalogue: the fields of each part with its name, then the fields that all share.
     pub fn to_json(&self, about: &About) -> Json {
         let About { name, summary, source, departures, .. } = about;
         let has = |part: &Part<C, X>, field: &FieldInfo| {
@@ -412,7 +417,7 @@ impl<C, X> Parts<C, X> {
         json!({ "name": name, "summary": summary, "source": source, "departures": departures, "parameters": parameters })
     }
 
-    /// The name of each.
+    /// The names of the parts.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }

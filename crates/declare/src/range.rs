@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-/// Type of a range's ends.
+/// The type of a range's ends.
 pub trait Bound: Clone + PartialOrd + Display + Send + Sync + 'static {
     /// The next larger value; itself at the end of the type.
     #[must_use]
@@ -14,14 +14,14 @@ pub trait Bound: Clone + PartialOrd + Display + Send + Sync + 'static {
     #[must_use]
     fn previous(&self) -> Self;
 
-    /// The smallest and the largest that a scenario can write.
+    /// The smallest and the largest value that a scenario can write.
     fn ends() -> (Self, Self);
 
-    /// Something between the two.
+    /// A value between the two.
     #[must_use]
     fn between(&self, other: &Self) -> Self;
 
-    /// Text for a sentence.
+    /// The value in words.
     fn in_words(&self) -> String {
         self.to_string()
     }
@@ -45,7 +45,7 @@ impl Bound for f64 {
     }
 }
 
-/// A number as short as it can be written without loss: an exponent where there would be many zeros.
+/// A number in its shortest form without loss: with an exponent where there would be many zeros.
 pub(crate) fn number_text(number: f64) -> String {
     let size = number.abs();
     if number == 0.0 || (1e-4..1e7).contains(&size) { number.to_string() } else { format!("{number:e}") }
@@ -100,14 +100,14 @@ fn as_written(quantity: impl Display) -> String {
     quantity.to_string()
 }
 
-/// Amounts that are round in powers of two are written so.
+/// The amount in words, in binary units if it is round in these.
 fn bytes_in_words(amount: Bytes) -> String {
     let units = [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20)];
     let round = units.iter().find(|(_, bits)| amount.0 > 0 && amount.0.trailing_zeros() >= *bits);
     round.map_or_else(|| amount.to_string(), |(unit, bits)| format!("{} {unit}", amount.0 >> bits))
 }
 
-/// Bound of values that have no order: a range of them has no ends.
+/// The bound of values without order: a range of them has no ends.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Unordered {}
 
@@ -139,7 +139,7 @@ struct End<B> {
     is_in: bool,
 }
 
-/// Requirement on a value. Without ends: anything.
+/// A requirement on a value; without ends every value meets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range<B> {
     least: Option<End<B>>,
@@ -167,7 +167,7 @@ impl<B: Bound> Range<B> {
         above && below
     }
 
-    /// "more than 0 and at most 100 ms"; empty if everything is in the range.
+    /// The range in words: "more than 0 and at most 100 ms"; empty if it holds every value.
     #[inline(never)]
     pub fn in_words(&self, unit: &str) -> String {
         let words = |end: &End<B>, closed: &str, open: &str| {
@@ -180,7 +180,7 @@ impl<B: Bound> Range<B> {
         both.join(" and ") + &unit
     }
 
-    /// Values in the range: its ends, or what is next to them, and some between.
+    /// Values in the range: its ends, or their neighbours, and some between.
     #[inline(never)]
     pub(crate) fn inside(&self) -> Vec<B> {
         let (smallest, largest) = B::ends();
@@ -194,7 +194,7 @@ impl<B: Bound> Range<B> {
         values
     }
 
-    /// Values next to the ends that are not in the range.
+    /// Values outside the range, next to its ends.
     #[inline(never)]
     pub(crate) fn outside(&self) -> Vec<B> {
         let below = self.least.as_ref().map(|end| if end.is_in { end.at.previous() } else { end.at.clone() });

@@ -7,20 +7,20 @@ use crate::spec::Spec;
 use crate::table::{Context, Mistake};
 use crate::value::Value;
 
-/// Written form of a field that a `C` holds in another form: "10 segments" for a window in octets.
+/// The written form of a field that a `C` holds in another form: "10 segments" for a window in octets.
 pub trait Settles<C>: Value {
     /// The form that `C` holds.
     type Held: Clone + Send + Sync + 'static;
 
-    /// Converts it to the held form; the fields of `config` that are declared before have been read.
+    /// Converts the value to the held form; the fields of `config` before this one have been read.
     fn settle(self, config: &C) -> Self::Held;
 
-    /// Written form of `held`.
+    /// Converts `held` to the written form.
     fn unsettle(held: &Self::Held, config: &C) -> Self;
 }
 
 impl<C: 'static> Field<C> {
-    /// A field that is written as a `T`. Left out, it is as by its declaration, whatever set of defaults holds.
+    /// A field that is written as a `T`. Its default is the declared one in every set of defaults.
     pub fn settled<T: Settles<C>>(
         name: &'static str,
         comment: &[&str],

@@ -1,4 +1,4 @@
-//! Declaration of a field beside its type: default, range, unit, source.
+//! The declaration of a field beside its type: default, range, unit, source.
 
 use serde_json::Value as Json;
 
@@ -16,16 +16,16 @@ pub struct Spec<T: Value> {
     pub(crate) must: Option<Must<T>>,
     pub(crate) unit: &'static str,
     pub(crate) source: &'static str,
-    /// Effect of leaving the field out, where it has no default value of its own.
+    /// The effect of an absent field without a default value.
     pub(crate) absent: &'static str,
-    /// The default where it depends on what stands around.
+    /// The default, if it depends on the context.
     pub(crate) in_context: Option<InContext<T>>,
 }
 
-/// Value of a field that is left out, in a context; `None` if its default holds.
+/// The value of an absent field in a context; `None` if its default holds.
 pub type InContext<T> = fn(&Context) -> Option<Result<T, Vec<Mistake>>>;
 
-/// Requirement that a range cannot express, in words and as a test.
+/// A requirement that a range cannot express, in words and as a test.
 #[derive(Clone, Debug)]
 pub(crate) struct Must<T> {
     pub(crate) words: &'static str,
@@ -44,12 +44,12 @@ pub fn default<T: Value>(value: T) -> Spec<T> {
     Spec { default: value, is_required: false, range: Range::ALL, must, unit, source, absent, in_context: None }
 }
 
-/// A field that has to be written; `example` stands in a message that it is not, and where no other value is at hand.
+/// A field that must be written; `example` stands in the message about its absence, and replaces a missing value.
 pub fn required<T: Value>(example: T) -> Spec<T> {
     Spec { is_required: true, ..default(example) }
 }
 
-/// A field that may be left out; `absent` says what holds then.
+/// A field that may be absent; `absent` describes the effect.
 pub fn unset<T: Value>(absent: &'static str) -> Spec<Option<T>> {
     Spec { absent, ..default(None) }
 }
@@ -83,7 +83,7 @@ impl<T: Value> Spec<T> {
         self
     }
 
-    /// `holds`, which `words` say: "a list of at most 16 numbers".
+    /// Requires values for which `holds` is true; `words` describe them: "a list of at most 16 numbers".
     #[must_use]
     pub fn must_be(mut self, words: &'static str, holds: fn(&T) -> bool) -> Self {
         self.must = Some(Must { words, holds });
@@ -104,7 +104,7 @@ impl<T: Value> Spec<T> {
         self
     }
 
-    /// A default that depends on the context; `words` say on what.
+    /// Sets a default that depends on the context; `words` describe it.
     #[must_use]
     pub fn in_context(mut self, words: &'static str, of: InContext<T>) -> Self {
         (self.absent, self.in_context) = (words, Some(of));
@@ -131,7 +131,8 @@ impl<T: Value> Spec<T> {
             && self.must.as_ref().is_none_or(|must| (must.holds)(value))
     }
 
-    /// "more than 0 and at most 100 ms", "true or false"; empty if anything of the type is allowed.
+    /// The range in words: "more than 0 and at most 100 ms", "true or false"; empty if every value of the type is
+    /// allowed.
     pub(crate) fn range_in_words(&self) -> String {
         joined([
             self.must.as_ref().map(|must| must.words.to_owned()),

@@ -26,7 +26,4 @@ impl Value for String {
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         Vec::new()
     }
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
 }

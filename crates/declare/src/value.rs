@@ -10,26 +10,26 @@ use crate::part::FieldInfo;
 use crate::range::{Bound, Range, Unordered, number_text};
 use crate::table::{Context, Mistake};
 
-/// A type of fields: read from a plain value, written as one.
+/// A type of fields, which is read from and written as a plain value.
 pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
-    /// Type of its range's ends; [`Unordered`] if it has none.
+    /// The type of the range's ends; [`Unordered`] without a range.
     type Bound: Bound;
 
-    /// Expected value in words: "a number".
+    /// The expected value in words: "a number".
     fn wanted() -> String;
 
-    /// Reads a value. The error says what is wrong: "must be ...; write ...".
+    /// Reads a value. The error is "must be ...; write ...".
     fn read(raw: &Json) -> Result<Self, String>;
 
-    /// Same as [`Self::read`], where the context takes part in the result.
+    /// Reads a value like [`Self::read`], with the context.
     fn read_in(raw: &Json, _: &Context) -> Result<Self, Vec<Mistake>> {
         Self::read(raw).map_err(|message| vec![Mistake::new(message, "")])
     }
 
-    /// Writes what [`Self::read`] reads as this.
+    /// Writes the value in the form that [`Self::read`] reads.
     fn write(&self) -> Json;
 
-    /// Written value in the form in which this type writes.
+    /// Converts a written value to the form of this type.
     fn canonical(raw: &Json) -> Result<Json, String> {
         Self::read(raw).map(|value| value.write())
     }
@@ -39,24 +39,26 @@ pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
-    /// Its JSON Schema, for a field of this type.
+    /// The JSON Schema of a field of this type.
     fn schema() -> Json;
 
-    /// Every number in it that a range is about.
+    /// The numbers in the value to which a range applies.
     fn bounded(&self) -> Vec<Self::Bound>;
 
     /// Values in `range`, for tests: those at its ends first.
     fn inside(range: &Range<Self::Bound>) -> Vec<Self>;
 
-    /// Values just outside of `range`, for tests.
-    fn outside(range: &Range<Self::Bound>) -> Vec<Self>;
+    /// Values just outside of `range`, for tests; none where there is no range.
+    fn outside(_: &Range<Self::Bound>) -> Vec<Self> {
+        Vec::new()
+    }
 
-    /// The allowed values in words, where they are not a range: `true or false`.
+    /// The allowed values in words, if they are not a range: `true or false`.
     fn choices() -> Option<String> {
         None
     }
 
-    /// The words that may stand there, each with what it means.
+    /// The allowed words, each with its meaning.
     fn words() -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
@@ -90,7 +92,7 @@ pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
     format!("is {found}, and must be {wanted}; write {write}")
 }
 
-/// The value that a text in quotes means, where it belongs there without them: a number of bytes, too.
+/// The unquoted value of a text in quotes, where quotes are wrong; also for a number of bytes.
 fn unquoted<T: Value>(raw: &Json) -> Option<String> {
     let text = raw.as_str()?;
     let in_bytes = || text.parse::<Bytes>().ok().map(|bytes| (Json::from(bytes.0), "in bytes, without quotes"));
@@ -137,17 +139,29 @@ impl Value for bool {
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         vec![true, false]
     }
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
     fn choices() -> Option<String> {
         Some(Self::wanted())
     }
 }
 
-impl Value for f64 {
-    type Bound = Self;
+/// The part of [`Value`] of a type whose range is one of its own values.
+macro_rules! own_range {
+    () => {
+        type Bound = Self;
 
+        fn bounded(&self) -> Vec<Self> {
+            vec![*self]
+        }
+        fn inside(range: &Range<Self>) -> Vec<Self> {
+            range.inside()
+        }
+        fn outside(range: &Range<Self>) -> Vec<Self> {
+            range.outside()
+        }
+    };
+}
+
+impl Value for f64 {
     fn wanted() -> String {
         "a number".to_owned()
     }
@@ -160,22 +174,12 @@ impl Value for f64 {
     fn schema() -> Json {
         schema_of("number")
     }
-    fn bounded(&self) -> Vec<Self> {
-        vec![*self]
-    }
-    fn inside(range: &Range<Self>) -> Vec<Self> {
-        range.inside()
-    }
-    fn outside(range: &Range<Self>) -> Vec<Self> {
-        range.outside()
-    }
+    own_range!();
 }
 
 macro_rules! whole_numbers {
     ($($type:ty),*) => {
         $(impl Value for $type {
-            type Bound = Self;
-
             fn wanted() -> String {
                 format!("a whole number of at most {}", Self::MAX)
             }
@@ -188,15 +192,7 @@ macro_rules! whole_numbers {
             fn schema() -> Json {
                 schema_of_whole_numbers()
             }
-            fn bounded(&self) -> Vec<Self> {
-                vec![*self]
-            }
-            fn inside(range: &Range<Self>) -> Vec<Self> {
-                range.inside()
-            }
-            fn outside(range: &Range<Self>) -> Vec<Self> {
-                range.outside()
-            }
+            own_range!();
         })*
     };
 }
@@ -204,8 +200,6 @@ macro_rules! whole_numbers {
 whole_numbers!(u8, u16, u32, u64, usize);
 
 impl Value for i64 {
-    type Bound = Self;
-
     fn wanted() -> String {
         "a whole number, which may be negative".to_owned()
     }
@@ -218,15 +212,7 @@ impl Value for i64 {
     fn schema() -> Json {
         schema_of("integer")
     }
-    fn bounded(&self) -> Vec<Self> {
-        vec![*self]
-    }
-    fn inside(range: &Range<Self>) -> Vec<Self> {
-        range.inside()
-    }
-    fn outside(range: &Range<Self>) -> Vec<Self> {
-        range.outside()
-    }
+    own_range!();
 }
 
 /// Reads a text that stands for a quantity.
@@ -242,8 +228,6 @@ fn written_text(quantity: &impl Display) -> Json {
 macro_rules! quantities {
     ($($type:ident = $wanted:literal, $example:literal;)*) => {
         $(impl Value for $type {
-            type Bound = Self;
-
             fn wanted() -> String {
                 concat!($wanted, " as a text such as \"", $example, "\"").to_owned()
             }
@@ -256,15 +240,7 @@ macro_rules! quantities {
             fn schema() -> Json {
                 schema_of_texts($example)
             }
-            fn bounded(&self) -> Vec<Self> {
-                vec![*self]
-            }
-            fn inside(range: &Range<Self>) -> Vec<Self> {
-                range.inside()
-            }
-            fn outside(range: &Range<Self>) -> Vec<Self> {
-                range.outside()
-            }
+            own_range!();
         })*
     };
 }
@@ -275,7 +251,7 @@ quantities! {
     Bandwidth = "a rate", "100 Mbit/s";
 }
 
-/// In segments, or in bytes: its range is one of segments.
+/// The value in segments, or in bytes; its range is in segments.
 impl Value for Amount {
     type Bound = u64;
 
@@ -305,7 +281,7 @@ impl Value for Amount {
     }
 }
 
-/// `None` is written by leaving the field out.
+/// A value that may be absent: `None` is written by leaving the field out.
 impl<T: Value> Value for Option<T> {
     type Bound = T::Bound;
 
@@ -347,7 +323,7 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// The range is that of each item.
+/// A list; the range applies to each item.
 impl<T: Value> Value for Vec<T> {
     type Bound = T::Bound;
 
@@ -357,7 +333,7 @@ impl<T: Value> Value for Vec<T> {
     fn read(raw: &Json) -> Result<Self, String> {
         raw.as_array().ok_or_else(|| wrong_type::<Self>(raw))?.iter().map(T::read).collect()
     }
-    /// Null stands for an item that could not be read, so that the others keep their places.
+    /// Reads a list, where null stands for an item that could not be read, so that the others keep their places.
     fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
         let items = raw.as_array().ok_or_else(|| vec![Mistake::new(wrong_type::<Self>(raw), "")])?;
         let (mut values, mut mistakes) = (Vec::new(), Vec::new());

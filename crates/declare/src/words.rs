@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-/// An enum each of whose values has a word.
+/// An enum with a word for each of its values.
 pub trait Words: Copy + PartialEq + std::fmt::Debug + Send + Sync + Sized + 'static {
-    /// Each value with its word and what it means.
+    /// The values, each with its word and its meaning.
     const ALL: &'static [(&'static str, Self, &'static str)];
 
-    /// List of all words.
+    /// The list of all words.
     fn every() -> Vec<&'static str> {
         Self::ALL.iter().map(|(word, ..)| *word).collect()
     }
@@ -56,9 +56,6 @@ macro_rules! words {
             fn inside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
                 <Self as $crate::Words>::ALL.iter().map(|(_, value, _)| *value).collect()
             }
-            fn outside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
-                Vec::new()
-            }
             fn choices() -> Option<String> {
                 Some($crate::words_of::<Self>())
             }
@@ -69,7 +66,7 @@ macro_rules! words {
     };
 }
 
-/// `"a", "b" or "c"`.
+/// The words in a sentence: `"a", "b" or "c"`.
 pub fn words_of<T: Words>() -> String {
     listed(&T::every())
 }

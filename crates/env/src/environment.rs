@@ -10,12 +10,12 @@ use ackclock_units::{Bytes, RandomStream, SimTime};
 
 use crate::error::EnvironmentError;
 
-/// End of a step.
+/// The end of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Nothing more can happen to an agent's flow: every such flow has delivered all it had, or was given up.
+    /// True if nothing more can happen to an agent's flow: every such flow has delivered all its data, or was given up.
     pub terminated: bool,
-    /// The scenario's time is over.
+    /// True if the scenario's time is over.
     pub truncated: bool,
 }
 
@@ -26,33 +26,33 @@ impl Step {
     }
 }
 
-/// A scenario with agents on some of its flows. A copy goes on alike.
+/// A scenario with agents on some of its flows. A copy continues alike.
 #[derive(Debug)]
 pub struct Environment {
     scenario: Arc<Scenario>,
     bindings: Arc<[AgentBinding]>,
     simulation: Simulation,
-    /// Initial state of each agent, in its place until the handshake of its connection is over.
+    /// The initial state of each agent, until the handshake of its connection is over.
     unopened: Vec<Agent>,
-    /// End of the scenario's time.
+    /// The end of the scenario's time.
     end: SimTime,
-    /// Indices of the bound flows in the simulation, which may differ where their number is drawn.
+    /// The indices of the agents' flows in the simulation, which may differ where the number of flows is drawn.
     flows: Arc<[FlowId]>,
-    /// Pending payment of each agent.
+    /// The pending reward of each agent.
     dues: Vec<Due>,
-    /// The seed of the episode, and what it drew.
+    /// The seed of the episode, and the values that it drew.
     seed: u64,
     drawn: Arc<[Drawn]>,
 }
 
-/// Pending payment of an agent.
+/// The pending reward of an agent.
 #[derive(Clone, Copy, Debug)]
 enum Due {
-    /// Nothing: it has not acted yet, or has had its last reward.
+    /// No reward: the agent has not acted yet, or has had its last reward.
     Nothing,
-    /// The reward for what has happened since its last action, at its next decision.
+    /// The reward for the time since its last action, at its next decision.
     Interval,
-    /// Its last reward, which was settled when its flow was over.
+    /// Its last reward, settled when its flow was over.
     Last(f64),
 }
 
@@ -63,7 +63,7 @@ struct AgentBinding {
     config: Arc<AgentConfig>,
 }
 
-/// Number of networks drawn for an episode until one is valid: values that are each valid may not go together.
+/// The most networks that are drawn for an episode until one is valid: values that are each valid may not fit together.
 const DRAWS: usize = 100;
 
 impl Clone for Environment {
@@ -83,7 +83,7 @@ impl Clone for Environment {
 }
 
 impl Environment {
-    /// Agents on the flows of these names. The first episode is that of the scenario's own seed.
+    /// An environment with agents on the flows of these names. The first episode has the scenario's own seed.
     pub fn new(scenario: Scenario, agents: Vec<(String, AgentConfig)>) -> Result<Self, EnvironmentError> {
         let mut bindings: Vec<AgentBinding> = Vec::new();
         for (flow, config) in agents {
@@ -112,18 +112,18 @@ impl Environment {
         })
     }
 
-    /// Number of agents.
+    /// The number of agents.
     pub fn agents(&self) -> usize {
         self.bindings.len()
     }
 
-    /// Configuration of an agent.
+    /// The configuration of an agent.
     pub fn config(&self, agent: usize) -> &AgentConfig {
         &self.bindings[agent].config
     }
 
-    /// Begins an episode and runs to its first decision. The seed draws the values that the scenario leaves to chance, and
-    /// decides all that is random in the run. Values that do not go together are drawn again.
+    /// Begins an episode and runs to its first decision. The seed draws the scenario's values, and decides all
+    /// randomness in the run. Values that do not fit together are drawn again.
     pub fn reset(&mut self, seed: u64) -> Step {
         let mut again = RandomStream::new(seed, "draws");
         let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| again.bits())).take(DRAWS);
@@ -147,7 +147,7 @@ impl Environment {
     }
 
     /// Takes an action for each agent, and runs to the next decision: the first moment at which every agent in charge of
-    /// its window waits for one. An agent whose time has not come is not asked, and its action changes nothing.
+    /// its window waits for one. The action of an agent that does not wait is ignored.
     pub fn step(&mut self, actions: &[f64]) -> Step {
         let now = self.simulation.now();
         for ((&flow, action), due) in self.flows.iter().zip(actions).zip(&mut self.dues) {
@@ -160,14 +160,15 @@ impl Environment {
         self.run()
     }
 
-    /// An agent's reward for what has happened since its last action. Ask before [`Self::observe`].
+    /// An agent's reward for the time since its last action. Call it before [`Self::observe`].
     pub fn reward(&mut self, agent: usize) -> f64 {
         let now = self.simulation.now();
         self.agent(agent).reward(now)
     }
 
-    /// The reward of a step for an agent: an interval is paid once, when the agent is asked again, when its flow is over, or
-    /// when the episode is. `None` where nothing is due: before its first action, between two decisions, and after its last reward.
+    /// The reward of a step for an agent: an interval is paid once, at the agent's next decision, or at the end of its
+    /// flow or of the episode. `None` where none is due: before its first action, between decisions, and after its last
+    /// reward.
     pub fn take_due(&mut self, agent: usize, step: Step) -> Option<f64> {
         match self.dues[agent] {
             Due::Nothing => None,
@@ -193,18 +194,19 @@ impl Environment {
         self.seed
     }
 
-    /// The values that were drawn for the episode; empty if the scenario leaves none to chance.
+    /// The values that were drawn for the episode; empty if the scenario draws none.
     pub fn drawn(&self) -> &[Drawn] {
         &self.drawn
     }
 
-    /// An agent's observation, as many numbers as its configuration says.
+    /// Writes an agent's observation, with the length that its configuration gives.
     pub fn observe(&mut self, agent: usize, out: &mut [f32]) {
         let now = self.simulation.now();
         self.agent(agent).observe(now, out);
     }
 
-    /// The reward of a step ([`Self::take_due`]), zero where nothing is due, and then [`Self::observe`].
+    /// The reward of a step ([`Self::take_due`]), zero where none is due; then writes the observation as
+    /// [`Self::observe`].
     pub fn reward_and_observe(&mut self, agent: usize, step: Step, out: &mut [f32]) -> f64 {
         let reward = self.take_due(agent, step).unwrap_or(0.0);
         self.observe(agent, out);
@@ -222,7 +224,7 @@ impl Environment {
         wants_to_stop(&self.simulation, self.flows[agent])
     }
 
-    /// The time that has been simulated.
+    /// The simulated time.
     pub fn now(&self) -> SimTime {
         self.simulation.now()
     }
@@ -237,12 +239,12 @@ impl Environment {
         &self.scenario
     }
 
-    /// The place of an agent's flow in the scenario.
+    /// The position of an agent's flow in the scenario.
     pub fn flow(&self, agent: usize) -> FlowId {
         self.flows[agent]
     }
 
-    /// The results up to now.
+    /// The results so far.
     pub fn outcome(&self) -> Outcome {
         self.simulation.copy().stop()
     }
@@ -261,7 +263,7 @@ impl Environment {
         Step { terminated, truncated: !terminated && !stopped }
     }
 
-    /// Until every agent in charge of its window waits, and at least one does. Returns false if that never comes.
+    /// Runs until every agent in charge of its window waits, and at least one does. Returns false if that never comes.
     fn run_until_all_wait(&mut self) -> bool {
         loop {
             self.settle_over();
@@ -281,7 +283,7 @@ impl Environment {
         }
     }
 
-    /// Settles the last reward of agents whose flows are over: how long the others go on is nothing to them.
+    /// Settles the last reward of agents whose flows are over, which does not depend on how long others continue.
     fn settle_over(&mut self) {
         for agent in 0..self.dues.len() {
             if matches!(self.dues[agent], Due::Interval) && self.is_over(agent) {
@@ -295,12 +297,12 @@ fn wants_to_stop(simulation: &Simulation, flow: FlowId) -> bool {
     simulation.controller(flow).wants_to_stop()
 }
 
-/// True if a flow's agent is to be asked, or never again.
+/// True if a flow's agent waits for a decision, or will never wait again.
 fn needs_care(simulation: &Simulation, flow: FlowId) -> bool {
     wants_to_stop(simulation, flow) || simulation.is_over(flow)
 }
 
-/// Indices of the bound flows. Each is there, and its own controller leaves the decisions to the agent.
+/// The indices of the agents' flows. Each exists, and its own controller leaves the decisions to the agent.
 fn flow_indices(scenario: &Scenario, bindings: &[AgentBinding]) -> Result<Vec<FlowId>, EnvironmentError> {
     bindings.iter().map(|binding| bound_flow(scenario, &binding.flow)).collect()
 }
@@ -321,7 +323,7 @@ pub(crate) fn bound_flow(scenario: &Scenario, name: &str) -> Result<FlowId, Envi
     Ok(FlowId::new(place))
 }
 
-/// The simulation of a scenario in which agents take the place of controllers, which they have inside.
+/// The simulation of a scenario in which agents take the place of controllers, which they contain.
 fn simulate(scenario: &Scenario, bindings: &[AgentBinding], flows: &[FlowId]) -> Simulation {
     let mut config: SimulationConfig = scenario.config().clone();
     // Series would grow with every event of an episode, and nobody asks for them.
@@ -339,7 +341,7 @@ fn simulate(scenario: &Scenario, bindings: &[AgentBinding], flows: &[FlowId]) ->
     Simulation::new(&config)
 }
 
-/// Agents as they begin, from what is configured: the handshake may settle another segment size.
+/// The agents at their beginning, by their configuration: the handshake may negotiate another segment size.
 fn unopened(scenario: &Scenario, bindings: &[AgentBinding], flows: &[FlowId]) -> Vec<Agent> {
     let agent = |(binding, flow): (&AgentBinding, &FlowId)| {
         let flow = &scenario.config().flows[flow.index()];

@@ -4,26 +4,26 @@ use std::fmt;
 
 use ackclock_sim::FlowConfig;
 
-/// Error in creating an environment; the text says what is wrong and what would be right.
+/// An error in creating an environment; the text says what is wrong and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvironmentError {
-    /// No flow was given an agent.
+    /// No flow has an agent.
     NoAgents,
     /// A flow of this name is not in the scenario.
     UnknownFlow {
-        /// The name that was given.
+        /// The given name.
         name: String,
-        /// The flows that there are.
+        /// The known flows.
         known: Vec<String>,
     },
     /// A frozen policy moves the window of an agent's flow.
     PolicyFlow {
         /// The name of the flow.
         name: String,
-        /// Name of its controller in results.
+        /// The name of its controller in results.
         controller: String,
     },
-    /// The controller of an agent's flow has its own agent in common with other flows.
+    /// The controller of an agent's flow shares its own agent with other flows.
     SharedAgentFlow {
         /// The name of the flow.
         name: String,
@@ -37,20 +37,20 @@ pub enum EnvironmentError {
     },
     /// An agent's numbers do not fit into one table with the others' (vector form only).
     NotOneAgent {
-        /// Number of agents.
+        /// The number of agents.
         agents: usize,
     },
-    /// The vector was to have no environments.
+    /// The vector has no environments.
     NoEnvironments,
-    /// Threads could not be had.
+    /// The threads cannot be started.
     Threads {
-        /// Message of the system.
+        /// The system's message.
         reason: String,
     },
 }
 
 impl EnvironmentError {
-    /// A flow whose own controller decides by an agent that others may have, too, has no place for another one.
+    /// Rejects a flow whose own controller shares an agent with others, and has no place for another agent.
     pub(crate) fn of_shared_agent(flow: &FlowConfig) -> Result<(), Self> {
         let refuse = |agent: &str| Err(Self::SharedAgentFlow { name: flow.name.clone(), agent: agent.to_owned() });
         flow.controller.shared_agent().map_or(Ok(()), refuse)

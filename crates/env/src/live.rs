@@ -25,23 +25,23 @@ use crate::error::EnvironmentError;
 pub struct KernelAck {
     /// Time by the machine's monotonic clock, ns.
     pub time_ns: u64,
-    /// The window that the kernel had then, segments.
+    /// The kernel's window at that time, segments.
     pub cwnd: u32,
     /// The smoothed round trip, us.
     pub srtt_us: u32,
-    /// The least one, us.
+    /// The least round trip, us.
     pub min_rtt_us: u32,
     /// Round-trip sample of the ACK, us; 0 if none.
     pub rtt_us: u32,
     /// Segments in flight after it.
     pub inflight: u32,
-    /// Number newly delivered.
+    /// Segments newly delivered.
     pub acked: u32,
-    /// Newly taken for lost.
+    /// Segments newly marked lost.
     pub lost: u32,
     /// The kernel's congestion state: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss.
     pub state: u32,
-    /// Octets of a segment.
+    /// Size of a segment, octets.
     pub mss: u32,
 }
 
@@ -83,7 +83,7 @@ impl LiveFlow {
         })
     }
 
-    /// An ACK. Returns true if a decision is due.
+    /// Processes an ACK. Returns true if a decision is due.
     pub fn on_ack(&mut self, ack: &KernelAck) -> bool {
         if self.began_ns == 0 {
             self.began_ns = ack.time_ns.saturating_sub(1);
@@ -109,7 +109,7 @@ impl LiveFlow {
         Bytes(count.into() * self.mss)
     }
 
-    /// Sends the segments that left since the last ACK: those in flight beyond the ones that were.
+    /// Reports the segments that left since the last ACK: those in flight beyond the earlier ones.
     fn send(&mut self, ack: &KernelAck) {
         let after = in_flight_before(ack);
         let sent = after.saturating_sub(self.inflight);
@@ -126,7 +126,7 @@ impl LiveFlow {
         }
     }
 
-    /// An episode begins where the kernel's state says so.
+    /// Begins a congestion episode if the kernel enters a worse state.
     fn settle(&mut self, ack: &KernelAck) {
         let before = std::mem::replace(&mut self.state, ack.state);
         if ack.state < REDUCED || ack.state <= before {
@@ -191,12 +191,12 @@ impl LiveFlow {
         }
     }
 
-    /// Reward for the time since the last action.
+    /// The reward for the time since the last action.
     pub fn reward(&mut self) -> f64 {
         self.agent.reward(self.now)
     }
 
-    /// The observation, as many numbers as the configuration says.
+    /// Writes the observation, with the length that the configuration gives.
     pub fn observe(&mut self, out: &mut [f32]) {
         self.agent.observe(self.now, out);
     }
@@ -211,24 +211,24 @@ impl LiveFlow {
         self.agent.act(self.now, action);
     }
 
-    /// The window that the connection is to have, segments, and its rate, if the agent sets one.
+    /// The connection's new window, in segments, and its rate if the agent sets one.
     pub fn steering(&self) -> (u32, Option<Bandwidth>) {
         let segments = (self.agent.cwnd().0 / self.mss).max(1);
         (u32::try_from(segments).unwrap_or(u32::MAX), self.agent.pacing_rate())
     }
 
-    /// Configuration of the agent.
+    /// The configuration of the agent.
     pub fn config(&self) -> &AgentConfig {
         self.agent.config()
     }
 
-    /// Time since the first ACK.
+    /// The time since the first ACK.
     pub fn now(&self) -> SimTime {
         self.now
     }
 }
 
-/// Segments in flight before the ACK came, but for those that have left since.
+/// The segments in flight before the ACK came, without those that have left since.
 fn in_flight_before(ack: &KernelAck) -> u64 {
     u64::from(ack.inflight) + u64::from(ack.acked) + u64::from(ack.lost)
 }

@@ -14,7 +14,7 @@ pub(crate) struct Slot {
     is_over: bool,
 }
 
-/// Result of a step of one environment.
+/// The result of a step of one environment.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlotStep {
     reward: f64,
@@ -22,16 +22,16 @@ struct SlotStep {
     truncated: bool,
 }
 
-/// Task of a thread with its environments.
+/// The task of a thread with its environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Begin an episode in each, with its seed.
+    /// Begin an episode in each environment, with its seed.
     Reset,
-    /// Take an action in each.
+    /// Take an action in each environment.
     Step,
 }
 
-/// See the module. It lies in one piece on the heap, so that a thread takes it whole and shares no cache line with another.
+/// The environments of a thread. It is one block on the heap, so that threads share no cache line.
 #[derive(Clone, Debug)]
 pub(crate) struct Shard {
     pub(crate) slots: Vec<Slot>,
@@ -45,7 +45,7 @@ pub(crate) struct Shard {
     pub(crate) terminated: Vec<bool>,
     pub(crate) truncated: Vec<bool>,
     autoreset: Autoreset,
-    /// Rows: the last observations of episodes that ended, with the next under way.
+    /// Rows of the last observations of episodes that ended, while the next ones run.
     pub(crate) finals: Vec<f32>,
     /// Outcomes of episodes that ended in the last step, while the next is running.
     pub(crate) outcomes: Vec<Option<Outcome>>,

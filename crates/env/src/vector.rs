@@ -1,4 +1,4 @@
-//! Many environments side by side, stepped on threads into memory of the caller's.
+//! Many environments side by side, stepped on threads into the caller's memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -10,7 +10,7 @@ use crate::error::EnvironmentError;
 use crate::shard::{Shard, Slot, Task};
 use crate::worker::{LONGEST_LOOK, Worker};
 
-/// Destination of a step's results: one place for each environment, `observation_len` numbers in `observations`.
+/// The destination of a step's results: one place for each environment, `observation_len` numbers in `observations`.
 #[derive(Debug)]
 pub struct Buffers<'a> {
     /// A row of observations for each environment.
@@ -21,25 +21,24 @@ pub struct Buffers<'a> {
     pub terminated: &'a mut [bool],
     /// Whether each environment's episode was cut off, as [`crate::Step::truncated`] says.
     pub truncated: &'a mut [bool],
-    /// Rows as in `observations`: the last observation of an episode that ended, under [`Autoreset::SameStep`]. Other rows
-    /// are left as they are.
+    /// Rows as in `observations`, with the last observation of an episode that ended, under [`Autoreset::SameStep`].
+    /// Other rows stay as they are.
     pub finals: &'a mut [f32],
 }
 
-/// Time at which an environment whose episode is over begins another.
+/// The time at which an environment begins its next episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Autoreset {
-    /// Begins with the next step, whose action is ignored and whose reward is zero (Gymnasium's
-    /// `AutoresetMode.NEXT_STEP`).
+    /// The next step begins it; its action is ignored and its reward is zero (Gymnasium's `AutoresetMode.NEXT_STEP`).
     #[default]
     NextStep,
-    /// Within the step that ended the episode: reward and end are that episode's, the observation is the next one's
-    /// (Gymnasium's `AutoresetMode.SAME_STEP`).
+    /// The step that ended the episode begins the next: reward and end are those of the old episode, the observation is
+    /// that of the new one (Gymnasium's `AutoresetMode.SAME_STEP`).
     SameStep,
 }
 
-/// Many environments side by side, stepped on threads; observations, rewards and ends are written into [`Buffers`] of the
-/// caller's. After a panic of a simulation, which the caller gets, it cannot be used.
+/// Many environments side by side, stepped on threads. Observations, rewards and ends are written into the caller's
+/// [`Buffers`]. After a panic of a simulation, which reaches the caller, it cannot be used.
 #[derive(Debug)]
 pub struct VectorEnvironment {
     /// Shards in the order of the environments, as many in each but the last; the first is the caller's.
@@ -53,7 +52,7 @@ pub struct VectorEnvironment {
 }
 
 impl VectorEnvironment {
-    /// Vector of `count` copies of an environment with one agent, on `threads` threads, the caller's among them.
+    /// A vector of `count` copies of an environment with one agent, on `threads` threads, the caller's among them.
     pub fn new(
         environment: &Environment,
         count: usize,
@@ -75,19 +74,19 @@ impl VectorEnvironment {
         Ok(Self { shards, workers, count, autoreset, observation_len })
     }
 
-    /// A copy that goes on alike, on threads of its own.
+    /// A copy that continues alike, on threads of its own.
     pub fn copy(&self) -> Result<Self, EnvironmentError> {
         let workers = workers_beside(self.shards.len())?;
         let Self { count, autoreset, observation_len, .. } = *self;
         Ok(Self { shards: self.shards.clone(), workers, count, autoreset, observation_len })
     }
 
-    /// Number of environments.
+    /// The number of environments.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Numbers in the observation of one.
+    /// The length of an observation of one environment.
     pub fn observation_len(&self) -> usize {
         self.observation_len
     }
@@ -98,7 +97,7 @@ impl VectorEnvironment {
         &self.shards[index / most].slots[index % most].environment
     }
 
-    /// Outcome of the i-th environment's latest episode that ended, or else of the current one up to now.
+    /// The outcome of the latest episode that ended in the environment at `index`, or else of the current one so far.
     pub fn outcome(&self, index: usize) -> Outcome {
         let (shard, place) = (&self.shards[index / self.most()], index % self.most());
         shard.outcomes[place].clone().unwrap_or_else(|| shard.slots[place].environment.outcome())

@@ -112,6 +112,8 @@ fn told(simulation: &Simulation, wanted: &str) -> f64 {
     found
 }
 
+/// Evidence for the controller `policy`: no source: the course of the environment stepped with the same network,
+/// number for number; always +1: RFC 5681's segment a round trip; an LSTM that counts to twenty does so in each flow.
 #[test]
 fn in_the_engine_a_policy_takes_the_course_that_the_environment_takes() {
     let kinds = [
@@ -173,6 +175,8 @@ fn an_agent_and_a_policy_do_not_share_a_flow() {
 }
 
 /// RFC 5681 section 3.1: "during congestion avoidance, cwnd is incremented by roughly 1 full-sized segment per RTT".
+///
+/// Evidence for the controller `policy`.
 #[test]
 fn always_a_segment_more_is_renos_growth() {
     let agent = r#"{"observations": ["cwnd_segments"], "decide": "window", "action": {"kind": "deltas", "segments": [-1, 0, 1]}}"#;

@@ -1,14 +1,15 @@
-//! Deep Q-learning while the world goes on.
+//! Deep Q-learning during a simulation.
 //!
-//! Source: Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015, algorithm 1: a network
-//! estimates the value of each action, actions are greedy but for a fraction epsilon, and each step of learning is on a
-//! batch drawn from replay, towards `r + discount * max Q(s', a')` of a network that is copied now and then. Double
-//! learning: van Hasselt, Guez, Silver, AAAI 2016. Rewards of several steps: Sutton, Machine Learning 3, 1988, as Rainbow
-//! has them (Hessel et al., AAAI 2018); what both say is from memory.
+//! Source: Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015, algorithm 1: a
+//! network estimates the value of each action, actions are greedy but for a fraction epsilon, and each step of learning
+//! is on a batch drawn from replay, towards `r + discount * max Q(s', a')` of a network that is copied now and then.
+//! Double learning: van Hasselt, Guez, Silver, AAAI 2016. Rewards of several steps: Sutton, Machine Learning 3, 1988,
+//! as Rainbow has them (Hessel et al., AAAI 2018); the contents of both are from memory.
 //!
-//! Departures: the loss is the mean squared error, not clipped, and neither are rewards; the steps are Adam's or plain, not `RMSProp`'s;
-//! hidden nodes drop out while it learns; no step is the last of an episode; before `warm_up` tuples have been stored actions are
-//! uniform and nothing is learnt, and epsilon is the same from then on, where the paper lets it fall over a million frames.
+//! Departures: the loss is the mean squared error, not clipped, and neither are rewards; the steps are Adam's or plain,
+//! not `RMSProp`'s; hidden nodes drop out while it learns; no step is the last of an episode; before `warm_up` tuples
+//! have been stored actions are uniform and nothing is learnt; epsilon is constant from then on, where the paper lets
+//! it fall over a million frames.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::RandomStream;
@@ -30,27 +31,27 @@ declare! {
             .at_least(1)
             .at_most(1_024)
             .unit("nodes"),
-        /// Probability that a hidden node is silent in a step of learning.
+        /// Probability that a hidden node drops out in a learning step.
         dropout: f64 = default(0.1).at_least(0.0).at_most(0.9),
-        /// Optimizer that takes the steps.
+        /// Optimizer of the network's parameters.
         optimiser as "optimizer": OptimiserKind = OptimiserKind::Adam,
         /// Learning rate of the optimizer.
         learning_rate: f64 = default(1e-3).at_least(1e-9).at_most(1.0),
-        /// gamma: what a reward is worth a step later.
+        /// Factor of a reward for each step of delay, gamma.
         discount: f64 = default(0.9).at_least(0.0).at_most(0.9999),
-        /// Steps whose rewards a tuple holds together; what follows them is worth `discount` to that power.
+        /// Steps whose rewards a tuple sums; the value after them is multiplied by `discount` to that power.
         n_step: usize = default(1).at_least(1).at_most(1_000).unit("steps"),
-        /// True: the network says which next action is best, and its copy what that is worth.
+        /// Use double learning: the network chooses the best next action, and its copy values it.
         double: bool = false,
-        /// Drawn for a step of learning.
+        /// Tuples in a batch, drawn for a learning step.
         batch: usize = default(32).at_least(1).at_most(4_096).unit("tuples"),
-        /// Interval between copies of the network for the targets; 0: the network is its own target.
+        /// Learning steps between copies of the network for the targets; 0 makes the network its own target.
         target_update: u64 = default(100).at_most(1_000_000_000).unit("steps of learning"),
-        /// The most that are kept; the oldest makes room.
+        /// Largest number of stored tuples; the oldest is replaced.
         replay_capacity: usize = default(10_000).at_least(1).at_most(10_000_000).unit("tuples"),
-        /// Stored before anything is learnt; actions are random until then.
+        /// Tuples stored before learning begins; actions are random until then.
         warm_up: u64 = default(2_000).at_most(1_000_000_000).unit("tuples"),
-        /// The fraction of actions that are random after the warm-up.
+        /// Fraction of random actions after the warm-up.
         epsilon: f64 = default(0.015).at_least(0.0).at_most(1.0),
     }
 }
@@ -58,35 +59,35 @@ declare! {
 /// Parameters of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentConfig {
-    /// Numbers that it sees.
+    /// Number of inputs of its network.
     pub inputs: usize,
-    /// Number of readings that its network takes one after the other, or 1 ([`Shape::readings`]).
+    /// Readings in an observation, which its network takes in turn, or 1 ([`Shape::readings`]).
     pub readings: usize,
-    /// Actions that it has.
+    /// Number of its actions.
     pub actions: usize,
     /// Normalisation of its observations.
     pub normalisation: Normalisation,
-    /// Parameters of learning.
+    /// Parameters of the learning.
     pub learning: Learning,
 }
 
-/// Choice of an agent.
+/// A decision of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The number of the action.
     pub action: usize,
-    /// True if it was drawn at random.
+    /// True if the action was drawn at random.
     pub is_random: bool,
 }
 
-/// An agent of deep Q-learning: decides, stores what came of it, and learns from a replay. Source and departures:
+/// An agent of deep Q-learning: it decides, stores the outcomes, and learns from a replay. Source and departures:
 /// [`mod@crate::agent`].
 #[derive(Clone, Debug)]
 pub struct Agent {
     learning: Learning,
     inputs: usize,
     network: Network,
-    /// `None` if the network is its own target.
+    /// The network for the targets; `None` if the network is its own target.
     target: Option<Network>,
     optimiser: Optimiser,
     dropout: Dropout,
@@ -98,7 +99,7 @@ pub struct Agent {
     /// The next states through the network itself, for double learning.
     chosen: Pass,
     gradient: Vec<f32>,
-    /// The batch at hand: places in replay.
+    /// The present batch: places in the replay.
     drawn: Vec<usize>,
     seen: Vec<f32>,
     scratch: [Vec<f32>; 2],
@@ -110,7 +111,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent with a network drawn from `random`, from which all later draws are taken too.
+    /// An agent with a network drawn from `random`, which also gives all later draws.
     pub fn new(config: &AgentConfig, mut random: RandomStream) -> Self {
         let learning = config.learning.clone();
         let (inputs, readings) = (config.inputs, config.readings);
@@ -142,13 +143,13 @@ impl Agent {
         }
     }
 
-    /// An empty chain of steps, for whoever lives through them: several may, with one agent.
+    /// An empty chain of steps for a flow. Several chains may share one agent.
     pub fn returns(&self) -> Returns {
         Returns::new(self.learning.n_step, self.learning.discount as f32, self.inputs)
     }
 
-    /// Stores the result of an action in the replay, from which it will learn: the reward `gained`, and the observation
-    /// `next`. The state of one step of a chain is that after the one before, unless [`Self::end`] came between.
+    /// Stores the result of an action in the replay: the reward `gained`, and the observation `next`. The state of one
+    /// step of a chain is that after the one before, unless [`Self::end`] came between.
     pub fn store(&mut self, chain: &mut Returns, state: &[f32], action: usize, gained: f32, next: &[f32]) {
         self.tuples += 1;
         self.normaliser.observe(state);
@@ -156,7 +157,7 @@ impl Agent {
         chain.add(state, action, gained, next, |tuple| replay.push(tuple));
     }
 
-    /// Ends a chain: the next step does not follow from its last, and rewards of several steps end with it.
+    /// Ends a chain: the next step does not follow its last, and rewards of several steps end with it.
     pub fn end(&mut self, chain: &mut Returns) {
         let replay = &mut self.replay;
         chain.end(|tuple| replay.push(tuple));
@@ -173,7 +174,7 @@ impl Agent {
         Decision { action: best, is_random: false }
     }
 
-    /// The best action, its value and that of the others being [`Self::values`] from then on.
+    /// The best action; [`Self::values`] holds its value and those of the others from then on.
     fn evaluate(&mut self, state: &[f32]) -> usize {
         self.seen.clear();
         self.seen.extend(state.iter().enumerate().map(|(at, number)| self.normaliser.apply(at, *number)));
@@ -182,7 +183,7 @@ impl Agent {
         values.fold(0, |best, (at, value)| if *value > self.values[best] { at } else { best })
     }
 
-    /// One step of learning, once the warm-up is over.
+    /// Takes a learning step, once the warm-up is over.
     pub fn learn(&mut self) {
         if self.is_warming_up() || self.replay.is_empty() {
             return;
@@ -237,7 +238,7 @@ impl Agent {
         self.tuples < self.learning.warm_up
     }
 
-    /// The fraction of actions that are random now.
+    /// The present fraction of random actions.
     pub fn epsilon(&self) -> f64 {
         if self.is_warming_up() { 1.0 } else { self.learning.epsilon }
     }
@@ -247,7 +248,7 @@ impl Agent {
         &self.values
     }
 
-    /// Tuples stored so far, those no longer kept included.
+    /// Tuples stored so far, including those already replaced.
     pub fn tuples(&self) -> u64 {
         self.tuples
     }
@@ -257,7 +258,7 @@ impl Agent {
         self.decisions
     }
 
-    /// Steps of learning so far.
+    /// Learning steps so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -272,7 +273,7 @@ impl Agent {
         &self.normaliser
     }
 
-    /// The network as it is now.
+    /// The network in its present state.
     pub fn network(&self) -> &Network {
         &self.network
     }

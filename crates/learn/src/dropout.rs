@@ -1,24 +1,24 @@
-//! Dropout: while a network learns, each hidden node is silent with some probability.
+//! Dropout: each hidden node is dropped with some probability in a learning step.
 //!
 //! Source: Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov, JMLR 15, 2014. Departures: nodes that stay are
 //! scaled by `1 / (1 - p)` while learning, and not by `1 - p` afterwards; the probability is a whole number of 65536ths.
 
 use ackclock_units::RandomStream;
 
-/// Draws of 16 bits in one of 64.
+/// The draws of 16 bits in one of 64.
 const LANES: usize = 4;
 
-/// Dropout of nodes.
+/// The dropout of hidden nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Dropout {
-    /// A node is silent if its 16 bits are below.
+    /// The bound of 16 random bits below which a node is dropped.
     threshold: u16,
-    /// Factor of the nodes that stay.
+    /// The factor of the remaining nodes.
     scale: f32,
 }
 
 impl Dropout {
-    /// `probability` is at least 0 and below 1.
+    /// A dropout with `probability`, which is at least 0 and below 1.
     pub(crate) fn new(probability: f64) -> Self {
         let threshold = (probability * 65_536.0).round().min(65_535.0);
         Self { threshold: threshold as u16, scale: (1.0 / (1.0 - threshold / 65_536.0)) as f32 }

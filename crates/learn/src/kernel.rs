@@ -1,4 +1,4 @@
-//! The one product of matrices that a network needs, on the widest vectors that the processor has.
+//! The product of matrices for networks, on the widest vectors of the processor.
 //!
 //! `C = A B`, or `C = A B + bias`, where each element of C is `((bias + a0*b0) + a1*b1) + ...` in this order. Vectors lie
 //! along the rows of B and C, so that their width decides which elements are computed together and never the order of a
@@ -14,7 +14,7 @@ use pulp::{Arch, Simd, WithSimd};
 const ROWS: usize = 6;
 const COLUMNS: usize = 2;
 
-/// A, as it lies in memory.
+/// The matrix A by its layout in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Left<'a> {
     /// The matrix lies row by row.
@@ -23,15 +23,15 @@ pub(crate) enum Left<'a> {
     Columns(&'a [f32]),
 }
 
-/// Operands of a product of matrices.
+/// The operands of a product of matrices.
 #[derive(Debug)]
 pub(crate) struct Product<'a> {
     pub(crate) a: Left<'a>,
-    /// Row by row, `width` elements each: as many rows as A has columns.
+    /// The matrix B, row by row, `width` elements each: as many rows as A has columns.
     pub(crate) b: &'a [f32],
     /// Initial value of each row of C; `None` is zero.
     pub(crate) bias: Option<&'a [f32]>,
-    /// Row by row, `width` elements each: as many rows as A has.
+    /// The matrix C, row by row, `width` elements each: as many rows as A has.
     pub(crate) c: &'a mut [f32],
     pub(crate) width: usize,
 }
@@ -63,13 +63,13 @@ impl WithSimd for Product<'_> {
     }
 }
 
-/// Some rows of C.
+/// A block of rows of C.
 struct Block<'a, S> {
     simd: S,
     a: Left<'a>,
-    /// The first of the rows.
+    /// The first row of the block.
     first: usize,
-    /// Number of columns of A.
+    /// The number of columns of A.
     inner: usize,
     b: &'a [f32],
     bias: Option<&'a [f32]>,
@@ -96,7 +96,7 @@ impl<S: Simd> Block<'_, S> {
         }
     }
 
-    /// `a` gives a column of A, as much of it as is needed here.
+    /// Fills the rows; `a` returns the block's part of a column of A.
     #[inline(always)]
     fn fill_from<const R: usize>(&self, c: &mut [f32], a: impl Fn(usize) -> [f32; R]) {
         let whole = self.width / S::F32_LANES;
@@ -119,7 +119,7 @@ impl<S: Simd> Block<'_, S> {
         self.simd.splat_f32s(self.bias.map_or(0.0, |bias| bias[self.first + row]))
     }
 
-    /// `V` vectors from the vector `column` on.
+    /// Computes `V` vectors from the vector `column` on.
     #[inline(always)]
     fn columns<const R: usize, const V: usize>(&self, column: usize, c: &mut [f32], a: &impl Fn(usize) -> [f32; R]) {
         let simd = self.simd;
@@ -141,7 +141,7 @@ impl<S: Simd> Block<'_, S> {
         }
     }
 
-    /// The elements from `from` on, less than a vector.
+    /// Computes the elements from `from` on, less than a vector.
     #[inline(always)]
     fn rest<const R: usize>(&self, from: usize, c: &mut [f32], a: &impl Fn(usize) -> [f32; R]) {
         let simd = self.simd;
@@ -158,7 +158,7 @@ impl<S: Simd> Block<'_, S> {
     }
 }
 
-/// `into[j][i] = from[i][j]`: rows become columns. `from` has rows of `width`.
+/// Transposes a matrix: `into[j][i] = from[i][j]`. `from` has rows of `width`.
 pub(crate) fn transpose(from: &[f32], width: usize, into: &mut Vec<f32>) {
     into.resize(from.len(), 0.0);
     for (column, row) in into.chunks_exact_mut(from.len() / width).enumerate() {
@@ -185,7 +185,7 @@ mod tests {
         c.iter().map(|value| value.to_bits()).collect()
     }
 
-    /// On the widest vectors, or those of an older processor.
+    /// A product on the widest vectors, or on those of an older processor.
     struct Widest<'a>(Left<'a>, &'a [f32], &'a [f32], usize);
 
     impl WithSimd for Widest<'_> {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     proptest! {
-        /// The definition, one element after the other, has the same bits as every width of vectors.
+        /// Every width of vectors gives the same bits as the definition, one element after the other.
         #[test]
         fn every_width_of_vectors_adds_in_the_written_order(
             rows in 1_usize..20, inner in 1_usize..20, width in 1_usize..70, transposed: bool, seed: u64,

@@ -1,4 +1,4 @@
-//! A fully connected network: hidden layers with a rectifier, a linear last layer. The first may take readings one after the other
+//! A fully connected network: hidden layers with a rectifier, a linear last layer. The first may take readings in turn
 //! ([`Shape::readings`]).
 //!
 //! Source: the usual textbook network (Goodfellow, Bengio, Courville, Deep Learning, 2016, chapter 6). Departures: none.
@@ -8,14 +8,14 @@ use ackclock_units::RandomStream;
 /// Widths of the layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Numbers that go in.
+    /// Number of inputs.
     pub inputs: usize,
-    /// Number of equal readings into which the inputs are divided; the first hidden layer takes one after the other,
-    /// each with its output for the one before; 1 takes all at once.
+    /// Number of equal readings in the inputs. The first hidden layer takes them in turn, each with its output for the
+    /// one before; 1 takes all inputs at once.
     pub readings: usize,
     /// Nodes of each hidden layer; may be none, with one reading.
     pub hidden: Vec<usize>,
-    /// Numbers that come out.
+    /// Number of outputs.
     pub outputs: usize,
 }
 
@@ -35,7 +35,7 @@ impl Shape {
     }
 }
 
-/// Position of a layer's numbers among all parameters: first its weights, a row for each output, then its biases.
+/// The position of a layer's numbers among all parameters: first its weights, a row for each output, then its biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layer {
     pub(crate) inputs: usize,
@@ -48,7 +48,7 @@ impl Layer {
         self.offset + self.inputs * self.outputs
     }
 
-    /// Its weights and biases out of all parameters.
+    /// Its weights and biases, from all parameters.
     pub(crate) fn split<'a>(&self, parameters: &'a [f32]) -> (&'a [f32], &'a [f32]) {
         let biases = self.biases_at();
         (&parameters[self.offset..biases], &parameters[biases..biases + self.outputs])
@@ -88,17 +88,17 @@ impl Network {
         &self.parameters
     }
 
-    /// Weights and biases of all layers, to change them.
+    /// Weights and biases of all layers, mutable.
     pub fn parameters_mut(&mut self) -> &mut [f32] {
         &mut self.parameters
     }
 
-    /// Numbers that go in.
+    /// Number of inputs.
     pub(crate) fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// See [`Shape::readings`].
+    /// Number of readings: see [`Shape::readings`].
     pub(crate) fn readings(&self) -> usize {
         self.readings
     }
@@ -112,12 +112,12 @@ impl Network {
         self.layers.iter().map(|layer| layer.split(&self.parameters))
     }
 
-    /// Numbers that come out.
+    /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.layers.last().expect("a network has a layer").outputs
     }
 
-    /// Outputs for one input, without dropout; the same bits as in a batch. `scratch` is room to work in, and holds the
+    /// Outputs for one input, without dropout; the same bits as in a batch. `scratch` is working space, and holds the
     /// outputs afterwards.
     pub fn evaluate<'a>(&self, input: &[f32], scratch: &'a mut [Vec<f32>; 2]) -> &'a [f32] {
         let [from, into] = scratch;

@@ -1,23 +1,23 @@
-//! Numbers of different units brought to a size that a network can learn from.
+//! The scaling of numbers with different units to inputs of a network.
 //!
-//! Source: `LeCun`, Bottou, Orr, Mueller, "Efficient `BackProp`", 1998, section 4.3, for inputs of mean 0 and deviation 1;
-//! Welford 1962 for the running moments. Departures: what lies beyond five deviations counts as five.
+//! Source: `LeCun`, Bottou, Orr, Mueller, "Efficient `BackProp`", 1998, section 4.3, for inputs of mean 0 and deviation
+//! 1; Welford 1962 for the running moments. Departures: numbers beyond five deviations are clamped to five.
 
 /// Method of normalising an agent's observations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Normalisation {
-    /// Numbers stay as they are.
+    /// No normalisation.
     Raw,
-    /// Each divided by a number of its own.
+    /// Division of each number by its own constant.
     Scale(Vec<f64>),
     /// Normalisation by mean and standard deviation of all observations so far.
     Running,
 }
 
-/// Deviations beyond which a number counts as no further away.
+/// The bound of normalised numbers, in deviations.
 const FARTHEST: f32 = 5.0;
 
-/// Brings numbers of different units to a size that a network can learn from. Source and departures:
+/// A normaliser, which scales numbers with different units to inputs of a network. Source and departures:
 /// [`mod@crate::normaliser`].
 #[derive(Clone, Debug)]
 pub struct Normaliser {
@@ -43,7 +43,7 @@ impl Normaliser {
         Self { is_running, seen: 0, means: zeros.clone(), squares: zeros, shifts: vec![0.0; width], factors }
     }
 
-    /// Learns from what is seen.
+    /// Learns from an observation.
     pub fn observe(&mut self, numbers: &[f32]) {
         if !self.is_running {
             return;
@@ -62,7 +62,7 @@ impl Normaliser {
         }
     }
 
-    /// Numbers that are subtracted, factors of the rest, and bound of the product.
+    /// The subtracted numbers, the factors of the rest, and the bound of the product.
     pub fn parameters(&self) -> (&[f32], &[f32], Option<f32>) {
         (&self.shifts, &self.factors, self.is_running.then_some(FARTHEST))
     }

@@ -1,36 +1,36 @@
 //! Steps along a gradient.
 //!
-//! Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, algorithm 1; stochastic gradient descent,
-//! Robbins and Monro 1951. Departures: Adam takes a slope below 1e-17 for none, and its averages below the normal numbers for zero, by
-//! which a step differs by less than 1e-9 of the learning rate: some processors take many times as long for numbers
-//! that small, and nodes that have fallen silent leave thousands of them.
+//! Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, algorithm 1; stochastic gradient
+//! descent, Robbins and Monro 1951. Departures: Adam treats slopes below 1e-17, and averages below the normal numbers,
+//! as zero. A step differs by less than 1e-9 of the learning rate. Some processors are many times slower with such
+//! small numbers, and inactive nodes leave thousands of them.
 
 use ackclock_declare::words;
 
 use pulp::Arch;
 
-/// Adam's decay rates and the number that keeps its division from zero, as the paper has them.
+/// Adam's decay rates and the constant that keeps its division from zero, as in the paper.
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-/// A slope that is smaller counts as none: its share of an average of squares would be below 1e-37, about where numbers cease to be
-/// normal.
+/// The slope below which a slope counts as zero: its share of an average of squares would be below 1e-37, about the
+/// least normal number.
 const NO_SLOPE: f32 = 1e-17;
 
 words! {
-    /// Name of the optimizer.
+    /// The optimizer's algorithm.
     #[derive(Default)]
     pub enum OptimiserKind {
-        /// Steps of a size that each parameter's own gradients decide.
+        /// Adam: steps of a size that each parameter's own gradients decide.
         #[default]
         "adam" = Adam,
-        /// The gradient times the learning rate.
+        /// Gradient descent: the gradient times the learning rate.
         "sgd" = Sgd,
     }
 }
 
-/// An optimiser with what it remembers.
+/// An optimiser with its state.
 #[derive(Clone, Debug)]
 pub struct Optimiser {
     learning_rate: f32,
@@ -42,7 +42,7 @@ struct Adam {
     /// Moving averages of the gradient and of its square.
     first: Vec<f32>,
     second: Vec<f32>,
-    /// The decay rates to the power of the steps so far.
+    /// The powers of the decay rates by the steps so far.
     power_1: f64,
     power_2: f64,
 }
@@ -83,7 +83,7 @@ impl Adam {
     }
 }
 
-/// The number, or zero where it is smaller than `least`.
+/// The number, or zero if it is below `least`.
 fn zero_below(least: f32, number: f32) -> f32 {
     if number.abs() < least { 0.0 } else { number }
 }
@@ -109,7 +109,7 @@ mod tests {
         assert!(close(parameters[0], 0.9 - 0.093_217_9), "{parameters:?}");
     }
 
-    /// Algorithm 1 of the paper as it is written.
+    /// Algorithm 1 of the paper, literally.
     fn adam(steps: &[[f32; 4]], parameters: &mut [f32; 4]) {
         let (mut first, mut second, mut powers) = ([0.0; 4], [0.0; 4], (1.0, 1.0));
         for slopes in steps {

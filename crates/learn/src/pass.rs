@@ -11,15 +11,15 @@ use crate::kernel::{Left, Product, transpose};
 use crate::network::Network;
 use crate::recurrence::Unrolled;
 
-/// Room for a batch's numbers in every layer, kept from batch to batch.
+/// Buffers for a batch's numbers in every layer, kept from batch to batch.
 #[derive(Clone, Debug, Default)]
 pub struct Pass {
     samples: usize,
-    /// Inputs of each layer, and last the outputs.
+    /// The inputs of each layer, and last the outputs.
     values: Vec<Vec<f32>>,
-    /// Slope of each hidden node's output over its sum, which is 0 where the rectifier or dropout silences it.
+    /// The slope of each hidden node's output over its sum; 0 where the rectifier or dropout silences it.
     slopes: Vec<Vec<f32>>,
-    /// The first layer, where it takes reading by reading.
+    /// The first layer, if it takes readings in turn.
     unrolled: Option<Unrolled>,
     transposed: Vec<f32>,
     /// Gradient of the loss by each number of the current layer and of the one before it.
@@ -36,7 +36,7 @@ impl Pass {
         Self { samples, values, slopes, unrolled: Unrolled::of(network, samples), ..Self::default() }
     }
 
-    /// The inputs, to be filled: a row for each number, a column for each sample.
+    /// The inputs to fill: a row for each number, a column for each sample.
     pub fn inputs_mut(&mut self) -> &mut [f32] {
         &mut self.values[0]
     }
@@ -46,12 +46,12 @@ impl Pass {
         &self.values[self.values.len() - 1]
     }
 
-    /// Sends the inputs through, without dropout.
+    /// Propagates the inputs forward, without dropout.
     pub fn forward(&mut self, network: &Network) {
         self.propagate(network, |slopes| slopes.fill(1.0));
     }
 
-    /// Sends the inputs through, with dropout.
+    /// Propagates the inputs forward, with dropout.
     pub(crate) fn forward_with(&mut self, network: &Network, dropout: Dropout, random: &mut RandomStream) {
         self.propagate(network, |slopes| dropout.draw(slopes, random));
     }
@@ -79,8 +79,8 @@ impl Pass {
         }
     }
 
-    /// The gradient of a loss in every parameter, after [`Self::forward`] with the same network. `fill` sets what the loss
-    /// changes by with each output, laid out as [`Self::outputs`], which it is given.
+    /// The gradient of a loss by every parameter, after [`Self::forward`] with the same network. `fill` gets the
+    /// outputs and sets the slope of the loss by each of them, in the layout of [`Self::outputs`].
     pub fn backward(&mut self, network: &Network, gradient: &mut [f32], fill: impl FnOnce(&[f32], &mut [f32])) {
         let mut delta = std::mem::take(&mut self.delta);
         delta.clear();
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::network::Shape;
 
-    /// Three readings of three numbers.
+    /// A network over three readings of three numbers.
     fn recurrent() -> (Network, RandomStream) {
         let mut random = RandomStream::new(3, "network");
         let shape = Shape { inputs: 9, readings: 3, hidden: vec![7, 5], outputs: 2 };

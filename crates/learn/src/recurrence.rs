@@ -1,9 +1,10 @@
-//! A first layer that takes the readings of a state one after the other, each with what it gave for the one before.
+//! A recurrent first layer: it takes the readings of a state in turn, each with its output for the one before.
 //!
-//! Source: Elman, "Finding Structure in Time", Cognitive Science 14, 1990, with the network's rectifier; the gradient goes
-//! back through every reading (Werbos, "Backpropagation Through Time", Proc. IEEE 78, 1990). A state begins with nothing
-//! before it, as in the random updates of Hausknecht and Stone, "Deep Recurrent Q-Learning for Partially Observable MDPs",
-//! 2015; the last two from memory. Departures: decisions, too, begin so, and look back no further than a state holds.
+//! Source: Elman, "Finding Structure in Time", Cognitive Science 14, 1990, with the network's rectifier; the gradient
+//! goes back through every reading (Werbos, "Backpropagation Through Time", Proc. IEEE 78, 1990). A state begins with
+//! nothing before it, as in the random updates of Hausknecht and Stone, "Deep Recurrent Q-Learning for Partially
+//! Observable MDPs", 2015; the last two from memory. Departures: decisions begin in the same way, and look back no
+//! further than a state.
 
 use crate::kernel::{Left, Product, transpose};
 use crate::network::Network;
@@ -19,17 +20,17 @@ pub(crate) struct Unrolled {
     before: Vec<f32>,
 }
 
-/// One of them on its way through.
+/// One reading in a forward pass.
 #[derive(Clone, Debug)]
 struct Reading {
-    /// Its numbers, and then what came of the reading before.
+    /// The reading's numbers, and then the layer's output for the reading before.
     inputs: Vec<f32>,
     outputs: Vec<f32>,
     slopes: Vec<f32>,
 }
 
 impl Unrolled {
-    /// `None` for a network that takes all at once.
+    /// The layer of a network; `None` for a network that takes all inputs at once.
     pub(crate) fn of(network: &Network, samples: usize) -> Option<Self> {
         let layer = network.layers()[0];
         let reading = Reading {
@@ -45,8 +46,8 @@ impl Unrolled {
         })
     }
 
-    /// Takes a batch of states, and gives what comes of the last reading. `slopes` says which nodes dropout silences, in every
-    /// reading, and afterwards how the last one's outputs follow their sums.
+    /// Propagates a batch of states, and writes the outputs for the last reading. `slopes` holds the nodes that dropout
+    /// silences in every reading, and afterwards the slopes of the last one's outputs by their sums.
     pub(crate) fn forward(&mut self, network: &Network, states: &[f32], slopes: &mut [f32], outputs: &mut [f32]) {
         let layer = network.layers()[0];
         let (weights, biases) = layer.split(network.parameters());
@@ -71,7 +72,7 @@ impl Unrolled {
         outputs.copy_from_slice(&last.outputs);
     }
 
-    /// The gradient in the layer's parameters, from `delta`: what the loss changes by with each sum of the last reading.
+    /// The gradient by the layer's parameters, from `delta`: the slope of the loss by each sum of the last reading.
     pub(crate) fn backward(&mut self, network: &Network, delta: &mut [f32], gradient: &mut [f32]) {
         let layer = network.layers()[0];
         let width = delta.len() / layer.outputs;

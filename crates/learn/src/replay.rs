@@ -1,10 +1,10 @@
-//! Experience replay: what was seen, done and gained, drawn again at random.
+//! Experience replay: random draws from past observations, actions and rewards.
 //!
-//! Source: Lin 1992; Mnih et al., Nature 518, 2015. Departures: none; once full, the oldest tuple makes room.
+//! Source: Lin 1992; Mnih et al., Nature 518, 2015. Departures: none; when it is full, the oldest tuple is replaced.
 
 use ackclock_units::RandomStream;
 
-/// One step: what was seen (`state`), done, gained, and seen next.
+/// One step: the observation (`state`), the action, the reward, and the next observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuple<'a> {
     /// Observation before the action.
@@ -13,7 +13,7 @@ pub struct Tuple<'a> {
     pub action: usize,
     /// Reward of the action.
     pub reward: f32,
-    /// Observation after it.
+    /// Observation after the action.
     pub next: &'a [f32],
     /// Discount of the value of `next`.
     pub discount: f32,
@@ -28,12 +28,12 @@ pub struct Replay {
     actions: Vec<u32>,
     rewards: Vec<f32>,
     discounts: Vec<f32>,
-    /// Place of the next tuple once it is full.
+    /// Place of the next tuple when the replay is full.
     oldest: usize,
 }
 
 impl Replay {
-    /// Replay for states of `width` numbers; at most `capacity` tuples, at least one.
+    /// A replay for states of `width` numbers, with at most `capacity` tuples, at least one.
     pub fn new(capacity: usize, width: usize) -> Self {
         Self {
             capacity,
@@ -46,17 +46,17 @@ impl Replay {
         }
     }
 
-    /// Number of tuples.
+    /// The number of tuples.
     pub fn len(&self) -> usize {
         self.actions.len()
     }
 
-    /// True before the first.
+    /// True before the first tuple.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
     }
 
-    /// Stores a tuple; once the store is full, the oldest makes room.
+    /// Stores a tuple; a full store replaces the oldest.
     pub fn push(&mut self, tuple: &Tuple<'_>) {
         if self.len() < self.capacity {
             self.states.extend(tuple.state.iter().chain(tuple.next));
@@ -88,7 +88,7 @@ impl Replay {
     }
 }
 
-/// Uniform below `count`: the upper half of a 64-bit product, whose bias is below `count / 2^64`.
+/// A uniform number below `count`: the upper half of a 64-bit product, whose bias is below `count / 2^64`.
 pub(crate) fn index_below(count: usize, random: &mut RandomStream) -> usize {
     ((u128::from(random.bits()) * count as u128) >> 64) as usize
 }

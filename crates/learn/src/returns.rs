@@ -1,33 +1,32 @@
-//! Returns of several steps: the reward of a tuple that reaches further than one step.
+//! Returns of several steps: the rewards of a tuple over more than one step.
 //!
-//! Source: Sutton, "Learning to Predict by the Methods of Temporal Differences", Machine Learning 3, 1988; n-step returns of
-//! Rainbow (Hessel et al., AAAI 2018), from memory. Departures: where a chain of steps ends, what has fewer steps behind it is
-//! kept with those, so that nothing that was gained is lost.
+//! Source: Sutton, "Learning to Predict by the Methods of Temporal Differences", Machine Learning 3, 1988; n-step
+//! returns of Rainbow (Hessel et al., AAAI 2018), from memory. Departures: at the end of a chain, tuples with fewer
+//! steps behind them are stored, so that no reward is lost.
 
 use std::collections::VecDeque;
 
 use crate::replay::Tuple;
 
-/// Steps of one life, one after the other, that have not all of theirs behind them yet. Source and departures:
-/// [`mod@crate::returns`].
+/// The steps of a chain whose returns are not yet complete. Source and departures: [`mod@crate::returns`].
 #[derive(Clone, Debug)]
 pub struct Returns {
     steps: usize,
     discount: f32,
     width: usize,
     pending: VecDeque<Pending>,
-    /// The states of the pending ones, one after the other, and what was seen last.
+    /// The states of the pending steps, in order, and the latest observation.
     states: VecDeque<f32>,
     last: Vec<f32>,
     room: Vec<f32>,
 }
 
-/// A step, and what it and those after it have gained so far.
+/// A step, with its rewards and those after it so far.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     action: usize,
     gained: f32,
-    /// Discount of the next reward, or of the value of what follows.
+    /// The discount of the next reward, or of the value after the last.
     discount: f32,
 }
 
@@ -46,7 +45,7 @@ impl Returns {
         }
     }
 
-    /// Takes a step, and hands over the tuple that is complete with it.
+    /// Takes a step, and hands over the tuple that it completes.
     pub(crate) fn add(
         &mut self,
         state: &[f32],
@@ -71,7 +70,7 @@ impl Returns {
         }
     }
 
-    /// No step follows: the pending ones are complete with what they have.
+    /// Ends the chain: the pending steps are complete as they are.
     pub(crate) fn end(&mut self, mut complete: impl FnMut(&Tuple<'_>)) {
         while !self.pending.is_empty() {
             self.hand_over(&mut complete);

@@ -13,7 +13,7 @@ use crate::scream_v1::{ScreamV1, ScreamV1Config};
 kinds! {
     /// Controller of a media flow's rate.
     pub enum RateControl {
-        /// Google congestion control, as libwebrtc has it.
+        /// Google congestion control, as in libwebrtc.
         "gcc" = Gcc(GccConfig),
         /// SCReAM version 2, of the draft.
         "scream" = Scream(ScreamConfig),
@@ -23,7 +23,7 @@ kinds! {
 }
 
 impl RateControl {
-    /// Name in scenarios.
+    /// The name in scenarios.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Gcc(_) => "gcc",
@@ -50,27 +50,27 @@ declare! {
     pub struct MediaApp {
         /// Controller of the rate.
         controller: RateControl = RateControl::Gcc(GccConfig::default()),
-        /// The least rate of the encoder, of payload.
+        /// Least rate of the encoder, of payload.
         min_rate: Bandwidth = default(Bandwidth(150_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("RFC 8698 section 5"),
         /// Largest rate of the encoder.
         max_rate: Bandwidth = default(Bandwidth(1_500_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("RFC 8698 section 5"),
-        /// Its rate before the first report.
+        /// Rate before the first report.
         start_rate: Bandwidth = default(Bandwidth(300_000)).at_least(Bandwidth(1_000)).at_most(FASTEST).source("libwebrtc"),
         /// Number of frames a second.
         frame_rate: f64 = default(30.0).at_least(1.0).at_most(1_000.0).unit("frames a second").source("RFC 8698 section 5"),
-        /// Least time from one change of the encoder's rate to the next.
+        /// Least time between changes of the encoder's rate.
         lag: SimDuration = default(SimDuration::from_millis(100)).at_most(SimDuration::from_secs(60)).source("syncodecs"),
-        /// Size of a key frame: the first, and one when the rate changes by more than half.
+        /// Size of a key frame: the first frame, and one when the rate changes by more than half.
         key_frame: Bytes = default(Bytes(4_270)).at_least(Bytes(1)).at_most(Bytes(100_000_000)).source("syncodecs"),
-        /// Key frames come at this interval, too.
+        /// Interval between further key frames.
         key_interval: Option<SimDuration> = unset("no such interval").at_least(SimDuration::from_millis(1)),
-        /// Scale of the Laplacian noise of frame sizes, as part of the size.
+        /// Scale of the Laplacian noise of frame sizes, as a fraction of the size.
         size_noise: f64 = default(0.15).at_least(0.0).at_most(1.0).source("syncodecs"),
-        /// Scale of the Laplacian noise of the time between frames, as part of it.
+        /// Scale of the Laplacian noise of the time between frames, as a fraction of it.
         interval_noise: f64 = default(0.15).at_least(0.0).at_most(1.0).source("syncodecs"),
-        /// Packets that have waited longer at the sender are thrown away, with the rest of their frame.
+        /// Wait at the sender after which packets are discarded, with the rest of their frame.
         discard_after: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(1)).source("libwebrtc"),
-        /// Time from one report of the receiver to the next; reports then come for no other reason.
+        /// Interval between the receiver's reports, which then have no other triggers.
         feedback: Option<SimDuration> = unset("as the controller has it").at_least(SimDuration::from_micros(100)).at_most(SimDuration::from_secs(10)),
     }
     check MediaApp::review;
@@ -125,7 +125,7 @@ impl MediaApp {
         }
     }
 
-    /// Within what its controller works; `is_l4s`: its packets are ECT(1).
+    /// The limits of its controller; `is_l4s`: its packets are ECT(1).
     pub fn limits(&self, is_l4s: bool) -> Limits {
         let least = self.least_rate();
         let start = self.start_rate.clamp(least, self.max_rate);

@@ -1,4 +1,4 @@
-//! Interface of every controller of a media rate: its events, and its decisions.
+//! The interface of every controller of a media rate: its events, and its decisions.
 
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
@@ -7,18 +7,18 @@ use crate::report::Reporting;
 use crate::scream::Scream;
 use crate::scream_v1::ScreamV1;
 
-/// Within what a controller works. Rates count the payload of datagrams, RTP's headers among it.
+/// The limits of a controller. Rates count the payload of datagrams, with RTP's headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The least rate of the encoder.
     pub least: Bandwidth,
     /// Largest rate of the encoder.
     pub most: Bandwidth,
-    /// The rate before anything is known.
+    /// The rate before the first measurement.
     pub start: Bandwidth,
-    /// Time from a frame to the next.
+    /// Interval between frames.
     pub frame_interval: SimDuration,
-    /// Packets are ECT(1): marks are those of L4S.
+    /// True if packets are ECT(1), so that marks are those of L4S.
     pub is_l4s: bool,
 }
 
@@ -32,15 +32,15 @@ impl Limits {
 /// A packet has left the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentEvent {
-    /// Time of departure.
+    /// The time of departure.
     pub now: SimTime,
     /// Size of the packet.
     pub size: Bytes,
-    /// Octets sent and not acknowledged, this one among them: up to the highest number in a report.
+    /// Octets sent and not acknowledged, with this packet: up to the highest number in a report.
     pub in_flight: Bytes,
 }
 
-/// A frame comes out of the encoder.
+/// A frame that comes out of the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameEvent {
     /// Time of the frame.
@@ -49,14 +49,14 @@ pub struct FrameEvent {
     pub size: Bytes,
     /// Waiting time of the oldest packet in the sender's queue; zero if that is empty.
     pub waited: SimDuration,
-    /// Octets in that queue, this frame not among them.
+    /// Octets in that queue, without this frame.
     pub queued: Bytes,
 }
 
 /// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketResult {
-    /// Counts the packets of a flow.
+    /// Number of the packet in its flow.
     pub number: u32,
     /// Size of the packet.
     pub size: Bytes,
@@ -64,24 +64,24 @@ pub struct PacketResult {
     pub sent: SimTime,
     /// Time of arrival, by the receiver's clock; `None` if it is lost.
     pub arrived: Option<SimTime>,
-    /// It arrived with a mark.
+    /// True if it arrived with a mark.
     pub is_marked: bool,
 }
 
-/// A report with news has come back.
+/// A report with news that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback<'a> {
     /// Time of the report's arrival.
     pub now: SimTime,
-    /// Packets that are now known to have arrived, or to be lost, in the order of their numbers.
+    /// Packets that are newly known to have arrived, or to be lost, in the order of their numbers.
     pub packets: &'a [PacketResult],
-    /// Octets by which the highest number that has arrived moved on, lost packets among them.
+    /// Octets by which the highest arrived number moved on, including lost packets.
     pub advanced: Bytes,
-    /// Octets sent beyond it.
+    /// Octets sent beyond that number.
     pub in_flight: Bytes,
-    /// Time from the sending of the packet with that number to now, if the report brought it.
+    /// Time since the sending of the packet with that number, if the report brought it.
     pub rtt: Option<SimDuration>,
-    /// Time for which the receiver kept it before it reported.
+    /// Time for which the receiver held it before the report.
     pub held: SimDuration,
 }
 
@@ -102,7 +102,7 @@ impl Feedback<'_> {
     }
 }
 
-/// Sets the rate of a flow of media.
+/// A controller of the rate of a media flow.
 pub trait RateController {
     /// A packet has left.
     fn on_sent(&mut self, _sent: &SentEvent) {}
@@ -112,9 +112,9 @@ pub trait RateController {
     fn on_frame(&mut self, _frame: &FrameEvent) {}
     /// Target rate of the encoder.
     fn target_rate(&self) -> Bandwidth;
-    /// Rate at which the queue may empty.
+    /// Rate at which the queue is drained.
     fn pacing_rate(&self) -> Bandwidth;
-    /// A packet leaves only while fewer octets than this are under way.
+    /// Bound of the octets in flight below which a packet may leave.
     fn window(&self) -> Option<Bytes> {
         None
     }

@@ -1,40 +1,41 @@
 //! A video encoder whose rate can be set: the statistical model of the RMCAT working group.
 //!
-//! Source: RFC 8593 section 5 as its authors' code has it (github.com/cisco/syncodecs, `StatisticsCodec`), from which the constants are:
-//! a frame every 1 / frame rate, of rate / frame rate octets, both with Laplacian noise; the encoder takes a new rate at most every
-//! `lag`, and moves by at most a tenth of its rate, unless the change is more than one half: then it takes it at once, with a
-//! key frame and smaller frames after it, so that ten frames together have the new rate.
+//! Source: RFC 8593 section 5 as its authors' code has it (github.com/cisco/syncodecs, `StatisticsCodec`), from which
+//! the constants are: a frame every 1 / frame rate, of rate / frame rate octets, both with Laplacian noise; the encoder
+//! takes a new rate at most every `lag`, and moves by at most a tenth of its rate, unless the change is more than one
+//! half. Then it changes immediately, with a key frame and smaller frames after it, so that ten frames together have
+//! the new rate.
 //!
 //! Departures: key frames may also come at intervals; the noise of a size is not below a tenth of it, and that of an interval at most
 //! the interval, so that frames neither vanish nor go back in time; the rate is that of whole packets, with their RTP headers.
 
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime, math};
 
-/// Frames of a transient, the key frame among them.
+/// Frames of a transient, with the key frame.
 const TRANSIENT: u32 = 10;
-/// The part of its rate by which it moves at most.
+/// Largest change of the rate, as a fraction of it.
 const STEP: f64 = 0.1;
-/// A change by more than this part is taken at once.
+/// Fraction of the rate beyond which a change is immediate.
 const BIG_CHANGE: f64 = 0.5;
 /// Largest size of a frame, in octets.
 const LARGEST: u64 = 1 << 30;
-/// The smallest a frame of a transient gets, as part of the nominal size.
+/// Smallest frame of a transient, as a fraction of the nominal size.
 const SMALLEST: f64 = 0.2;
 
 /// Parameters of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderConfig {
-    /// Time from a frame to the next.
+    /// Interval between frames.
     pub interval: SimDuration,
-    /// Least time from one change of its rate to the next.
+    /// Least time between changes of its rate.
     pub lag: SimDuration,
     /// Octets of a key frame.
     pub key_frame: Bytes,
-    /// Time from one key frame to the next; `None`: only with big changes of the rate.
+    /// Interval between key frames; `None`: only with big changes of the rate.
     pub key_interval: Option<SimDuration>,
-    /// Scale of the Laplacian noise of sizes, as part of the size.
+    /// Scale of the Laplacian noise of sizes, as a fraction of the size.
     pub size_noise: f64,
-    /// Scale of the Laplacian noise of intervals, as part of the interval.
+    /// Scale of the Laplacian noise of intervals, as a fraction of the interval.
     pub interval_noise: f64,
 }
 
@@ -44,9 +45,9 @@ pub struct Encoder {
     config: EncoderConfig,
     /// Current rate in bit/s.
     rate: f64,
-    /// No change is taken before.
+    /// Time before which no change is taken.
     settled: SimTime,
-    /// Frames of a transient that are still to come.
+    /// Remaining frames of a transient.
     transient: u32,
     next_key: SimTime,
     /// Time of the next frame.
@@ -55,7 +56,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Makes its first frame, a key frame, at `start`.
+    /// An encoder that makes its first frame, a key frame, at `start`.
     pub fn new(config: EncoderConfig, start: SimTime, rate: Bandwidth, random: RandomStream) -> Self {
         let rate = rate.0 as f64;
         Self { config, rate, settled: start, transient: TRANSIENT, next_key: start, next: start, random }
@@ -66,12 +67,12 @@ impl Encoder {
         self.next
     }
 
-    /// Current rate.
+    /// The present rate of the encoder.
     pub fn rate(&self) -> Bandwidth {
         Bandwidth(self.rate as u64)
     }
 
-    /// It is to make this rate.
+    /// Sets the rate of the encoder.
     pub fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
         let wanted = rate.0 as f64;
         if now < self.settled || wanted.to_bits() == self.rate.to_bits() {
@@ -86,7 +87,7 @@ impl Encoder {
         }
     }
 
-    /// The frame whose time has come: its size.
+    /// The size of the frame that is due.
     pub fn frame(&mut self) -> Bytes {
         let now = self.next;
         if self.config.key_interval.is_some_and(|_| now >= self.next_key) {

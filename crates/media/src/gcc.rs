@@ -1,8 +1,8 @@
 //! GCC, Google congestion control: the rate of a call in a browser.
 //!
-//! Sources: draft-ietf-rmcat-gcc-02 and Carlucci et al., "Analysis and Design of the Google Congestion Control for Web Real-time
-//! Communication" (ACM Multimedia Systems 2016) for the parts and how they work together; libwebrtc for what has become of them since, from which
-//! the constants are. All of it is at the sender, which knows from each report when packets arrived:
+//! Sources: draft-ietf-rmcat-gcc-02 and Carlucci et al., "Analysis and Design of the Google Congestion Control for Web
+//! Real-time Communication" (ACM Multimedia Systems 2016) for the parts and their interaction; libwebrtc for their
+//! later development and the constants. All of it is at the sender, which knows from each report when packets arrived:
 //!
 //! 1. packets that left within 5 ms are a group, and so are those that come in a burst after an outage ([`groups`]);
 //! 2. how much further apart groups arrive than they left is summed up, smoothed, and a line fitted through the last twenty: its
@@ -35,25 +35,27 @@ use loss::LossBased;
 use throughput::Throughput;
 use trendline::{Gains, Trendline, Usage};
 
-/// libwebrtc's: transport-wide, so often that reports take a twentieth.
+/// The reporting of libwebrtc: transport-wide, and so frequent that reports take a twentieth of the rate.
 pub(crate) const REPORTING: Reporting =
     Reporting { format: ReportFormat::TransportWide, interval: None, packets: None, at_frame_ends: false, overlap: 0 };
 
 declare! {
-    /// Parameters of [`Gcc`].
+    /// The parameters of [`Gcc`].
     #[derive(Copy)]
     pub struct GccConfig {
-        /// Part of the rate that arrives to which overuse lowers the rate.
+        /// Fraction of the arriving rate to which overuse lowers the rate.
         beta: f64 = default(0.85).above(0.0).below(1.0).source("draft-ietf-rmcat-gcc-02 section 5.6"),
-        /// Rate at which the queue may empty, as a multiple of the target rate.
+        /// Rate at which the queue is drained, as a multiple of the target rate.
         pacing: f64 = default(2.5).at_least(1.0).at_most(100.0).unit("times the target rate").source("libwebrtc"),
-        /// Loss of less than this lets the second rate rise.
+        /// Loss fraction below which the second rate rises.
         low_loss: f64 = default(0.02).at_least(0.0).at_most(1.0).source("draft-ietf-rmcat-gcc-02 section 6"),
-        /// Loss of more than this lowers it.
+        /// Loss fraction above which the second rate falls.
         high_loss: f64 = default(0.1).at_least(0.0).at_most(1.0).source("draft-ietf-rmcat-gcc-02 section 6"),
-        /// Part of what is above it by which the threshold of overuse rises in a millisecond; 0.01 in the draft.
+        /// Fraction of the difference by which the threshold of overuse rises in a millisecond towards a higher trend;
+        /// 0.01 in the draft.
         threshold_rise: f64 = default(0.0087).above(0.0).at_most(0.01).source("libwebrtc"),
-        /// Part of what is below it by which it falls; 0.00018 in the draft, with which it outlasts the peaks that TCP makes.
+        /// Fraction of the difference by which it falls towards a lower trend. In the draft it is 0.00018, with which
+        /// it outlasts TCP's peaks.
         threshold_fall: f64 = default(0.039).above(0.0).at_most(0.039).source("libwebrtc"),
     }
     check |config, review| {
@@ -101,7 +103,7 @@ impl Gcc {
         }
     }
 
-    /// Updates the rate by delay; while the throughput is unknown, overuse halves it.
+    /// Updates the rate by delay. While the throughput is unknown, overuse halves it.
     fn by_delay(&mut self, now: SimTime) {
         let rate = self.throughput.rate();
         let usage = self.trend.usage();

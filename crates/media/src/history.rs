@@ -1,9 +1,9 @@
 //! Packets that have been sent, and their reports.
 //!
-//! Source of the reordering window: draft-ietf-ccwg-rfc8298bis-screamv2, "Detecting Lost Data Units". A packet that a report says has
-//! not arrived, though one with a higher number has, is lost once the window has passed; the window is at first nothing, and
-//! then as long as the latest packet that was taken for lost came late. Departures: the window is at most a second; packets that
-//! no report speaks of, since reports were lost, are neither.
+//! Source of the reordering window: draft-ietf-ccwg-rfc8298bis-screamv2, "Detecting Lost Data Units". A packet that a
+//! report lists as missing, although one with a higher number has arrived, is lost once the window has passed. The
+//! window is zero at first, and then the lateness of the latest packet that was marked lost. Departures: the window is
+//! at most a second; packets that no report covers, because reports were lost, are neither.
 
 use std::collections::VecDeque;
 
@@ -14,38 +14,38 @@ use crate::report::Report;
 
 /// Number of packets, behind the highest that has arrived, that reports may still cover.
 const KEPT: u32 = 1_024;
-/// libwebrtc forgets packets after a minute.
+/// Age at which libwebrtc forgets packets.
 const OLD: SimDuration = SimDuration::from_secs(60);
 const WIDEST_WINDOW: SimDuration = SimDuration::from_secs(1);
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Time of departure.
+    /// The time of departure.
     pub at: SimTime,
     /// Size of the packet.
     pub size: u32,
-    /// The frame that it belongs to.
+    /// The frame of the packet.
     pub frame: u32,
-    /// It is that frame's last.
+    /// True if it is the last packet of that frame.
     pub is_last: bool,
     /// Octets sent before it.
     before: u64,
     fate: Fate,
-    /// It has come to the receiver once, whatever the sender knows of it.
+    /// True if it has reached the receiver once, whether or not the sender knows.
     has_come: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Unknown,
-    /// A report at this time was the first to miss it.
+    /// Missing in a report, for the first time at this time.
     Missing(SimTime),
     Lost(SimTime),
     Arrived,
 }
 
-/// New information in a report.
+/// The new information of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct News {
     pub(crate) advanced: Bytes,
@@ -57,14 +57,14 @@ pub(crate) struct News {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     packets: VecDeque<Sent>,
-    /// Number of the first in the list.
+    /// Number of the first packet in the list.
     first: u32,
-    /// Octets sent in all.
+    /// Octets sent so far.
     octets: u64,
     /// Octets up to the highest number that has arrived, and the number after it.
     acknowledged: u64,
     next: u32,
-    /// Before it, all have arrived or are lost.
+    /// Number before which all packets have arrived or are lost.
     open: u32,
     window: SimDuration,
 }
@@ -75,7 +75,7 @@ impl History {
         self.first + self.packets.len() as u32
     }
 
-    /// Sent and beyond the highest number that has arrived.
+    /// Octets sent beyond the highest number that has arrived.
     pub(crate) fn in_flight(&self) -> Bytes {
         Bytes(self.octets - self.acknowledged)
     }
@@ -87,7 +87,7 @@ impl History {
         self.forget(now);
     }
 
-    /// A packet that comes to the receiver for the first time.
+    /// Takes a packet that reaches the receiver for the first time.
     pub(crate) fn come(&mut self, number: u32) -> Option<Sent> {
         let packet = self.get_mut(number)?;
         (!std::mem::replace(&mut packet.has_come, true)).then_some(*packet)
@@ -98,7 +98,7 @@ impl History {
         self.packets.get_mut(index as usize)
     }
 
-    /// A report has come. Puts what it newly says of packets into `results`.
+    /// Takes a report. Adds its news about packets to `results`.
     pub(crate) fn on_report(&mut self, now: SimTime, report: &Report, results: &mut Vec<PacketResult>) -> News {
         results.clear();
         let mut news = News::default();

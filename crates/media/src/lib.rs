@@ -1,8 +1,9 @@
-//! Interactive media over datagrams: an encoder whose rate a controller sets from what the receiver reports.
+//! Interactive media over datagrams: an encoder whose rate a controller sets from the receiver's reports.
 //!
-//! A [`Sender`] has an [`Encoder`], a queue of packets and a [`RateController`]: [`gcc`], as browsers have it, or SCReAM, of the draft
-//! ([`scream`]) or of RFC 8298 ([`scream_v1`]). A [`Receiver`] notes when packets arrive and with what mark, and reports it
-//! ([`Report`]). Neither knows a socket, a clock or a simulator: both receive the time, and return when they must be called again.
+//! A [`Sender`] has an [`Encoder`], a queue of packets and a [`RateController`]: [`gcc`], as browsers have it, or
+//! SCReAM, of the draft ([`scream`]) or of RFC 8298 ([`scream_v1`]). A [`Receiver`] notes the arrival times and marks
+//! of packets, and reports them ([`Report`]). Neither knows a socket, a clock or a simulator: both receive the time,
+//! and return when they must be called again.
 //!
 //! ```
 //! use ackclock_media::{Limits, RateControl, RateController, ScreamConfig};

@@ -1,8 +1,8 @@
-//! The receiving end of a flow of media: it notes what arrives, and reports it.
+//! The receiving end of a flow of media: it notes arriving packets, and reports them.
 //!
-//! Sources: draft-ietf-ccwg-rfc8298bis-screamv2, "Receiver Requirements on Feedback Intensity", for reports that come after so many
-//! packets and with each frame; libwebrtc for an interval by which reports take a twentieth of what arrives (the constants from
-//! memory: reports of 68 octets, 50 to 250 ms, 100 ms at first).
+//! Sources: draft-ietf-ccwg-rfc8298bis-screamv2, "Receiver Requirements on Feedback Intensity", for reports after a
+//! number of packets and with each frame; libwebrtc for an interval with which reports take a twentieth of the arriving
+//! rate (the constants from memory: reports of 68 octets, 50 to 250 ms, 100 ms at first).
 
 use std::collections::VecDeque;
 
@@ -25,11 +25,11 @@ const FIRST_INTERVAL: SimDuration = SimDuration::from_millis(100);
 pub struct Receiver {
     reporting: Reporting,
     log: VecDeque<Arrival>,
-    /// Number of the first in the log.
+    /// Number of the first packet in the log.
     first: u32,
     /// The lowest number that arrived since the last report.
     news: Option<u32>,
-    /// One more than the highest number that a report spoke of.
+    /// One more than the highest number in a report.
     reported: u32,
     /// Packets and octets since the last report.
     packets: u32,
@@ -41,7 +41,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Reports as it is asked to.
+    /// A receiver with this reporting.
     pub fn new(reporting: Reporting) -> Self {
         Self {
             reporting,
@@ -62,7 +62,7 @@ impl Receiver {
         self.due
     }
 
-    /// A packet has arrived.
+    /// Takes a packet that has arrived.
     pub fn on_packet(&mut self, now: SimTime, number: u32, size: u32, is_marked: bool, is_frame_end: bool) {
         let Some(index) = number.checked_sub(self.first) else { return };
         let (index, missing) = (index as usize, Arrival { at: None, is_marked: false });

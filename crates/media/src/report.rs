@@ -1,13 +1,14 @@
 //! Reports of a media receiver: the packets that have arrived, their times, and their marks.
 //!
-//! Sources: RFC 8888 (one SSRC a report); draft-holmer-rmcat-transport-wide-cc-extensions-01, from memory. Departures: what counts is
-//! what a report says and how many octets it takes; its bits are not written. Arrival times are as coarse as the formats have them:
-//! 1/1024 s before the report was sent, or a quarter of a millisecond. Of the status chunks of the transport-wide format, a report
-//! has one run where all have arrived soon after each other, and otherwise vectors of seven symbols.
+//! Sources: RFC 8888 (one SSRC a report); draft-holmer-rmcat-transport-wide-cc-extensions-01, from memory. Departures:
+//! only the content of a report and its number of octets are modelled; its bits are not written. Arrival times are as
+//! coarse as the formats have them: 1/1024 s before the report was sent, or a quarter of a millisecond. Of the status
+//! chunks of the transport-wide format, a report has one run where all have arrived soon after each other, and
+//! otherwise vectors of seven symbols.
 
 use ackclock_units::{SimDuration, SimTime};
 
-/// Octets of RTCP before what is said of each packet: the same in both formats.
+/// Octets of RTCP before the entries of packets: the same in both formats.
 const FIXED: u32 = 20;
 /// RFC 8888 section 3.1: arrival times count in this part of a second.
 const ATO_A_SECOND: u128 = 1024;
@@ -30,12 +31,12 @@ pub enum ReportFormat {
 pub struct Reporting {
     /// Format of the reports.
     pub format: ReportFormat,
-    /// Time from one report to the next, while packets arrive; `None`: so that reports take a twentieth of what
-    /// arrives, 50 to 250 ms.
+    /// Interval between reports while packets arrive. `None`: such that reports take a twentieth of the arriving rate,
+    /// 50 to 250 ms.
     pub interval: Option<SimDuration>,
-    /// Number of packets after which a report leaves at once.
+    /// Number of packets after which a report leaves immediately.
     pub packets: Option<u32>,
-    /// A report leaves at once with the last packet of a frame.
+    /// True if a report leaves immediately with the last packet of a frame.
     pub at_frame_ends: bool,
     /// Number of packets before the first new one that are reported again.
     pub overlap: u32,
@@ -46,7 +47,7 @@ pub struct Reporting {
 pub struct Arrival {
     /// Time of arrival, by the receiver's clock; `None` if it has not arrived.
     pub at: Option<SimTime>,
-    /// It was marked (CE).
+    /// True if it was marked (CE).
     pub is_marked: bool,
 }
 
@@ -55,7 +56,7 @@ pub struct Arrival {
 pub struct Report {
     /// Time of departure, by the receiver's clock.
     pub sent: SimTime,
-    /// Number of the first packet that it speaks of.
+    /// Number of its first packet.
     pub first: u32,
     /// Entries of that packet and of those after it; the last has arrived.
     pub packets: Vec<Arrival>,
@@ -89,7 +90,7 @@ impl Report {
         deltas + if are_alike { 2 } else { 2 * count.div_ceil(7) }
     }
 
-    /// Makes its times as coarse as the format has them.
+    /// Rounds its times to the resolution of the format.
     pub(crate) fn round(&mut self, format: ReportFormat) {
         let sent = self.sent;
         for at in self.packets.iter_mut().filter_map(|arrival| arrival.at.as_mut()) {

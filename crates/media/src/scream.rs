@@ -1,11 +1,11 @@
 //! SCReAM version 2: self-clocked rate adaptation for multimedia.
 //!
-//! Source: draft-ietf-ccwg-rfc8298bis-screamv2, after its change -01, each constant with the name and the value that it has there. A
-//! reference window bounds, with slack, what may be under way. It falls on a loss, on marks, and when the averaged queueing delay
-//! ([`queue_delay`]) is above half of its target, by a part that grows with the delay up to one half, as if marks of L4S had come;
-//! it grows by a segment a round trip, and by a part of itself long after congestion, less where it was when that last came.
-//! The encoder's rate is window / round trip, less what keeps the sender's queue short. The delay's target rises where flows that
-//! heed losses only fill the queue ([`competing`]).
+//! Source: draft-ietf-ccwg-rfc8298bis-screamv2, after its change -01, each constant with the name and the value that it
+//! has there. A reference window bounds, with slack, the octets in flight. It falls on a loss, on marks, and when the
+//! averaged queueing delay ([`queue_delay`]) is above half of its target, by a part that grows with the delay up to one
+//! half, as if marks of L4S had come; it grows by a segment a round trip, and by a part of itself long after
+//! congestion, less where it was when that last came. The encoder's rate is window / round trip, less a share that
+//! keeps the sender's queue short. The delay's target rises where loss-based flows fill the queue ([`competing`]).
 //!
 //! Where version 1 ([`crate::scream_v1`]) differs: no fast increase, marks in proportion, the rate from the window alone, bytes in
 //! flight beyond the window, a target of 60 and not 100 ms, relaxed pacing near the largest rate.
@@ -31,7 +31,8 @@ use acked_rate::AckedRate;
 use competing::Competing;
 use queue_delay::{BaseDelay, DelayAverage};
 
-/// The draft's: RFC 8888, with each frame, after 16 packets, after 40 ms; and of the last 32 packets once more, as the authors' code.
+/// The reporting of the draft: RFC 8888, with each frame, after 16 packets, after 40 ms. It repeats the last 32
+/// packets, as the authors' code does.
 pub(crate) const REPORTING: Reporting = Reporting {
     format: ReportFormat::CongestionControl,
     interval: Some(SimDuration::from_millis(40)),
@@ -41,20 +42,20 @@ pub(crate) const REPORTING: Reporting = Reporting {
 };
 
 declare! {
-    /// Parameters of [`Scream`].
+    /// The parameters of [`Scream`].
     #[derive(Copy)]
     pub struct ScreamConfig {
         /// Target of the queueing delay (`QDELAY_TARGET_LO`).
         target: SimDuration = default(SimDuration::from_millis(60)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("the draft"),
-        /// Largest target to which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
+        /// Largest target to which loss-based flows may raise it (`QDELAY_TARGET_HI`).
         highest_target: SimDuration = default(SimDuration::from_millis(400)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("the draft"),
-        /// Raise the target where flows that heed losses only compete.
+        /// Raise the target where loss-based flows compete.
         competing: bool = true,
-        /// Part of the window kept on a loss (`BETA_LOSS`).
+        /// Fraction of the window kept on a loss (`BETA_LOSS`).
         beta_loss: f64 = default(0.7).above(0.0).below(1.0).source("the draft"),
-        /// Part of the window kept on marks of classic ECN (`BETA_ECN`).
+        /// Fraction of the window kept on marks of classic ECN (`BETA_ECN`).
         beta_ecn: f64 = default(0.8).above(0.0).below(1.0).source("the draft"),
-        /// React less where the delay varies, and grow less (`REDUCE_JITTER`).
+        /// Reduce reactions and growth where the delay varies (`REDUCE_JITTER`).
         reduce_jitter: bool = false,
     }
     check |config, review| {
@@ -84,15 +85,15 @@ const RELAXED_PACING_LIMIT_LOW: f64 = 0.8;
 const PACKET_OVERHEAD: f64 = 20.0;
 const RATE_ADJUST_GAIN: f64 = 1.0 / 16.0;
 const FRAME_SIZE_DEV_ALPHA: f64 = 1.0 / 64.0;
-/// RFC 6298's gain of the smoothed round trip.
+/// The gain of the smoothed round trip in RFC 6298.
 const RTT_GAIN: f64 = 1.0 / 8.0;
 
-/// Sign of congestion.
+/// A sign of congestion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Congestion {
     Loss,
     Marks,
-    /// Queueing delay, with the part of a reaction that it stands for.
+    /// The queueing delay, with the fraction of a reaction that it causes.
     Delay(f64),
 }
 
@@ -138,7 +139,7 @@ impl Marks {
     }
 }
 
-/// See the module. Times are in seconds, sizes in octets, rates in bit/s.
+/// SCReAM version 2. Times are in seconds, sizes in octets, rates in bit/s.
 #[derive(Clone, Debug)]
 pub struct Scream {
     config: ScreamConfig,
@@ -192,7 +193,7 @@ impl Scream {
         }
     }
 
-    /// Target of the queueing delay at the moment.
+    /// The present target of the queueing delay.
     fn qdelay_target(&self) -> f64 {
         if self.config.competing { self.competing.target() } else { self.config.target.as_secs_f64() }
     }
@@ -272,7 +273,8 @@ impl Scream {
         backoff
     }
 
-    /// Less where the rate has fallen already, and where round trips are long, since reactions may come each virtual one.
+    /// Scales a reaction: less where the rate has fallen already, and where round trips are long, since reactions may
+    /// come each virtual one.
     fn scaled(&self, backoff: f64) -> f64 {
         let is_low = self.target_rate < self.acked.rate() * ACKED_BITRATE_MARGIN;
         let scale = if is_low { BACKOFF_SCALE_LOW_TARGET_RATE } else { 1.0 };

@@ -1,10 +1,11 @@
 //! SCReAM of RFC 8298: a window that a queueing delay moves, and a rate that the sender's queue and the delay's trend move.
 //!
 //! Sources: RFC 8298, whose pseudo code was read as the first draft of its successor still has it
-//! (draft-johansson-ccwg-rfc8298bis-screamv2-00); the constants, the trend and what is measured how often as in libtgvoip, which
-//! implements the RFC. In fast increase the window grows with what is acknowledged until the delay's trend is 0.2 or more; then by
-//! LEDBAT's rule towards the target (RFC 6817). A loss leaves 0.8 of it, a mark 0.9, once a round trip. Fast increase resumes
-//! after five seconds with a low trend. Each 200 ms the encoder's rate is adjusted; a loss lowers it to 0.9 at once.
+//! (draft-johansson-ccwg-rfc8298bis-screamv2-00); the constants, the trend and the measurement intervals as in
+//! libtgvoip, which implements the RFC. In fast increase the window grows with what is acknowledged until the delay's
+//! trend is 0.2 or more; then by LEDBAT's rule towards the target (RFC 6817). A loss leaves 0.8 of it, a mark 0.9, once
+//! a round trip. Fast increase resumes after five seconds with a low trend. Each 200 ms the encoder's rate is adjusted;
+//! a loss lowers it to 0.9 at once.
 //!
 //! Departures: clock drift is not compensated; the trend, which the RFC has updated on each report, is updated each 50 ms
 //! (as libtgvoip); the window at the first report is the start rate's, and before it that of a round trip of 100 ms.
@@ -21,7 +22,8 @@ use crate::report::{ReportFormat, Reporting};
 use crate::scream::competing::Competing;
 use crate::scream::queue_delay::BaseDelay;
 
-/// RFC 8298 section 4.2.1: 20 ms for media of 500 kbit/s and more. Each report repeats the last 32 packets.
+/// The reporting of RFC 8298 section 4.2.1: 20 ms for media of 500 kbit/s and more. Each report repeats the last 32
+/// packets.
 pub(crate) const REPORTING: Reporting = Reporting {
     format: ReportFormat::CongestionControl,
     interval: Some(SimDuration::from_millis(20)),
@@ -31,20 +33,20 @@ pub(crate) const REPORTING: Reporting = Reporting {
 };
 
 declare! {
-    /// Parameters of [`ScreamV1`].
+    /// The parameters of [`ScreamV1`].
     #[derive(Copy)]
     pub struct ScreamV1Config {
         /// Target of the queueing delay (`QDELAY_TARGET_LO`).
         target: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("RFC 8298 section 4.1.1.1"),
-        /// Largest target to which flows that heed losses only may raise it (`QDELAY_TARGET_HI`).
+        /// Largest target to which loss-based flows may raise it (`QDELAY_TARGET_HI`).
         highest_target: SimDuration = default(SimDuration::from_millis(400)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("RFC 8298 section 4.1.1.1"),
-        /// Raise the target where flows that heed losses only compete.
+        /// Raise the target where loss-based flows compete.
         competing: bool = true,
         /// Largest increase of the rate in a second (`RAMP_UP_SPEED`).
         ramp_up: Bandwidth = default(Bandwidth(200_000)).at_least(Bandwidth(1_000)).at_most(Bandwidth(1_000_000_000)).source("RFC 8298 section 4.1.1.1"),
-        /// Part of the window kept on a loss (`BETA_LOSS`).
+        /// Fraction of the window kept on a loss (`BETA_LOSS`).
         beta_loss: f64 = default(0.8).above(0.0).below(1.0).source("RFC 8298 section 4.1.1.1"),
-        /// Part of window and rate kept on a mark (`BETA_ECN`).
+        /// Fraction of window and rate kept on a mark (`BETA_ECN`).
         beta_ecn: f64 = default(0.9).above(0.0).below(1.0).source("RFC 8298 section 4.1.1.1"),
     }
     check |config, review| {
@@ -71,17 +73,17 @@ const RATE_ADJUST_INTERVAL: f64 = 0.2;
 const RTP_QDELAY_TH: f64 = 0.02;
 const T_RESUME_FAST_INCREASE: f64 = 5.0;
 const TREND_INTERVAL: f64 = 0.05;
-/// Time for which octets in flight count, seconds.
+/// Span of the largest number of octets in flight, seconds.
 const IN_FLIGHT_SPAN: f64 = 5.0;
 /// Number of media rates of which the median is taken, half a second each: ten seconds and more.
 const MEDIA_RATES: usize = 21;
 const MEDIA_SPAN: f64 = 0.5;
 const FRACTIONS: usize = 20;
 const RTT_GAIN: f64 = 1.0 / 8.0;
-/// Before there is a round trip.
+/// The round trip before the first sample, seconds.
 const FIRST_RTT: f64 = 0.1;
 
-/// The trend of the queueing delay: how much the samples hang together, times their average.
+/// The trend of the queueing delay: the correlation of its samples, times their average.
 #[derive(Clone, Debug, Default)]
 struct Trend {
     average: f64,
@@ -112,7 +114,7 @@ impl Trend {
     }
 }
 
-/// R(1) / R(0); zero of what does not vary.
+/// The autocorrelation R(1) / R(0); zero for constant values.
 fn autocorrelation(values: &VecDeque<f64>) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let (mut r0, mut r1, mut last) = (0.0, 0.0, 0.0);
@@ -125,7 +127,7 @@ fn autocorrelation(values: &VecDeque<f64>) -> f64 {
     if r0 > 0.0 { r1 / r0 } else { 0.0 }
 }
 
-/// Rates of what is sent, acknowledged and encoded, bit/s.
+/// The sent, acknowledged and encoded rates, bit/s.
 #[derive(Clone, Debug, Default)]
 struct Rates {
     transmit: f64,
@@ -171,7 +173,7 @@ impl Rates {
     }
 }
 
-/// See the module. Times are in seconds, sizes in octets, rates in bit/s.
+/// SCReAM of RFC 8298. Times are in seconds, sizes in octets, rates in bit/s.
 #[derive(Clone, Debug)]
 pub struct ScreamV1 {
     config: ScreamV1Config,
@@ -243,7 +245,7 @@ impl ScreamV1 {
         }
     }
 
-    /// A loss or a mark, at most once a round trip.
+    /// Answers a loss or a mark, at most once a round trip.
     fn react(&mut self, now: f64, window: f64, rate: f64) {
         if now - self.last_reaction <= self.s_rtt.unwrap_or(FIRST_RTT) {
             return;

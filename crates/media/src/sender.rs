@@ -1,9 +1,9 @@
 //! The sending end of a flow of media: encoder, queue of packets, pacer, and the controller that sets their rates.
 //!
-//! Sources: RFC 8298 and draft-ietf-ccwg-rfc8298bis-screamv2 for the queue, its pacing and what may be under way; libwebrtc (from
-//! memory) for how long packets may wait, two seconds. Departures: with no report for a while a sender whose window is full sends a
-//! packet at the least pacing rate of the draft, 50 kbit/s, as the "minimum send rate maintained when no feedback is received" that
-//! the draft names without saying how.
+//! Sources: RFC 8298 and draft-ietf-ccwg-rfc8298bis-screamv2 for the queue, its pacing and the octets in flight;
+//! libwebrtc (from memory) for the longest wait of packets, two seconds. Departures: with no report for a while a
+//! sender whose window is full sends a packet at the least pacing rate of the draft, 50 kbit/s, as the "minimum send
+//! rate maintained when no feedback is received" which the draft does not specify further.
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ struct Waiting {
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// Counts the packets of the flow.
+    /// Number of the packet in its flow.
     pub number: u32,
     /// Size of the packet.
     pub size: u32,
@@ -43,12 +43,12 @@ pub struct Departure {
 pub enum Action {
     /// The encoder made a frame of this many packets.
     Encoded {
-        /// Counts the frames of the flow.
+        /// Number of the frame in its flow.
         frame: u32,
-        /// Packets that it is sent in.
+        /// Number of its packets.
         packets: u32,
     },
-    /// This packet leaves.
+    /// A packet that leaves.
     Sends(Departure),
 }
 
@@ -60,21 +60,22 @@ pub struct Sender {
     history: History,
     queue: VecDeque<Waiting>,
     queued: u64,
-    /// Frames that were made.
+    /// Number of frames so far.
     frames: u32,
     /// Number of frames that were discarded in part or whole.
     discarded: u64,
     payload: u32,
     discard_after: SimDuration,
     until: SimTime,
-    /// The pacer lets the next packet go.
+    /// Time at which the pacer permits the next packet.
     paced: SimTime,
     last_sent: SimTime,
     results: Vec<PacketResult>,
 }
 
 impl Sender {
-    /// Makes frames from `start` until `until`, each in packets of at most `payload` octets. From `until` on none leaves.
+    /// A sender that makes frames from `start` until `until`, each in packets of at most `payload` octets. From `until`
+    /// on none leaves.
     pub fn new(
         app: &MediaApp,
         limits: Limits,
@@ -162,7 +163,8 @@ impl Sender {
         Departure { number, size, waited: now.saturating_since(since) }
     }
 
-    /// Throws away what has waited for too long, and the rest of its frames; from `until` on whatever waits.
+    /// Discards packets that have waited for too long, and the rest of their frames; from `until` on all waiting
+    /// packets.
     fn discard(&mut self, now: SimTime) {
         let mut last = None;
         while let Some(front) = self.queue.front()
@@ -176,7 +178,7 @@ impl Sender {
         }
     }
 
-    /// A report has come.
+    /// Takes a report.
     pub fn on_report(&mut self, now: SimTime, report: &Report) {
         let mut results = std::mem::take(&mut self.results);
         let news = self.history.on_report(now, report, &mut results);
@@ -189,12 +191,12 @@ impl Sender {
         self.results = results;
     }
 
-    /// A packet comes to the receiver for the first time.
+    /// Takes a packet that reaches the receiver for the first time.
     pub fn come(&mut self, number: u32) -> Option<Sent> {
         self.history.come(number)
     }
 
-    /// The controller, to be asked.
+    /// The controller, for inspection.
     pub fn controller(&self) -> &Controller {
         &self.controller
     }
@@ -214,7 +216,7 @@ impl Sender {
         self.history.in_flight()
     }
 
-    /// Frames of which packets were thrown away, having waited for too long.
+    /// Frames with packets that were discarded after too long a wait.
     pub fn discarded_frames(&self) -> u64 {
         self.discarded
     }

@@ -1,4 +1,4 @@
-//! Sender and receiver over a path of a few lines, without the simulator: what sources say comes out of whole calls.
+//! Sender and receiver over a path of a few lines, without the simulator: whole calls agree with the sources.
 
 use std::collections::VecDeque;
 
@@ -30,12 +30,12 @@ impl Path {
     }
 }
 
-/// A second of a call.
+/// One second of a call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Second {
     target: f64,
     received: f64,
-    /// One-way delays above the path's, milliseconds.
+    /// One-way delays beyond the path's, milliseconds.
     queueing: f64,
     packets: u32,
     dropped: u32,
@@ -98,7 +98,7 @@ fn app(name: &str) -> MediaApp {
     MediaApp { controller, ..MediaApp::default() }
 }
 
-/// Mean of what these seconds received, bit/s, and of their queueing, milliseconds.
+/// The mean received rate of these seconds, bit/s, and their mean queueing delay, milliseconds.
 fn over(log: &[Second]) -> (f64, f64) {
     let packets: u32 = log.iter().map(|second| second.packets).sum();
     let received: f64 = log.iter().map(|second| second.received).sum();

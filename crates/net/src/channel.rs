@@ -9,20 +9,20 @@ use crate::rate::{Outage, RateConfig};
 use crate::schedule::Schedule;
 
 declare! {
-    /// A link whose rate or delay changes, or that hurts what it carries.
+    /// A link whose rate or delay changes, or whose wire impairs packets.
     pub struct ChannelConfig {
-        /// No packet arrives before one that left earlier, unless `reorder` holds that one back: what a shorter delay would let
-        /// pass waits for what is ahead of it.
+        /// Keep packets in order, except those that `reorder` holds back: a packet that a shorter delay would let pass
+        /// waits for those ahead of it.
         keeps_order as "keep_order": bool = true,
     }
     apart {
-        /// Its rate over time.
+        /// The rate over time.
         rate: RateConfig = RateConfig::Constant(Bandwidth(1_000_000)),
-        /// Its propagation delay over time: a packet's is that of the instant at which its last bit leaves.
+        /// The propagation delay over time: that of a packet is taken at the instant at which its last bit leaves.
         delay: Schedule<SimDuration> = Schedule::constant(SimDuration::ZERO),
         /// Periodic outages, in which nothing is sent.
         outage: Option<Outage> = None,
-        /// Drops what exceeds a rate, in front of the queue.
+        /// Drops packets that exceed a rate, in front of the queue.
         policer: Option<PolicerConfig> = None,
         /// Lets packets travel in bursts.
         aggregate: Option<AggregateConfig> = None,
@@ -47,7 +47,7 @@ impl ChannelConfig {
         Self { rate: RateConfig::Constant(rate), delay: Schedule::constant(delay), ..Self::default() }
     }
 
-    /// True if the link is no more than a fixed rate and a fixed delay.
+    /// True if the link has only a fixed rate and a fixed delay.
     pub fn is_plain(&self) -> bool {
         matches!(self.rate, RateConfig::Constant(_))
             && self.delay.values().nth(1).is_none()

@@ -19,13 +19,14 @@ impl Pace {
         Self { numerator: OCTET_AT_ONE_BIT_PER_SECOND / divisor, denominator: rate.0 / divisor }
     }
 
-    /// Every octet takes whole nanoseconds, as at 100 Mbit/s and at 1 Gbit/s: then nothing is divided, which is what takes longest.
+    /// True if every octet takes whole nanoseconds, as at 100 Mbit/s and at 1 Gbit/s: this avoids divisions, which are
+    /// slow.
     #[inline]
     fn is_whole(self) -> bool {
         self.denominator == 1
     }
 
-    /// Time that `octets` octets take: whole nanoseconds, and what is left in units of one `denominator`-th of one.
+    /// Time of `octets` octets: whole nanoseconds, and the remainder in units of one `denominator`-th of one.
     #[inline]
     fn parts(self, octets: u64) -> (u64, u64) {
         debug_assert!(octets < 1 << 31, "the product has 64 bits");
@@ -49,17 +50,17 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkClock {
     free_at: SimTime,
-    /// In units of the pace, below one nanosecond: how much earlier than `free_at` it is exactly free, counted from the nanosecond
-    /// before.
+    /// The lead of the exact time over `free_at`, counted from the nanosecond before, in units of the pace; below one
+    /// nanosecond.
     fraction: u64,
     sent: SimDuration,
-    /// Octets clocked, where assertions are checked.
+    /// Octets clocked; counted only in builds with assertions.
     #[cfg(debug_assertions)]
     octets: u64,
 }
 
 impl LinkClock {
-    /// Clock of a link which has a clock of another kind, and of which it is not known when it will be free.
+    /// The stopped clock of a link with another kind of clock, whose end of service is unknown.
     pub(crate) fn stopped() -> Self {
         Self { free_at: SimTime::NEVER, ..Self::default() }
     }
@@ -113,7 +114,7 @@ impl LinkClock {
         let _ = octets;
     }
 
-    /// For how long the link has been sending, what has been clocked until [`Self::free_at`] included.
+    /// Time for which the link has been sending, up to [`Self::free_at`].
     pub(crate) fn sent(&self) -> SimDuration {
         self.sent
     }
@@ -132,14 +133,15 @@ impl LinkClock {
         let _ = pace;
     }
 
-    /// Clocks a packet whose service begins at `start`, when the link is free; if it was sending until then, what
-    /// rounding left of the packet before counts.
+    /// Clocks a packet whose service begins at `start`, when the link is free. If it was sending until then, the
+    /// rounding remainder of the packet before counts.
     pub(crate) fn serve(&mut self, pace: Pace, start: SimTime, octets: u64) -> SimTime {
         let follows_on = start == self.free_at && self.fraction > 0;
         self.serialize(pace, SimTime(start.0 - u64::from(follows_on)), octets)
     }
 
-    /// Exact for packets that entered in real time: the link is busy without a gap until it is free.
+    /// Time for which the link has been sending up to `now`. Exact for packets that entered in real time: the link is
+    /// busy without a gap until it is free.
     pub(crate) fn busy_time(&self, now: SimTime) -> SimDuration {
         self.sent - self.free_at.saturating_since(now)
     }

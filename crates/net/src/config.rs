@@ -25,13 +25,13 @@ pub struct NetworkConfig {
     pub changes: Vec<LinkChange>,
 }
 
-/// What is changed of a link from an instant on, as an operator would; what is `None` stays. The packet being sent then ends at
-/// the rate at which it began; what waits stays, and the queue looks at its new limit as it does at any other.
+/// A change of a link at an instant, as by an operator; `None` leaves a property. The packet being sent ends at its old
+/// rate. Waiting packets stay, and the queue applies its new limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
     /// Time of the change.
     pub at: SimTime,
-    /// Link that changes.
+    /// The link that changes.
     pub link: LinkId,
     /// Rate at which packets are clocked onto it; nothing leaves at zero.
     pub rate: Option<Bandwidth>,
@@ -85,8 +85,8 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// True if the link is served packet by packet; a DropTail queue before a plain wire needs only a clock, unless it writes
-    /// of the packet that it begins to send.
+    /// True if the link is served packet by packet. A DropTail queue before a plain wire needs only a clock, unless it
+    /// writes telemetry.
     pub fn is_served(&self) -> bool {
         !matches!(self.queue, QueueConfig::DropTail(_))
             || self.device_queue.is_some()
@@ -94,12 +94,12 @@ impl LinkConfig {
             || self.telemetry
     }
 
-    /// True if it can be changed while it works: it is served, and its rate is one of steps.
+    /// True if the link can be changed during a run: it is served, and its rate has steps.
     pub fn takes_changes(&self) -> bool {
         self.channel.as_deref().is_some_and(|channel| matches!(channel.rate, RateConfig::Schedule(_)))
     }
 
-    /// Lets it be changed while it works.
+    /// Allows changes of the link during a run.
     pub fn expect_changes(&mut self) {
         let plain = || Box::new(ChannelConfig::constant(self.rate, self.delay));
         let channel = self.channel.get_or_insert_with(plain);
@@ -108,26 +108,26 @@ impl LinkConfig {
         }
     }
 
-    /// True if how much may wait before it can be changed.
+    /// True if the limit of its queue can be changed.
     pub fn takes_limit(&self) -> bool {
         let place = QueuePlace { link: &self.name, seed: 0 };
         Queue::of(self, &place).room().is_some()
     }
 
-    /// True if its queue or what it does to packets is from outside this crate.
+    /// True if its queue or its effect on packets is external to this crate.
     pub fn has_external(&self) -> bool {
         let has_effect = |channel: &ChannelConfig| channel.impairments.effect.is_some();
         matches!(self.queue, QueueConfig::External(_)) || self.channel.as_deref().is_some_and(has_effect)
     }
 
-    /// True if the link's queue has an internal of this name to report.
+    /// True if the link's queue reports an internal of this name.
     pub fn reports(&self, name: &str) -> bool {
         Link::new(self, 0).inspect(SimTime::ZERO, name).is_some()
     }
 }
 
 impl NetworkConfig {
-    /// Everything that names connections by their numbers: rules of discarders and bands of queues.
+    /// Every list of connections by their numbers: in rules of discarders and bands of queues.
     pub fn connection_lists(&mut self) -> impl Iterator<Item = &mut Vec<usize>> {
         let rules = self.discarders.iter_mut().flat_map(|discarder| &mut discarder.rules);
         let bands = self.links.iter_mut().filter_map(|link| match &mut link.queue {
@@ -142,11 +142,11 @@ impl NetworkConfig {
 words! {
     /// Class of packets to which a rule applies.
     pub enum PacketClass {
-        /// Any packet.
+        /// Any packet at all.
         "any" = Any,
         /// Packets with data in them.
         "data" = Data,
-        /// Packets without: ACKs, mostly.
+        /// Packets without data: mostly ACKs.
         "acks" = Acks,
     }
 }
@@ -165,30 +165,30 @@ impl PacketClass {
 /// Selection of the packets that a rule drops, among those to which it applies. Positions count from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selection {
-    /// Those at the given positions.
+    /// The packets at the given positions.
     Positions(Vec<u64>),
-    /// Those from the first to the last position, inclusive.
+    /// The packets from the first to the last position, inclusive.
     Range(u64, u64),
-    /// Those at every multiple of k.
+    /// The packets at every multiple of k.
     Every(u64),
-    /// Each with this probability.
+    /// Each packet with this probability.
     Probability(f64),
-    /// All (within the rule's time window).
+    /// All packets (within the rule's time window).
     All,
 }
 
 /// One rule of a discarder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscardRule {
-    /// Class of packets to which it applies, and which it counts.
+    /// Class of packets to which the rule applies, and which it counts.
     pub class: PacketClass,
-    /// Only those of these connections ([`Packet::connection`]); `None` is all.
+    /// Connections to which the rule applies ([`Packet::connection`]); `None` is all.
     pub flows: Option<Vec<usize>>,
-    /// Only those that pass from this time on.
+    /// Time from which the rule applies.
     pub from: SimTime,
-    /// Only those that pass before this time.
+    /// Time until which the rule applies, exclusive.
     pub until: SimTime,
-    /// Selection of those that are dropped.
+    /// Selection of the packets to drop.
     pub selection: Selection,
 }
 

@@ -1,7 +1,7 @@
 //! The packet discarder: drops chosen packets, for studies of loss.
 //!
 //! Source: the Packet Discarder node of OPNET Modeler, in spirit. Departures: rules can be combined; a packet that any
-//! rule selects is dropped, and every rule counts every packet that it looks at.
+//! rule selects is dropped, and every rule counts every packet to which it applies.
 
 mod rules;
 
@@ -23,7 +23,7 @@ pub struct Discarder {
 #[derive(Clone, Debug)]
 struct Rule {
     config: DiscardRule,
-    /// Packets looked at so far.
+    /// Packets examined so far.
     position: u64,
 }
 
@@ -34,7 +34,7 @@ impl Discarder {
         Self { rules, random: RandomStream::new(seed, &config.name) }
     }
 
-    /// True if the packet, passing now, is to be dropped.
+    /// True if this packet is to be dropped.
     pub fn drops(&mut self, now: SimTime, packet: &Packet) -> bool {
         let mut drop = false;
         for rule in &mut self.rules {

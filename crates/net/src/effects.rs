@@ -1,7 +1,7 @@
 //! Effects of a link beside sending at a fixed rate, by their names in a scenario.
 //!
-//! Each effect's file says everything of it, its parameters as a scenario writes them too. Here they stand in the order of the
-//! catalogue.
+//! Each effect's file describes it completely, including its parameters as a scenario writes them. This list has the
+//! order of the catalogue.
 
 use ackclock_declare::{About, Declared, Entry, Json, Part};
 use ackclock_units::{Bandwidth, SimDuration};
@@ -13,13 +13,14 @@ use crate::propagation::AggregateConfig;
 use crate::rate::{ChangingRate, HandoverConfig};
 use crate::schedule::ChangingDelay;
 
-/// A day: light goes beyond the planets in it. Sums over any route stay within 64 bits of nanoseconds.
+/// The longest delay, a day: light travels beyond the planets in it. Sums over any route stay within 64 bits of
+/// nanoseconds.
 pub const MAX_DELAY: SimDuration = SimDuration::from_secs(24 * 3600);
 
-/// Faster than any link.
+/// The highest rate, faster than any link.
 pub const MAX_RATE: Bandwidth = Bandwidth(100_000_000_000_000);
 
-/// One of several kinds of an effect, which has its prose with the others.
+/// One of several kinds of an effect, described with the others.
 pub(crate) fn part<K: Declared, C: 'static>(name: &'static str, summary: &'static str, into: fn(K) -> C) -> Part<C> {
     let about = About { name, aliases: &[], summary, source: "", departures: "" };
     Part::new(about, (), &[], |_| (), into)

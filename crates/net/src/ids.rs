@@ -1,9 +1,8 @@
-//! Numbers that say which: each kind of thing that is counted has a type of its own, so that a link's is no node's.
+//! Numbers of things: each kind has a type of its own, so that the number of a link is not taken for that of a node.
 
 use crate::config::{LinkConfig, NetworkConfig, NodeConfig};
 
-/// Types of places in a list. Each holds 32 bits: there are never more things than that, and what is copied with every packet
-/// stays small.
+/// Index types of lists. Each holds 32 bits: no list is longer, and the fields of every packet stay small.
 #[macro_export]
 macro_rules! typed_index {
     ($($(#[$meta:meta])* $visibility:vis struct $name:ident;)*) => {$(
@@ -33,14 +32,14 @@ typed_index! {
     pub struct NodeId;
     /// A one-way link: its place in [`NetworkConfig::links`].
     pub struct LinkId;
-    /// A conversation of two ends: a TCP connection, or a flow of datagrams. Of the connections that have the same place one
-    /// after the other, a [`Generation`] says which.
+    /// A conversation of two ends: a TCP connection, or a flow of datagrams. Several connections can have the same
+    /// place in turn; a [`Generation`] distinguishes them.
     pub struct ConnectionIndex;
     /// The next hop of a packet, in the table of routes.
     pub struct HopIndex;
 }
 
-/// Place of the records that links have written into a packet; none for most packets.
+/// Place of the telemetry records of a packet; none for most packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TelemetryId(u32);
 
@@ -51,13 +50,13 @@ impl TelemetryId {
         Self(place as u32 + 1)
     }
 
-    /// True if there are any.
+    /// True if there are records.
     #[inline]
     pub const fn is_some(self) -> bool {
         self.0 > 0
     }
 
-    /// Its place in the list; there are some.
+    /// The place of existing records in their list.
     pub const fn index(self) -> usize {
         self.0 as usize - 1
     }
@@ -71,25 +70,25 @@ impl HopIndex {
     }
 }
 
-/// Index among the connections that have had a place, modulo 2^16: no packet is on its way for as long as so many take
-/// to be over, one after the other.
+/// Number of a connection among those with the same place in turn, modulo 2^16. No packet stays on its way while that
+/// many connections end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Generation(u16);
 
 impl Generation {
-    /// Generation of the connection that has the place after this one.
+    /// Generation of the next connection with the place.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
-    /// Number of connections that have had the place before it, modulo 2^16.
+    /// Number of connections that have had the place before, modulo 2^16.
     pub const fn number(self) -> u32 {
         self.0 as u32
     }
 }
 
-/// One of the two ways along a connection, or along a split one.
+/// One of the two directions along a connection, or along a split one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// From the end that opened the connection to the end that accepted it.
@@ -99,15 +98,15 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in the order of their codes in results.
+    /// Both directions, in the order of their codes in results.
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Backward];
 
-    /// Its place in a list of both.
+    /// The direction's place in a list of both.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Name in results.
+    /// The direction's name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -132,7 +131,7 @@ impl EndpointId {
         Self(Self::opener(connection).0 + 1)
     }
 
-    /// The connection that it is an end of.
+    /// The connection of this end.
     pub const fn connection(self) -> ConnectionIndex {
         ConnectionIndex(self.0 / 2)
     }
@@ -143,7 +142,7 @@ impl EndpointId {
         Self(self.0 ^ 1)
     }
 
-    /// Direction of packets for this end.
+    /// Direction of packets to this end.
     pub const fn inbound(self) -> Direction {
         if self.0.is_multiple_of(2) { Direction::Backward } else { Direction::Forward }
     }
@@ -153,8 +152,8 @@ impl EndpointId {
         self.peer().inbound()
     }
 
-    /// Number of each end: openers have even ones, their peers the next. Queues separate flows by that of the end that
-    /// a packet goes to, as they would by the 5-tuple.
+    /// Number of the end: openers have even ones, their peers the next. Queues separate flows by the number of the
+    /// destination end, as they would by the 5-tuple.
     pub const fn number(self) -> u32 {
         self.0
     }
@@ -164,7 +163,7 @@ impl EndpointId {
         Self(number)
     }
 
-    /// Its place in a list of all ends.
+    /// The end's place in a list of all ends.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -31,13 +31,13 @@ declare! {
         duplicate: f64 = default(0.0).at_least(0.0).at_most(1.0),
     }
     apart {
-        /// Loss of packets.
+        /// Random loss of packets.
         loss: Option<LossConfig> = None,
-        /// Delays each by a random time.
+        /// Random delay of each packet.
         jitter: Option<Jitter> = None,
-        /// Lets others overtake some.
+        /// Holds packets back while others pass.
         reorder: Option<Reorder> = None,
-        /// An effect from outside: what it does comes on top of the others.
+        /// An external effect, which adds to the others.
         effect: Option<ExternalEffectConfig> = None,
     }
 }
@@ -53,7 +53,7 @@ impl Entry for ImpairmentConfig {
 }
 
 impl ImpairmentConfig {
-    /// True if packets arrive as they were sent.
+    /// True if packets arrive unchanged.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -70,7 +70,7 @@ pub enum Fate {
         jitter: SimDuration,
         /// Time for which it is held back, while others pass.
         held: SimDuration,
-        /// A copy arrives right behind it.
+        /// True if a copy arrives right behind it.
         copied: bool,
     },
 }
@@ -90,7 +90,8 @@ impl Fate {
     }
 }
 
-/// Impairments at work. Each draws from a random stream of its own, so that one of them changes no other's draws.
+/// Impairments in operation. Each draws from a random stream of its own, so that it does not change the draws of
+/// another.
 #[derive(Clone, Debug)]
 pub struct Impairments {
     loss: Option<(LossProcess, RandomStream)>,
@@ -101,7 +102,7 @@ pub struct Impairments {
 }
 
 impl Impairments {
-    /// Those of the link `name`, which has this rate.
+    /// The impairments of the link `name`, with its rate.
     pub fn new(config: &ImpairmentConfig, name: &str, rate: Bandwidth, seed: u64) -> Self {
         let stream = |what: &str| stream(seed, name, what);
         Self {
@@ -116,7 +117,7 @@ impl Impairments {
         }
     }
 
-    /// From now on each packet is lost with this probability, whatever the loss was before.
+    /// Replaces the loss by one with this probability for each packet.
     pub(crate) fn lose(&mut self, p: f64, name: &str, seed: u64) {
         let process = LossProcess::new(&LossConfig::Random(RandomLoss { p }));
         match &mut self.loss {

@@ -1,11 +1,12 @@
-//! A link: what waits for it, what is being clocked onto it, what travels along it.
+//! A link: its queue, its transmitter and the packets on its wire.
 //!
-//! A first-in first-out link of fixed rate is a virtual clock ([`ClockedLink`]); any other link is served packet by packet
-//! ([`ServedLink`]). What they have in common is here: the ring of the packets that will come out at the far end, and the counts.
+//! A first-in first-out link of fixed rate is a virtual clock ([`ClockedLink`]); any other link is served packet by
+//! packet ([`ServedLink`]). This file holds their common parts: the ring of the packets that will come out at the far
+//! end, and the counts.
 //!
-//! What every packet looks at lies in 64 octets, a cache line: with thousands of links, the time of a packet is that of the lines
-//! it touches. What links have in common with others of their kind is shared (`Wire`); what is needed only when a packet waits,
-//! is dropped or marked, or on a served link, lies elsewhere (`Rest`).
+//! A link's hot fields fit in one cache line of 64 octets: with thousands of links, cache misses dominate the time of a
+//! packet. Alike links share their constant properties (`Wire`). The fields for waiting, dropped and marked packets,
+//! and for served links, lie elsewhere (`Rest`).
 
 pub mod clocked;
 mod counts;
@@ -77,7 +78,7 @@ struct Rest {
     served: Option<Box<Served>>,
 }
 
-/// A link by its kind, to be worked with.
+/// A link by its kind, for calls of that kind.
 #[derive(Debug)]
 pub enum LinkKind<'a> {
     /// A link of fixed rate in first-in first-out order.
@@ -87,12 +88,12 @@ pub enum LinkKind<'a> {
 }
 
 impl Link {
-    /// An idle link; random numbers, where the queue or the wire draws any, are of the seed's streams of its name.
+    /// An idle link. Random numbers of its queue and wire come from streams of the seed and its name.
     pub fn new(config: &LinkConfig, seed: u64) -> Self {
         Self::on(Arc::new(Wire::new(config)), config, seed)
     }
 
-    /// The same of each, where alike links share what is alike.
+    /// Idle links, where alike ones share their constant properties.
     pub fn all(configs: &[LinkConfig], seed: u64) -> Vec<Self> {
         let mut wires = Shared::default();
         configs.iter().map(|config| Self::on(wires.get(&Wire::new(config)), config, seed)).collect()
@@ -105,7 +106,7 @@ impl Link {
         Self { clock, transit: Ring::default(), wire, rest }
     }
 
-    /// The link as what it is.
+    /// The link as its kind.
     #[inline]
     pub fn kind(&mut self) -> LinkKind<'_> {
         if self.is_served() {
@@ -189,8 +190,8 @@ impl Link {
         self.rest.counts.on_dropped();
     }
 
-    /// Time at which it has sent all that has come; the end of time for a link that is served packet by packet, which
-    /// does not know.
+    /// Time at which the link will have sent all packets so far; the end of time for a served link, which does not
+    /// know.
     #[inline]
     pub fn free_at(&self) -> SimTime {
         self.clock.free_at()
@@ -206,12 +207,12 @@ impl Link {
         Some(self.rest.served.as_ref()?.carried(now))
     }
 
-    /// Value that the discipline calls `name`, if it has one, as it is at `now`.
+    /// The internal that the discipline calls `name`, if it has one, at `now`.
     pub fn inspect(&self, now: SimTime, name: &str) -> Option<f64> {
         self.rest.served.as_ref()?.inspect(now, name)
     }
 
-    /// Begins the measurement window, before what happens at `now`: averages from here on.
+    /// Begins the measurement window before the events at `now`: averages start here.
     pub fn begin_measurement(&mut self, now: SimTime) {
         let before = just_before(now);
         self.advance(before);
@@ -222,17 +223,17 @@ impl Link {
         self.rest.counts.stats.restart(window);
     }
 
-    /// Ends the measurement window where the run ends, behind what happens at `now`, and returns what was measured.
+    /// Ends the measurement window after the events at `now`, the end of the run, and returns the measurements.
     pub fn end_measurement(&mut self, now: SimTime) -> LinkStats {
         self.end_behind(now, now)
     }
 
-    /// Ends the measurement window before what happens at `now`, and returns what was measured.
+    /// Ends the measurement window before the events at `now`, and returns the measurements.
     pub fn end_measurement_before(&mut self, now: SimTime) -> LinkStats {
         self.end_behind(now, just_before(now))
     }
 
-    /// The window ends at `now`; what has happened by `last` is in it.
+    /// Ends the window at `now`; it includes the events up to `last`.
     fn end_behind(&mut self, now: SimTime, last: SimTime) -> LinkStats {
         self.advance(last);
         let mut stats = std::mem::take(&mut self.rest.counts.stats);
@@ -261,13 +262,13 @@ impl Link {
         self.rest.counts.total_marks
     }
 
-    /// The rate at which the link is clocked; of one whose rate changes, that which buffers are sized for.
+    /// The rate of the link; of one whose rate changes, the rate for which buffers are sized.
     pub fn rate(&self) -> Bandwidth {
         self.wire.rate
     }
 
-    /// In builds with assertions, checks what holds between any two calls: no packet is made or lost without being counted, and
-    /// no link sends faster than its rate.
+    /// In builds with assertions, checks the invariants between any two calls: no packet is made or lost without being
+    /// counted, and no link sends faster than its rate.
     #[inline]
     pub fn check_invariants(&self) {
         if cfg!(debug_assertions) {
@@ -279,8 +280,8 @@ impl Link {
         }
     }
 
-    /// Same as [`Self::check_invariants`], with checks that would be too slow at every call: every octet is counted,
-    /// and those that a link of changing rate has sent are no more than it could have sent until `now`.
+    /// Checks like [`Self::check_invariants`] what would be too slow at every call: every octet is counted, and a link
+    /// of changing rate has sent no more than its capacity until `now`.
     pub fn check_at_end(&self, now: SimTime) {
         self.check_invariants();
         if cfg!(debug_assertions) {
@@ -297,32 +298,32 @@ impl Link {
         }
     }
 
-    /// Packets that have come and are neither delivered nor dropped nor lost. Those that travel on in the ring of a later link
-    /// are under way on this one, too.
+    /// Packets that have come and are neither delivered nor dropped nor lost. Those in the ring of a later link count
+    /// on this one, too.
     fn held_packets(&self) -> usize {
         let rest = &self.rest;
         let elsewhere = rest.served.as_ref().map_or_else(|| rest.waits.passed_on(), |served| served.held_packets());
         self.transit.len() + elsewhere
     }
 
-    /// Packets that will come out at the far end, whatever else comes.
+    /// Packets that will come out at the far end.
     pub fn in_transit(&self) -> usize {
         self.transit.len()
     }
 
-    /// Packets that are nowhere else than here.
+    /// Packets that only this link holds.
     pub fn own_packets(&self) -> usize {
         if self.is_served() { self.held_packets() } else { self.transit.len() }
     }
 
-    /// Packets that it lost after it had sent them, less the copies that it made, since the beginning of the run; zero where
-    /// assertions are not checked.
+    /// Packets lost after they were sent, less the copies made, since the beginning of the run; zero in builds without
+    /// assertions.
     pub fn net_losses(&self) -> i64 {
         self.rest.counts.ledger.net_losses()
     }
 
-    /// A packet that another copy of this link has passed on comes out at the far end here: what becomes of it before that is
-    /// counted there. Returns true if it is the only one.
+    /// Takes a packet that another copy of this link has passed on, and that comes out at the far end here. That copy
+    /// counts its earlier fate. Returns true if it is the only one.
     pub fn receive(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
         self.rest.counts.ledger.on_came(u64::from(packet.size) + self.wire.framing);
         self.carry(arrival, packet)
@@ -346,7 +347,7 @@ fn just_before(now: SimTime) -> SimTime {
     SimTime(now.0.saturating_sub(1))
 }
 
-/// Served part of the link.
+/// The served part of the link.
 fn served_of(served: &mut Option<Box<Served>>) -> &mut Served {
     served.as_mut().expect("the link is served packet by packet")
 }

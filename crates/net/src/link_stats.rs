@@ -6,7 +6,7 @@ use ackclock_units::{Histogram, SimDuration, SimTime};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Window {
     pub(crate) at: SimTime,
-    /// For how long it has been sending.
+    /// Time for which the link has been sending.
     pub(crate) busy: SimDuration,
     /// Packets that came out at the far end.
     pub(crate) delivered: u64,
@@ -25,7 +25,7 @@ pub struct LinkStats {
     lost: u64,
     duplicated: u64,
     reordered: u64,
-    /// Packets that did not wait; they join the histogram at the end.
+    /// Packets that did not wait; they are added to the histogram at the end.
     without_wait: u64,
     occupancy: Occupancy,
     /// Packets waiting, weighted by nanoseconds.
@@ -34,12 +34,12 @@ pub struct LinkStats {
     queueing_delay: Histogram,
     window: SimDuration,
     busy: SimDuration,
-    /// Share of its capacity that a link of changing rate has used.
+    /// Used share of the capacity of a link of changing rate.
     used: Option<f64>,
 }
 
-/// Time for which each number of packets has waited. With every packet the number changes by one, twice, so that it is
-/// counted by the number itself, and made a histogram on request.
+/// Time for each number of waiting packets. With every packet the number changes by one, twice, so that times are kept
+/// by number, and become a histogram on request.
 #[derive(Clone, Debug, Default)]
 struct Occupancy {
     /// Nanoseconds of each number.
@@ -48,7 +48,7 @@ struct Occupancy {
 }
 
 impl Occupancy {
-    /// At `at` the number ceased to be `was`.
+    /// Takes a change at `at`: the number was `was` until then.
     #[inline]
     fn on_change(&mut self, at: SimTime, was: usize) {
         let time = at.saturating_since(self.last_change).0;
@@ -107,7 +107,7 @@ impl LinkStats {
         self.queueing_delay.add(wait.0);
     }
 
-    /// At `at` the number of waiting packets ceased to be `was`.
+    /// Takes a change of the number of waiting packets at `at`: it was `was` until then.
     #[inline]
     pub(crate) fn on_queue_change(&mut self, at: SimTime, was: usize) {
         self.occupancy.on_change(at, was);
@@ -175,8 +175,8 @@ impl LinkStats {
         &self.queueing_delay
     }
 
-    /// Fraction of the window in which the link was sending; where its rate changes, fraction of the octets that it could
-    /// have sent in the window.
+    /// Fraction of the window in which the link was sending; where its rate changes, fraction of its capacity in the
+    /// window.
     pub fn utilization(&self) -> f64 {
         let busy = || if self.window.is_zero() { 0.0 } else { self.busy.0 as f64 / self.window.0 as f64 };
         self.used.unwrap_or_else(busy)

@@ -1,4 +1,4 @@
-//! A packet on its way through the network: what it carries, where it goes, how far it is.
+//! A packet on its way through the network: its payload, its destination and its next hop.
 
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Ecn, IPV4_HEADER, QuicPacket, Segment};
@@ -25,10 +25,11 @@ impl Default for Payload {
     }
 }
 
-/// A datagram. Beside its payload it carries what RTP's header does (RFC 3550 section 5.1): a number and a time.
+/// A datagram. Beside its payload it carries the sequence number and the timestamp of RTP's header (RFC 3550 section
+/// 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Counts the datagrams of a flow.
+    /// Number of the datagram in its flow.
     pub number: u32,
     /// Time at which it left the sender.
     pub sent: SimTime,
@@ -45,22 +46,24 @@ impl Datagram {
     }
 }
 
-/// A packet. Links without queues of their own hold its number alone, so that it is written when it sets out and read when it arrives.
+/// A packet. Links without queues of their own hold only its number, so that it is written at its departure and read at
+/// its arrival.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// The segment or the datagram that it carries.
     pub payload: Payload,
-    /// The end that it goes to.
+    /// The end that is its destination.
     pub to: EndpointId,
     /// Generation of its connection among those that have that place in turn.
     pub generation: Generation,
     /// Identification of its IP header; 0 for all where no packets are captured.
     pub identification: u16,
-    /// Next hop of its route, as of the last queue that held it whole; on the way links know ([`crate::UnderWay`]).
+    /// Next hop of its route, as of the last queue that held the whole packet; on the way links know it
+    /// ([`crate::UnderWay`]).
     pub hop: HopIndex,
     /// Octets of the IP packet.
     pub size: u32,
-    /// Records that links on the way have written into it, where any do.
+    /// Records that links on the way have written into it, if any.
     pub telemetry: TelemetryId,
 }
 
@@ -74,13 +77,13 @@ impl Packet {
         Self::new(Payload::Tcp(segment), to, size)
     }
 
-    /// The same with a datagram.
+    /// A packet with a datagram, otherwise like [`Self::tcp`].
     pub fn udp(datagram: Datagram, to: EndpointId) -> Self {
         let size = datagram.ip_len();
         Self::new(Payload::Udp(datagram), to, size)
     }
 
-    /// The same with a packet of QUIC.
+    /// A packet with a packet of QUIC, otherwise like [`Self::tcp`].
     pub fn quic(packet: QuicPacket, to: EndpointId) -> Self {
         let size = packet.ip_len();
         Self::new(Payload::Quic(packet), to, size)
@@ -90,12 +93,12 @@ impl Packet {
         Self { payload, to, size, ..Self::default() }
     }
 
-    /// The segment that it carries, if it carries one.
+    /// The TCP segment of the packet, if it has one.
     pub fn segment(&self) -> Option<&Segment> {
         if let Payload::Tcp(segment) = &self.payload { Some(segment) } else { None }
     }
 
-    /// True if there is more in it than headers.
+    /// True if the packet has data beside its headers.
     pub fn has_data(&self) -> bool {
         match &self.payload {
             Payload::Tcp(segment) => segment.payload > 0,
@@ -122,12 +125,12 @@ impl Packet {
         }
     }
 
-    /// The connection that it belongs to.
+    /// The connection of the packet.
     pub fn connection(&self) -> ConnectionIndex {
         self.to.connection()
     }
 
-    /// Direction in which it travels.
+    /// Direction of travel along the connection.
     pub fn direction(&self) -> Direction {
         self.to.inbound()
     }

@@ -1,8 +1,8 @@
 //! The packets that are under way along links: each lies in one place from end to end, and rings hold its number.
 //!
-//! Places are taken in turn. Packets mostly arrive in the order in which they set out, so that the processor, which fetches ahead
-//! where memory is read in order, has them when they do: with tens of thousands under way, places taken in any other order made a
-//! packet a quarter dearer.
+//! Places are taken in turn. Packets mostly arrive in the order in which they set out, so that the processor's
+//! prefetcher has loaded them by then: with tens of thousands under way, places in any other order made a packet a
+//! quarter more expensive.
 
 use prefetch_index::prefetch_index;
 
@@ -14,8 +14,8 @@ crate::typed_index! {
     pub struct PacketId;
 }
 
-/// A packet on a link, with the fields that links need: they read nothing else, so that with many packets none has to
-/// be fetched before it arrives.
+/// A packet on a link, with the fields that links need. They read no others, so that no packet is loaded before it
+/// arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnderWay {
     /// Place of the packet.
@@ -24,14 +24,14 @@ pub struct UnderWay {
     pub size: u32,
     /// Next hop of the packet.
     pub hop: HopIndex,
-    /// The end that it goes to.
+    /// The end that is its destination.
     pub to: EndpointId,
 }
 
 /// The packets under way along links: each lies in one place from end to end, and rings hold its [`PacketId`].
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
-    /// None, or a power of two of them; one of no octets is free.
+    /// No places, or a power of two of them; one of no octets is free.
     places: Vec<Packet>,
     /// Place at which the search for the next free one begins.
     next: usize,
@@ -41,7 +41,7 @@ pub struct Packets {
 const FIRST_PLACES: usize = 64;
 
 impl Packets {
-    /// A packet sets out.
+    /// Adds a packet that sets out.
     #[inline]
     pub fn put(&mut self, packet: &Packet) -> UnderWay {
         let Packet { size, hop, to, .. } = *packet;
@@ -67,33 +67,33 @@ impl Packets {
         }
     }
 
-    /// Adds as many places again, of which the first is the next.
+    /// Doubles the places; the first new one is the next.
     #[cold]
     fn grow(&mut self) {
         self.next = self.places.len();
         self.places.resize((2 * self.places.len()).max(FIRST_PLACES), Packet::default());
     }
 
-    /// A packet is under way no longer.
+    /// Removes a packet that is no longer under way.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.places[id.index()].size = 0;
         self.count -= 1;
     }
 
-    /// One that is under way.
+    /// The packet of this number.
     #[inline]
     pub fn get(&self, id: PacketId) -> &Packet {
         &self.places[id.index()]
     }
 
-    /// The same, to be changed.
+    /// The packet of this number, mutable.
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.places[id.index()]
     }
 
-    /// Asks for one that will soon be looked at.
+    /// Prefetches a packet that will soon be read.
     #[inline]
     pub fn fetch(&self, id: PacketId) {
         prefetch_index(&self.places, id.index());
@@ -105,7 +105,7 @@ impl Packets {
         self.count
     }
 
-    /// True if none is.
+    /// True if no packet is in the network.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

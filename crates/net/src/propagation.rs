@@ -1,7 +1,7 @@
-//! Propagation: what becomes of a packet from the end of its service to the far end of the link. It is gathered into a burst,
-//! delayed, lost, copied.
+//! Propagation: the fate of a packet from the end of its service to the far end of the link. It is gathered into a
+//! burst, delayed, lost, copied.
 //!
-//! In this order: loss; the burst that it waits for; propagation and jitter, in order if order is kept; being held back.
+//! The order is: loss; the wait for a burst; propagation and jitter, in order if order is kept; holding back.
 
 mod aggregate;
 
@@ -28,7 +28,7 @@ pub(crate) struct Propagation {
     released: Vec<Held>,
     /// Packets that left and were not lost.
     departed: u64,
-    /// Name and seed of its random streams.
+    /// Name and seed of the link's random streams.
     stream: (Box<str>, u64),
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Arrival {
 }
 
 impl Propagation {
-    /// Wire of the link `name`, which has this rate.
+    /// The wire of the link `name`, with its rate.
     pub(crate) fn new(config: &ChannelConfig, name: &str, rate: Bandwidth, seed: u64) -> Self {
         Self {
             delay: config.delay.clone(),
@@ -57,7 +57,7 @@ impl Propagation {
     }
 
     /// Takes a packet of `octets` octets whose last bit left at `now`. Adds the arrivals that are now certain to
-    /// `arrivals`; false if the packet is lost.
+    /// `arrivals`; returns false if the packet is lost.
     pub(crate) fn depart(&mut self, now: SimTime, packet: &Packet, octets: u64, arrivals: &mut Vec<Arrival>) -> bool {
         let Fate::Arrives { jitter, held, copied } = self.impairments.depart(now, packet, octets) else { return false };
         let packet = Held { packet: *packet, jitter, extra: held, copied, place: self.departed };
@@ -72,12 +72,12 @@ impl Propagation {
         true
     }
 
-    /// Another delay from `now` on.
+    /// Changes the delay from `now` on.
     pub(crate) fn change_delay(&mut self, now: SimTime, delay: SimDuration) {
         self.delay.push(now, delay);
     }
 
-    /// Another loss from now on; see [`Impairments::lose`].
+    /// Changes the loss from now on; see [`Impairments::lose`].
     pub(crate) fn change_loss(&mut self, p: f64) {
         let (name, seed) = &self.stream;
         self.impairments.lose(p, name, *seed);

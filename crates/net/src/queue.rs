@@ -1,10 +1,11 @@
-//! Queue disciplines: what waits for a link, in which order it leaves, what is dropped or marked. One file each.
+//! Queue disciplines: the order in which packets leave for a link, and the choice of those dropped or marked. One file
+//! each.
 //!
-//! A discipline sees packets, times and its own parameters; it knows nothing of the link. It is told of an arrival and
-//! asked for the next packet when the link is free, so it can decide at either end, as CoDel and PIE must.
+//! A discipline sees packets, times and its own parameters; it knows nothing of the link. It takes arrivals, and
+//! returns the next packet when the link is free, so it can decide at either end, as CoDel and PIE must.
 //!
-//! Its file says everything of it, its parameters as a scenario writes them too; a new one is such a file, its `mod`, and its
-//! line in the list below.
+//! Its file describes it completely, including its parameters as a scenario writes them. A new one is such a file, its
+//! `mod`, and its line in the list below.
 
 pub mod abc;
 pub mod cake;
@@ -95,70 +96,72 @@ pub use threshold::{Threshold, ThresholdConfig};
 pub struct Queued {
     /// The packet itself.
     pub packet: Packet,
-    /// What it takes of the link: the IP packet and the link's framing.
+    /// The octets of the packet on the link: those of the IP packet and the link's framing.
     pub octets: u64,
-    /// When it arrived at the queue.
+    /// The time of its arrival at the queue.
     pub since: SimTime,
 }
 
-/// A queue discipline: what waits for a link, in which order it leaves, and what of it is dropped or marked.
+/// A queue discipline: the order in which packets leave for a link, and the choice of those dropped or marked.
 pub trait QueueDiscipline: Debug + Send {
-    /// A packet arrives: it is kept, or it or others are dropped (and counted).
+    /// Takes an arriving packet: keeps it, or drops and counts it or others.
     fn enqueue(&mut self, now: SimTime, arrival: Queued);
 
-    /// The link is free: the packet to send next, which leaves the queue. `None` if there is none, or none may leave yet.
-    /// Asked when nothing waits, too, so that a discipline knows since when the link has been idle.
+    /// Returns the packet to send next, which leaves the queue, when the link is free. `None` if there is none, or none
+    /// may leave yet. Also called when the queue is empty, so that a discipline knows since when the link has been
+    /// idle.
     fn dequeue(&mut self, now: SimTime) -> Option<Queued>;
 
-    /// When a packet may leave, for a discipline that holds packets back (token bucket); `None` if nothing waits.
+    /// The time at which a packet may leave, for a discipline that holds packets back (token bucket); `None` if the
+    /// queue is empty.
     fn ready_at(&self, now: SimTime) -> Option<SimTime> {
         (self.len() > 0).then_some(now)
     }
 
-    /// Over how long the link's rate is to be measured for [`Self::on_rate`]; `None` if that is of no use. The same throughout its
-    /// life.
+    /// The span over which to measure the link's rate for [`Self::on_rate`]; `None` if the discipline does not use it.
+    /// Constant throughout its life.
     fn rate_span(&self) -> Option<SimDuration> {
         None
     }
 
-    /// What the link could have sent in the last [`Self::rate_span`], octets a second: told before each [`Self::dequeue`].
+    /// Takes the link's capacity of the last [`Self::rate_span`], octets/s: called before each [`Self::dequeue`].
     fn on_rate(&mut self, _octets_per_second: f64) {}
 
-    /// How many packets wait.
+    /// The number of waiting packets.
     fn len(&self) -> usize;
 
-    /// True if nothing waits.
+    /// True if no packet waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Octets waiting, framing included.
+    /// The waiting octets, framing included.
     fn octets(&self) -> u64;
 
-    /// How many packets were dropped and marked: [`Tally::counters`].
+    /// The numbers of dropped and marked packets: [`Tally::counters`].
     fn counters(&self) -> QueueCounters;
 
-    /// Where each packet that is dropped or marked is told of.
+    /// The tally, which records each packet that is dropped or marked.
     fn tally(&mut self) -> &mut Tally;
 
-    /// The link has this rate, which is above zero: told before the first packet, and whenever it has changed. Whatever a discipline
-    /// derives from the rate follows from this call alone.
+    /// Sets the rate of the link, above zero: called before the first packet, and after each change. Every value that a
+    /// discipline derives from the rate follows from this call alone.
     fn set_rate(&mut self, now: SimTime, rate: Bandwidth);
 
-    /// Between which hosts packets travel: told before the first packet, where it is known.
+    /// Sets the hosts of all packets: called before the first packet, where they are known.
     fn set_hosts(&mut self, _hosts: &HostTable) {}
 
-    /// The room in which packets wait, of a discipline in which that can change.
+    /// The room for waiting packets, of a discipline whose room can change.
     fn room(&mut self) -> Option<&mut Room> {
         None
     }
 
-    /// Reports named internals (`"drop_probability"`, `"average_packets"`) as they are at `now` to whoever asks.
+    /// Reports named internals (`"drop_probability"`, `"average_packets"`) at `now` to `record`.
     fn inspect(&self, _now: SimTime, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// Accessors that every discipline has: `$packets` holds what waits, its `tally` what it dropped and marked; with `room`, the field
-/// of this name is the room that can change.
+/// The accessors of every discipline: `$packets` holds the waiting packets, `tally` counts the dropped and marked ones.
+/// With `room`, the field of this name is the room that can change.
 macro_rules! accounts {
     ($packets:ident) => {
         fn len(&self) -> usize {
@@ -187,7 +190,7 @@ macro_rules! accounts {
 }
 use accounts;
 
-/// Where a queue stands: what a discipline may need beside its parameters.
+/// The place of a queue: values that a discipline may need beside its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct QueuePlace<'a> {
     /// The name of the link.
@@ -202,21 +205,21 @@ impl QueuePlace<'_> {
         RandomStream::new(self.seed, &format!("{}.queue", self.link))
     }
 
-    /// What a discipline from outside starts from.
+    /// The initial values of an external discipline.
     fn start(&self, rate: Bandwidth) -> PartStart {
         PartStart { rate, seed: self.random().bits() }
     }
 }
 
-/// Parameters of a discipline, and what is said of it in every catalogue.
+/// The parameters of a discipline, and its entry in every catalogue.
 pub(crate) trait Parameters: Declared {
-    /// Name and prose.
+    /// The catalogue entry: name and prose.
     const ABOUT: About;
 
-    /// Each limit in which packets wait, by its field: a packet has to fit.
+    /// The limits of waiting packets, each with its field: a packet must fit.
     fn limits(&self) -> Vec<(String, QueueLimit)>;
 
-    /// What does not go together of values each in its range.
+    /// Reports values that contradict each other, each in its own range.
     fn review(&self, _review: &mut Review<'_>) {}
 }
 
@@ -224,7 +227,7 @@ fn part_of<K: Parameters>(into: fn(K) -> QueueConfig) -> Part<QueueConfig> {
     Part::new(K::ABOUT, (), &[], |_| (), into)
 }
 
-/// What every discipline checks of its values: `check super::review;` in its declaration.
+/// The checks of every discipline's values: `check super::review;` in its declaration.
 fn review<K: Parameters>(config: &K, review: &mut Review<'_>) {
     let largest = review.context.crossing().map(|crossing| crossing.largest_packet);
     for (field, limit) in config.limits() {
@@ -235,19 +238,19 @@ fn review<K: Parameters>(config: &K, review: &mut Review<'_>) {
     config.review(review);
 }
 
-/// Every discipline with its parameters: enums of both, and calls without a table of functions.
+/// The disciplines with their parameters: enums of both, and calls without a table of functions.
 macro_rules! disciplines {
     ($($(#[$meta:meta])* $name:ident($module:ident::$config:ident),)*) => {
         /// A queue discipline with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum QueueConfig {
             $($(#[$meta])* $name($module::$config),)*
-            /// A discipline from outside this crate.
+            /// A discipline that is external to this crate.
             External(ExternalQueueConfig),
         }
 
         impl QueueConfig {
-            /// How much may wait, of a discipline that has one limit for all.
+            /// The limit of a discipline that has one limit for all its packets.
             pub fn limit(&self) -> Option<QueueLimit> {
                 let limits = match self {
                     $(Self::$name(config) => config.limits(),)*
@@ -261,12 +264,12 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         pub enum Queue {
             $($(#[$meta])* $name(Box<$module::$name>),)*
-            /// A discipline from outside this crate, or any of them with a device that takes from it.
+            /// An external discipline, or any discipline with a device that takes packets from it.
             External(Box<dyn ExternalQueue>),
         }
 
         impl Queue {
-            /// An empty queue of a link of this rate.
+            /// An empty queue of a link with this rate.
             pub fn new(config: &QueueConfig, place: &QueuePlace<'_>, rate: Bandwidth) -> Self {
                 let mut queue = match config {
                     $(QueueConfig::$name(config) => Self::$name(Box::new($module::$name::new(config, place))),)*
@@ -285,7 +288,7 @@ macro_rules! disciplines {
 }
 
 impl Queue {
-    /// What waits for a link, with the device that takes from it, if it has one.
+    /// The queue of a link, with the device that takes packets from it, if it has one.
     pub fn of(link: &LinkConfig, place: &QueuePlace<'_>) -> Self {
         let discipline = Self::new(&link.queue, place, link.rate);
         match link.device_queue {
@@ -350,44 +353,44 @@ macro_rules! dispatch {
 disciplines! {
     /// First in, first out.
     DropTail(drop_tail::DropTailConfig),
-    /// Small packets first.
+    /// Strict priority of small packets.
     Sgpq(sgpq::SgpqConfig),
-    /// Marks above a length.
+    /// Marks at an arrival above a length.
     Threshold(threshold::ThresholdConfig),
-    /// Early drops or marks by the average queue.
+    /// Early drops or marks by the average queue length.
     Red(red::RedConfig),
-    /// Held back to a rate.
+    /// A token bucket that holds packets back to a rate.
     Tbf(tbf::TbfConfig),
-    /// Bands in strict order.
+    /// Bands in strict priority.
     Priority(priority::PriorityConfig),
-    /// In turn by octets.
+    /// Round robin by octets.
     Drr(drr::DrrConfig),
-    /// In turn, flows told apart by a hash.
+    /// Round robin over queues that a hash chooses.
     Sfq(sfq::SfqConfig),
-    /// By finish numbers.
+    /// Fair queueing by finish numbers.
     Fq(fq::FqConfig),
-    /// One memory for all flows.
+    /// A memory that the queues of all flows share.
     SharedBuffer(shared_buffer::SharedBufferConfig),
-    /// Waiting longer than a target for an interval is answered by drops at the head.
+    /// Drops at the head after an interval of waits above a target.
     Codel(codel::CodelConfig),
-    /// Flow queues in turn, each under CoDel.
+    /// Round robin over flow queues, each under CoDel.
     FqCodel(fq_codel::FqCodelConfig),
-    /// A PI controller of the delay drops at arrival.
+    /// Drops at arrival by a PI controller of the delay.
     Pie(pie::PieConfig),
-    /// Flow queues in turn, each under PIE.
+    /// Round robin over flow queues, each under PIE.
     FqPie(fq_pie::FqPieConfig),
-    /// Fair between hosts and flows, with a shaper and an ACK filter.
+    /// Fairness between hosts and flows, with a shaper and an ACK filter.
     Cake(cake::CakeConfig),
-    /// A queue for L4S and one for the others, coupled.
+    /// Coupled queues for L4S and for classic packets.
     DualPi2(dualpi2::DualPi2Config),
     /// Accelerate and brake, for ABC.
     Abc(abc::AbcQueueConfig),
 }
 
-/// Of a link that names none.
+/// The discipline of a link that names none.
 pub const DEFAULT_QUEUE: &str = "drop_tail";
 
-/// Every discipline that a scenario can name, as it declares itself.
+/// Every discipline that a scenario can name, with its declaration.
 pub fn queues() -> &'static Parts<QueueConfig> {
     &QUEUES
 }

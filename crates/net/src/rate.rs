@@ -22,16 +22,16 @@ pub use trace::{Trace, TraceError, TraceReader};
 /// The rate of a link over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateConfig {
-    /// Constant rate.
+    /// A constant rate.
     Constant(Bandwidth),
-    /// One rate after the other; zero is an outage.
+    /// A list of rates, one after the other; zero is an outage.
     Schedule(Schedule<Bandwidth>),
-    /// Delivery opportunities that were recorded.
+    /// A recorded trace of delivery opportunities.
     Trace(Arc<Trace>),
 }
 
 impl RateConfig {
-    /// The rate that buffers are sized for: of a schedule its highest, of a trace its mean.
+    /// The rate for which buffers are sized: of a schedule its highest, of a trace its mean.
     pub fn nominal(&self) -> Bandwidth {
         match self {
             Self::Constant(rate) => *rate,
@@ -41,7 +41,7 @@ impl RateConfig {
     }
 }
 
-/// A rate at work: says when a packet has left.
+/// A rate in operation, which gives the times of departures.
 #[derive(Clone, Debug)]
 pub struct RateProcess {
     source: Source,
@@ -55,7 +55,7 @@ enum Source {
 }
 
 impl RateProcess {
-    /// A link that has sent nothing yet. During an outage it sends nothing at all.
+    /// The rate process of a link that has sent nothing yet. During an outage it sends nothing at all.
     pub fn new(config: &RateConfig, outage: Option<Outage>) -> Self {
         let source = match (config, outage) {
             (RateConfig::Constant(rate), None) => Source::Constant(Pace::of(*rate), LinkClock::default()),
@@ -66,8 +66,8 @@ impl RateProcess {
         Self { source }
     }
 
-    /// Time at which a packet that waits at `now`, the link being free, can begin to leave: then it must be taken from
-    /// the queue, not before. [`SimTime::NEVER`] if it never can.
+    /// Time at which a packet that waits at `now` can begin to leave, if the link is free; it must be taken from the
+    /// queue then, not before. [`SimTime::NEVER`] if it never can.
     pub fn service_start(&mut self, now: SimTime) -> SimTime {
         match &mut self.source {
             Source::Constant(..) => now,
@@ -76,8 +76,8 @@ impl RateProcess {
         }
     }
 
-    /// The instant for which [`Self::service_start`] made whoever asked last wait, which is still to come; none of a rate that lets
-    /// packets leave at any time.
+    /// The instant that the last call of [`Self::service_start`] returned, if it is still to come; `None` for a rate
+    /// that lets packets leave at any time.
     pub(crate) fn promised(&self) -> Option<SimTime> {
         match &self.source {
             Source::Constant(..) | Source::Steps(_) => None,
@@ -86,7 +86,7 @@ impl RateProcess {
     }
 
     /// Time at which the last bit of a packet has left whose first bit leaves at `start`, which [`Self::service_start`]
-    /// has allowed; [`SimTime::NEVER`] if it never does. A packet that starts where the last one ended continues
+    /// has returned. [`SimTime::NEVER`] if it never does. A packet that starts at the end of the last one continues
     /// without a gap.
     pub fn service_end(&mut self, start: SimTime, octets: u64) -> SimTime {
         match &mut self.source {
@@ -96,15 +96,15 @@ impl RateProcess {
         }
     }
 
-    /// Another rate from `from` on, which no packet has been served beyond. Of a rate of steps alone.
+    /// Changes the rate from `from` on, beyond which no packet has been served. Only for a rate of steps.
     pub(crate) fn change(&mut self, from: SimTime, rate: Bandwidth) {
         let Source::Steps(clock) = &mut self.source else { unreachable!("a link that is changed has a rate of steps") };
         clock.steps.push(from, rate);
         clock.ever_sends |= rate.0 > 0;
     }
 
-    /// Octets that have left by `now` of the packet that [`Self::service_end`] was asked of last, whose service lasts from
-    /// `start` to `end`; `None` if they leave evenly.
+    /// Octets of the packet of the last [`Self::service_end`] that have left by `now`; its service lasts from `start`
+    /// to `end`. `None` if they leave evenly.
     pub fn sent_of(&self, octets: u64, (start, end): (SimTime, SimTime), now: SimTime) -> Option<f64> {
         // What the link could send until `end` is this packet's, but for what is to spare then.
         let to_spare = match &self.source {
@@ -120,42 +120,42 @@ impl RateProcess {
         Some((octets - to_come).clamp(0.0, octets)) // sums of parts of octets are not exact
     }
 
-    /// The most that the link can have sent until `now`; `None` if that is its rate times the span.
+    /// The link's capacity until `now`; `None` if that is its rate times the span.
     pub(crate) fn most_sent(&self, now: SimTime) -> Option<f64> {
         let at_zero = if let Source::Trace(reader) = &self.source { reader.capacity_at_zero() } else { 0.0 };
         Some(self.capacity(SimTime::ZERO, now)? + at_zero)
     }
 
-    /// The rate at `now`, outages aside, and until when it holds; `None` if it does not change at given instants.
+    /// The rate at `now`, without outages, and the end of its step; `None` if it does not change at given instants.
     pub(crate) fn step_at(&self, now: SimTime) -> Option<(Bandwidth, SimTime)> {
         if let Source::Steps(clock) = &self.source { Some(clock.steps.at(now)) } else { None }
     }
 
-    /// True if it changes.
+    /// True if the rate changes.
     pub fn changes(&self) -> bool {
         !matches!(self.source, Source::Constant(..))
     }
 
-    /// In builds with assertions, checks that a rate that does not change has not been exceeded.
+    /// Checks, in builds with assertions, that a constant rate has not been exceeded.
     pub(crate) fn check_rate(&self) {
         if let Source::Constant(pace, clock) = &self.source {
             clock.check_pace(*pace);
         }
     }
 
-    /// The instant before which all has happened when a window begins or ends at `now`: of a trace, whose packets leave at instants,
-    /// the nanosecond before.
+    /// The instant up to which a window that begins or ends at `now` includes events: with a trace, whose packets leave
+    /// at instants, the nanosecond before.
     pub(crate) fn just_before(&self, now: SimTime) -> SimTime {
         if let Source::Trace(_) = &self.source { SimTime(now.0.saturating_sub(1)) } else { now }
     }
 
-    /// True if the last opportunity that packets have used is at `instant`; only traces have such.
+    /// True if the last used opportunity is at `instant`; only traces have opportunities.
     pub(crate) fn has_used(&self, instant: SimTime) -> bool {
         matches!(&self.source, Source::Trace(reader) if reader.has_used(instant))
     }
 
-    /// Octets that the link could have sent from `from` on and before `until`, and at `until` if what leaves then has left; `None` if
-    /// that is its rate times the span.
+    /// The link's capacity from `from` until `until`, in octets; `until` is included if departures at it have happened.
+    /// `None` if that is its rate times the span.
     pub(crate) fn capacity_within(&self, from: SimTime, until: SimTime, has_left: bool) -> Option<f64> {
         let Source::Trace(reader) = &self.source else { return self.capacity(from, until) };
         let at_zero = if from == SimTime::ZERO { reader.capacity_at_zero() } else { 0.0 };
@@ -163,7 +163,7 @@ impl RateProcess {
         Some(at_zero + reader.capacity(self.just_before(from), last))
     }
 
-    /// Octets that the link could have sent after `from` and until `until`; `None` if that is its rate times the span.
+    /// The link's capacity after `from` and until `until`, in octets; `None` if that is its rate times the span.
     pub fn capacity(&self, from: SimTime, until: SimTime) -> Option<f64> {
         match &self.source {
             Source::Constant(..) => None,
@@ -180,17 +180,16 @@ const WORK_OF_OCTET: u64 = 8_000_000_000;
 /// list sends.
 const MOST_CHANGES: u32 = 1_000_000;
 
-/// A rate that changes at instants. Work is counted in bit/s times nanoseconds, so that nothing is ever rounded but the
-/// end of a packet, which is rounded up; what the link could have sent in that last nanosecond is left to the packet
-/// behind.
+/// A rate that changes at instants. Work is counted in bit/s times nanoseconds, so that only the end of a packet is
+/// rounded, up; the capacity left in that last nanosecond goes to the packet behind.
 #[derive(Clone, Debug)]
 struct StepClock {
     steps: Schedule<Bandwidth>,
     outage: Option<Outage>,
-    /// Some step has a rate.
+    /// True if some step has a rate above zero.
     ever_sends: bool,
     free_at: SimTime,
-    /// Work that fits before `free_at` still.
+    /// The work that still fits before `free_at`.
     spare: u64,
 }
 
@@ -242,7 +241,7 @@ impl StepClock {
         work as f64 / WORK_OF_OCTET as f64
     }
 
-    /// When `work` begun at `now` is done, and what is to spare then.
+    /// The end of `work` begun at `now`, and the spare work then.
     fn send(&self, mut now: SimTime, mut work: u64) -> (SimTime, u64) {
         let mut silent = 0;
         let mut rounds = Rounds::default();
@@ -267,7 +266,7 @@ impl StepClock {
         (SimTime::NEVER, 0)
     }
 
-    /// Period of a rate that only outages change: the time from `now` on until all is as it is now, and the work that
+    /// The period of a rate that only outages change: the time from `now` until the state repeats, and the work that
     /// fits in between. The first period has no outage.
     fn period_at(&self, now: SimTime) -> Option<(SimDuration, u64)> {
         let outage = self.outage.filter(|outage| now.0 >= outage.period().0)?;
@@ -416,7 +415,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// A backlogged link sends all that its rates allow, less than a nanosecond's worth missing, and never more.
+        /// A backlogged link sends all that its rates allow, at most a nanosecond's worth less, and never more.
         #[test]
         fn a_backlog_takes_all_of_the_capacity(
             rates in proptest::collection::vec(0_u64..50, 1..6),

@@ -1,15 +1,14 @@
-//! A ring: what enters behind leaves in front.
+//! A first-in first-out queue in a ring of slots.
 //!
-//! Beside the queue of the standard library it is half as large, which is a quarter of a cache line of each link; it counts what
-//! has left; and places are found by a mask.
+//! It is half as large as the queue of the standard library, which saves a quarter of a cache line of each link. It
+//! counts the items that have left; and a mask finds places.
 
-/// A queue in a ring of slots.
+/// A ring that grows by doubling its slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    /// None, or a power of two of them.
+    /// No slots, or a power of two of them.
     slots: Box<[T]>,
-    /// Number of items that have left, modulo 2^32: the first that is there lies at this number, modulo the number of
-    /// slots.
+    /// The number of items that have left, modulo 2^32. The first item lies at this number, modulo the number of slots.
     left: u32,
     len: u32,
 }
@@ -40,7 +39,7 @@ impl<T: Copy + Default> Ring<T> {
         self.left
     }
 
-    /// Slot of the item that has `place` before it.
+    /// The slot of the item that has `place` items before it.
     #[inline]
     fn slot(&self, place: u32) -> usize {
         self.left.wrapping_add(place) as usize & self.slots.len().wrapping_sub(1)
@@ -51,7 +50,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { self.slots.get(self.slot(0)) }
     }
 
-    /// The one behind the front.
+    /// The item behind the front.
     #[inline]
     pub(crate) fn second(&self) -> Option<&T> {
         if self.len < 2 { None } else { self.slots.get(self.slot(1)) }
@@ -61,7 +60,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { self.slots.get(self.slot(self.len - 1)) }
     }
 
-    /// From the front on.
+    /// The items from the front on.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         (0..self.len).map(|place| &self.slots[self.slot(place)])
     }
@@ -76,7 +75,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
-    /// Puts `value` behind the last that `is_before` says so of; all behind it are others.
+    /// Inserts `value` behind the last item for which `is_before` is true; all items behind that are false.
     pub(crate) fn insert_behind(&mut self, value: T, is_before: impl Fn(&T) -> bool) -> usize {
         self.push_back(value);
         let mut place = self.len - 1;
@@ -88,7 +87,7 @@ impl<T: Copy + Default> Ring<T> {
         place as usize
     }
 
-    /// The front leaves, if there is one.
+    /// Removes the front item, if there is one.
     #[inline]
     pub(crate) fn drop_front(&mut self) {
         let leaving = u32::from(!self.is_empty());
@@ -96,7 +95,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len -= leaving;
     }
 
-    /// Twice as many slots, in which each finds its place anew.
+    /// Doubles the slots, and moves each item to its new place.
     #[cold]
     fn grow(&mut self) {
         let more = (2 * self.slots.len()).max(FIRST_SLOTS);

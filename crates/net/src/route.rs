@@ -7,8 +7,8 @@ use crate::ids::{LinkId, NodeId};
 
 /// Finds routes in one network.
 ///
-/// Hosts mostly hang on one router by one link, so a route is mostly a link up, a path between two routers and a link
-/// down; those paths are kept, and thousands of flows between the same routers share one search.
+/// Most hosts have one link to one router, so most routes are a link up, a path between two routers and a link down.
+/// Those paths are kept, and thousands of flows between the same routers share one search.
 #[derive(Debug)]
 pub struct Router<'a> {
     network: &'a NetworkConfig,
@@ -56,7 +56,7 @@ impl<'a> Router<'a> {
         found
     }
 
-    /// Searches breadth first.
+    /// Searches for a path breadth first.
     fn search(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let mut arrived_by: Vec<Option<LinkId>> = vec![None; self.network.nodes.len()];
         let mut queue = VecDeque::from([from]);

@@ -6,12 +6,12 @@ use ackclock_units::{SimDuration, SimTime};
 use crate::effects::MAX_DELAY;
 
 declare! {
-    /// From an instant on.
+    /// One step of a schedule of delays.
     #[derive(Copy, Eq)]
     pub struct DelayStep {
-        /// The instant; of the first, 0 s.
+        /// Instant of the step; of the first, 0 s.
         at: Option<SimDuration> = unset("0 s, of the first"),
-        /// The delay from then on.
+        /// Delay from then on.
         delay: SimDuration = required(SimDuration::from_millis(20)).at_most(MAX_DELAY),
     }
 }
@@ -20,10 +20,10 @@ declare! {
     /// A delay that changes.
     #[derive(Eq)]
     pub struct ChangingDelay {
-        /// One delay after the other, from 0 s on; a packet's is that of the instant at which its last bit leaves.
+        /// Delays in order, from 0 s on; that of a packet is taken at the instant at which its last bit leaves.
         schedule: Vec<DelayStep> = required(vec![DelayStep::default()])
             .must_be("a list of at least one { at, delay }", |steps| !steps.is_empty()),
-        /// The schedule begins again after this long.
+        /// Length of the schedule, after which it begins again.
         repeat: Option<SimDuration> = unset("never"),
     }
     check |delay, review| review_steps(delay.schedule.iter().map(|step| step.at), delay.repeat, review);
@@ -47,13 +47,13 @@ impl ChangingDelay {
     }
 }
 
-/// A list that is not empty, or none.
+/// True if a list is absent or not empty.
 #[allow(clippy::ref_option, reason = "it is told of a field, whatever its type")]
 pub(crate) fn is_filled<T>(list: &Option<Vec<T>>) -> bool {
     list.as_ref().is_none_or(|list| !list.is_empty())
 }
 
-/// The instants of a field `schedule` ascend from zero, and `repeat` is after them.
+/// Checks that the instants of a field `schedule` ascend from zero, and that `repeat` is after them.
 pub(crate) fn review_steps(
     instants: impl Iterator<Item = Option<SimDuration>>,
     repeat: Option<SimDuration>,
@@ -89,13 +89,13 @@ pub(crate) fn review_steps(
 pub struct Schedule<T> {
     /// Instants, ascending, the first of them zero, and the value from then on.
     steps: Vec<(SimDuration, T)>,
-    /// The list begins again after this long.
+    /// The length of the list, after which it begins again.
     period: Option<SimDuration>,
 }
 
 impl<T: Copy> Schedule<T> {
-    /// A schedule whose instants ascend from zero; a period is longer than the last instant. The scenario's check promises
-    /// both.
+    /// A schedule whose instants ascend from zero; a period is longer than the last instant. The scenario's check
+    /// guarantees both.
     pub fn new(steps: Vec<(SimDuration, T)>, period: Option<SimDuration>) -> Self {
         assert!(steps.first().is_some_and(|(at, _)| at.is_zero()), "a schedule begins at time zero");
         assert!(steps.is_sorted_by(|(one, _), (next, _)| one < next), "the instants of a schedule ascend");
@@ -104,13 +104,13 @@ impl<T: Copy> Schedule<T> {
         Self { steps, period }
     }
 
-    /// One value for ever.
+    /// A schedule with one value for ever.
     pub fn constant(value: T) -> Self {
         Self { steps: vec![(SimDuration::ZERO, value)], period: None }
     }
 
-    /// From `at` on another value; `at` is no earlier than the last step, whose value it takes if both are at one instant. Not for
-    /// a list that repeats.
+    /// Sets another value from `at` on. It is no earlier than the last step, whose value it replaces at an equal
+    /// instant. Not for a list that repeats.
     pub fn push(&mut self, at: SimTime, value: T) {
         assert!(self.period.is_none(), "a list that repeats has no end to add to");
         let at = SimDuration(at.0);
@@ -123,7 +123,7 @@ impl<T: Copy> Schedule<T> {
         }
     }
 
-    /// The value at `now`, and when the next step is; [`SimTime::NEVER`] after the last.
+    /// The value at `now`, and the time of the next step; [`SimTime::NEVER`] after the last.
     pub fn at(&self, now: SimTime) -> (T, SimTime) {
         let phase = self.period.map_or(now.0, |period| now.0 % period.0);
         let next = self.steps.partition_point(|(at, _)| at.0 <= phase);
@@ -132,7 +132,7 @@ impl<T: Copy> Schedule<T> {
         (self.steps[next - 1].1, change)
     }
 
-    /// The value of a schedule that has but one.
+    /// The value of a schedule with a single one.
     pub fn only_value(&self) -> Option<T> {
         if let [(_, value)] = *self.steps { Some(value) } else { None }
     }

@@ -1,4 +1,4 @@
-//! Cost of the boundary: the same run with parts of this program, and with those of a plug-in.
+//! The cost of the boundary: the same run with parts of this program, and with those of a plug-in.
 //!
 //! `benches/engine/plugins.py` builds and runs it. By hand: `cargo build --release -p ackclock-plugin --examples`, then
 //! `target/release/examples/cost FILE` for times in turn, as a line of JSON for each part; or `cost FILE queue loaded` and

@@ -1,11 +1,11 @@
-//! One part of each kind, as a plug-in: what the tests load, and what they compare with the same parts in their own program.
+//! One part of each kind, as a plug-in, which the tests load and compare with the same parts in their own program.
 
 use std::collections::VecDeque;
 
 use ackclock_plugin::prelude::*;
 
 declare! {
-    /// Parameters of [`Fraction`].
+    /// The parameters of [`Fraction`].
     pub struct FractionConfig {
         /// Factor of the window on congestion.
         beta: f64 = default(0.8).above(0.0).below(1.0),
@@ -79,7 +79,7 @@ impl CongestionController for Fraction {
 }
 
 declare! {
-    /// Parameters of [`Coin`].
+    /// The parameters of [`Coin`].
     pub struct CoinConfig {
         /// Packets that may wait.
         packets: usize = default(50_usize).at_least(1).unit("packets"),
@@ -136,7 +136,7 @@ impl QueueDiscipline for Coin {
 }
 
 declare! {
-    /// Parameters of [`SlowData`].
+    /// The parameters of [`SlowData`].
     pub struct SlowDataConfig {
         /// Extra delay of data.
         by: SimDuration = default(SimDuration::from_millis(5)),
@@ -164,7 +164,7 @@ impl LinkEffect for SlowData {
 }
 
 declare! {
-    /// Parameters of [`Bursts`].
+    /// The parameters of [`Bursts`].
     pub struct BurstsConfig {
         /// Octets of a burst.
         size: Bytes = default(Bytes(50_000)).at_least(Bytes(1)),
@@ -195,14 +195,14 @@ impl TrafficSource for Bursts {
 }
 
 declare! {
-    /// Parameters of [`Level`].
+    /// The parameters of [`Level`].
     pub struct LevelConfig {
         /// Weight of earlier values.
         kept: f64 = default(0.5).at_least(0.0).below(1.0),
     }
 }
 
-/// Number of segments that wait on the path, smoothed.
+/// The number of segments that wait on the path, smoothed.
 #[derive(Clone, Debug)]
 pub struct Level {
     kept: f64,
@@ -217,7 +217,7 @@ impl OwnObservation for Level {
 }
 
 declare! {
-    /// Parameters of [`Toll`].
+    /// The parameters of [`Toll`].
     pub struct TollConfig {
         /// Price of a millisecond of waiting.
         price: f64 = default(0.1).at_least(0.0),

@@ -1,9 +1,9 @@
-//! Types and functions across the boundary: types in the layout of C, and a table of functions.
+//! The types and functions across the boundary: types in the layout of C, and a table of functions.
 //!
 //! Both sides may come from different compilers, and in time from different releases: [`VERSION`] names the form of
-//! everything here, and a host refuses a plug-in of another. Each side frees what it has made. Texts are UTF-8, what is
-//! declared of parts crosses as JSON, and `u64::MAX` stands for no value. No function unwinds: one that has panicked says
-//! so ([`Status`]), and [`Table::take_panic`] writes the message.
+//! everything here, and a host refuses a plug-in of another. Each side frees what it has made. Texts are UTF-8,
+//! declarations of parts cross as JSON, and `u64::MAX` stands for no value. No function unwinds: one that has panicked
+//! reports it ([`Status`]), and [`Table::take_panic`] writes the message.
 
 mod events;
 
@@ -28,7 +28,7 @@ pub const ENTRY: &str = "ackclock_plugin";
 pub struct Text {
     /// Address of its first octet.
     pub data: *const u8,
-    /// Length in octets.
+    /// The length in octets.
     pub len: usize,
 }
 
@@ -42,27 +42,27 @@ pub struct Sink {
     pub write: extern "C" fn(context: *mut c_void, text: Text),
 }
 
-/// Result of a call.
+/// The result of a call.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Well; where something is looked for, it was found.
+    /// Success; in a search, the item was found.
     Done = 0,
-    /// Well, and there was nothing.
+    /// Success without a result.
     Nothing = 1,
-    /// It panicked; the part is not called again but to be freed.
+    /// The call panicked; the part is not called again except to be freed.
     Panicked = 2,
 }
 
-/// Everything that a plug-in offers.
+/// The contents of a plug-in.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// [`VERSION`]; the only field that is read before it is known to fit.
+    /// The form of the table ([`VERSION`]), the only field that is read before the form is known.
     pub version: u32,
     /// Describes the parts, as a list of JSON: `kind`, `about`, `fields`, `stack`.
     pub describe: extern "C" fn(out: Sink) -> Status,
-    /// A written value of a field in the form in which its type writes it: `Done`, or `Nothing` with what is wrong.
+    /// Writes a field's value in the form of its type: `Done`, or `Nothing` with the mistake.
     pub canonical: extern "C" fn(part: u32, field: u32, raw: Text, out: Sink) -> Status,
     /// Reads a table in a context, and writes the mistakes as a list of JSON. Returns a configuration, which must be
     /// freed.
@@ -71,29 +71,29 @@ pub struct Table {
     pub drop_config: extern "C" fn(config: *mut c_void),
     /// Writes the message of this thread's last panic.
     pub take_panic: extern "C" fn(out: Sink),
-    /// Functions of controllers.
+    /// The calls of controllers.
     pub controller: ControllerTable,
-    /// Functions of queues.
+    /// The calls of queues.
     pub queue: QueueTable,
     /// Functions of effects of links.
     pub effect: EffectTable,
     /// Functions of sources of traffic.
     pub source: SourceTable,
-    /// Observations and rewards of agents.
+    /// The calls of agents' observations and rewards.
     pub agent: AgentTable,
 }
 
-/// Calls of controllers. Each but `make` takes what `make` or `clone` returned.
+/// The calls of controllers. Each but `make` takes the result of `make` or `clone`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ControllerTable {
     /// A controller, or null if that panicked.
     pub make: extern "C" fn(config: *const c_void, start: *const StartC) -> *mut ControllerHead,
-    /// A copy that goes on alike, or null if that panicked.
+    /// A clone with the same state, or null if that panicked.
     pub clone: extern "C" fn(*const ControllerHead) -> *mut ControllerHead,
-    /// Frees the controller.
+    /// Frees the controller again.
     pub drop: extern "C" fn(*mut ControllerHead),
-    /// `on_feedback`: `Nothing` declines ECN.
+    /// Handles the event `on_feedback`; `Nothing` declines ECN.
     pub on_feedback: extern "C" fn(*mut ControllerHead, counted: bool) -> Status,
     /// Handles the event `on_ack`.
     pub on_ack: extern "C" fn(*mut ControllerHead, *const AckC) -> Status,
@@ -128,25 +128,25 @@ pub struct ControllerHead {
     pub cwnd: u64,
     /// Threshold in octets, or [`NONE`].
     pub ssthresh: u64,
-    /// Bits per second, or [`NONE`].
+    /// Pacing rate in bit/s, or [`NONE`].
     pub pacing_rate: u64,
-    /// Nanoseconds of simulated time, or [`NONE`].
+    /// Deadline in nanoseconds of simulated time, or [`NONE`].
     pub deadline: u64,
-    /// It sends less than the path takes, on purpose.
+    /// True while it intentionally sends less than the path's capacity.
     pub limits_itself: bool,
-    /// It wants samples; this and the rest stay as they are.
+    /// True if it demands samples; this and the following fields are constant.
     pub wants_samples: bool,
-    /// Its window bounds sending in recovery.
+    /// True if its window bounds sending in recovery.
     pub wants_recovery_window: bool,
-    /// It finds marks in the ACKs.
+    /// True if it reads marks from the ACKs.
     pub wants_marks: bool,
-    /// It wants the timer, whether or not it wants samples.
+    /// True if it demands the timer, with or without samples.
     pub wants_timer: bool,
-    /// A timeout leaves a window of its own.
+    /// True if a timeout leaves a window of its own.
     pub has_own_loss_window: bool,
-    /// It has no answer to marks.
+    /// True if it has no answer to marks.
     pub wants_no_ecn: bool,
-    /// Its data leaves at once, unpaced.
+    /// True if its data leaves unpaced.
     pub wants_at_once: bool,
 }
 
@@ -156,29 +156,29 @@ pub struct ControllerHead {
 pub struct WatchedC {
     /// Name of its state; the text stays while the plug-in is loaded.
     pub state: Text,
-    /// It looks for what the path takes.
+    /// True while it searches for the path's capacity.
     pub is_in_slow_start: bool,
-    /// Time at which a sign of a full path last ended slow start, in nanoseconds, or [`NONE`].
+    /// Time of the latest early exit from slow start, in nanoseconds, or [`NONE`].
     pub exit_at: u64,
-    /// The place of that sign in [`ackclock_cc::ExitSign`].
+    /// The place of that exit's sign in [`ackclock_cc::ExitSign`].
     pub exit_sign: u8,
 }
 
-/// Calls of queues. Each but `make` takes what `make` or `clone` returned.
+/// The calls of queues. Each but `make` takes the result of `make` or `clone`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct QueueTable {
     /// A queue, or null if that panicked.
     pub make: extern "C" fn(config: *const c_void, start: *const PartStartC) -> *mut QueueHead,
-    /// A copy that goes on alike, or null if that panicked.
+    /// A clone with the same state, or null if that panicked.
     pub clone: extern "C" fn(*const QueueHead) -> *mut QueueHead,
-    /// Frees the queue.
+    /// Frees the queue again.
     pub drop: extern "C" fn(*mut QueueHead),
     /// Takes an arriving packet (`enqueue`).
     pub enqueue: extern "C" fn(*mut QueueHead, now: u64, *const PacketC) -> Status,
-    /// `dequeue`: `Done` and the packet's token, or `Nothing`.
+    /// Takes the next packet (`dequeue`): `Done` and the packet's token, or `Nothing`.
     pub dequeue: extern "C" fn(*mut QueueHead, now: u64, token: *mut u32) -> Status,
-    /// `ready_at`: `Done` and the time, or `Nothing`.
+    /// The time at which a packet may leave (`ready_at`): `Done` and the time, or `Nothing`.
     pub ready_at: extern "C" fn(*const QueueHead, now: u64, time: *mut u64) -> Status,
     /// Sets the link's rate in bit/s (`set_rate`).
     pub set_rate: extern "C" fn(*mut QueueHead, now: u64, rate: u64) -> Status,
@@ -207,17 +207,17 @@ pub struct TreatedC {
     pub is_dropped: bool,
 }
 
-/// Functions of effects.
+/// The calls of effects.
 #[repr(C)]
 #[derive(Debug)]
 pub struct EffectTable {
     /// An effect, or null if that panicked.
     pub make: extern "C" fn(config: *const c_void, start: *const PartStartC) -> *mut c_void,
-    /// A copy that goes on alike, or null if that panicked.
+    /// A clone with the same state, or null if that panicked.
     pub clone: extern "C" fn(*const c_void) -> *mut c_void,
-    /// Frees the effect.
+    /// Frees the effect again.
     pub drop: extern "C" fn(*mut c_void),
-    /// `on_packet`: `Nothing` if the packet is lost.
+    /// Takes a packet that was sent (`on_packet`): `Nothing` if it is lost.
     pub on_packet: extern "C" fn(*mut c_void, now: u64, *const PacketC, fate: *mut FateC) -> Status,
 }
 
@@ -229,21 +229,21 @@ pub struct FateC {
     pub jitter: u64,
     /// Time for which it is held, in nanoseconds.
     pub held: u64,
-    /// A copy arrives right behind it.
+    /// True if a copy arrives right behind it.
     pub copied: bool,
 }
 
-/// Functions of sources.
+/// The calls of sources.
 #[repr(C)]
 #[derive(Debug)]
 pub struct SourceTable {
     /// A source, or null if that panicked.
     pub make: extern "C" fn(config: *const c_void, seed: u64) -> *mut c_void,
-    /// A copy that goes on alike, or null if that panicked.
+    /// A clone with the same state, or null if that panicked.
     pub clone: extern "C" fn(*const c_void) -> *mut c_void,
-    /// Frees the source.
+    /// Frees the source again.
     pub drop: extern "C" fn(*mut c_void),
-    /// Asks for the next action (`next`).
+    /// Returns the next action (`next`).
     pub next: extern "C" fn(*mut c_void, now: u64, unsent: u64, supply: *mut SupplyC) -> Status,
 }
 
@@ -253,31 +253,31 @@ pub struct SourceTable {
 pub struct SupplyC {
     /// Number of octets to write.
     pub write: u64,
-    /// Time at which it goes on, in nanoseconds; with [`NONE`] it closes, or waits for the reader.
+    /// Time at which the source goes on, in nanoseconds; with [`NONE`] it closes, or waits for the reader.
     pub at: u64,
-    /// True if it closes, with no time.
+    /// True if the source closes, without a time.
     pub closes: bool,
 }
 
-/// Calls of observations and rewards. Each but `make` takes what `make` or `clone` returned.
+/// The calls of observations and rewards. Each but `make` takes the result of `make` or `clone`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct AgentTable {
-    /// An observation or a reward, as the configuration is of one or the other; null if that panicked.
+    /// An observation or a reward, by its configuration; null if that panicked.
     pub make: extern "C" fn(config: *const c_void) -> *mut c_void,
-    /// A copy that goes on alike, or null if that panicked.
+    /// A clone with the same state, or null if that panicked.
     pub clone: extern "C" fn(*const c_void) -> *mut c_void,
     /// Frees the observation or reward.
     pub drop: extern "C" fn(*mut c_void),
-    /// The value at a decision, or what the interval that ends there pays.
+    /// The value at a decision, or the reward of the interval that ends there.
     pub number: extern "C" fn(*mut c_void, *const ValuesC, number: *mut f64) -> Status,
 }
 
-/// Form of [`ackclock_agent::Values`] across the boundary.
+/// The form of [`ackclock_agent::Values`] across the boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ValuesC {
-    /// Nanoseconds of simulated time.
+    /// Simulated time in nanoseconds.
     pub now: u64,
     /// Context that `read` receives.
     pub context: *const c_void,
@@ -285,15 +285,15 @@ pub struct ValuesC {
     pub read: extern "C" fn(context: *const c_void, name: Text) -> f64,
 }
 
-/// A packet with what a queue sees of it.
+/// A packet with the fields that a queue sees.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketC {
-    /// Token by which the host knows it.
+    /// The packet's token for the host.
     pub token: u32,
-    /// Number of the end that it goes to: even for those that opened their connection.
+    /// Number of the destination end: even for ends that opened their connection.
     pub to: u32,
-    /// Sequence number; of a datagram its number.
+    /// Sequence number of the segment, or number of the datagram.
     pub sequence: u32,
     /// Acknowledgement number of the segment.
     pub acknowledgment: u32,
@@ -305,7 +305,7 @@ pub struct PacketC {
     pub flags: u16,
     /// ECN field of the IP header.
     pub ecn: u8,
-    /// A datagram, not a segment.
+    /// True for a datagram, false for a segment.
     pub is_datagram: bool,
     /// Octets on the link, framing included.
     pub octets: u64,
@@ -323,7 +323,7 @@ pub struct PartStartC {
     pub seed: u64,
 }
 
-/// A value, or [`NONE`].
+/// The value, or [`NONE`].
 pub(crate) fn or_none(value: Option<u64>) -> u64 {
     value.unwrap_or(NONE)
 }

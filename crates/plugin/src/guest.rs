@@ -48,7 +48,7 @@ pub(crate) enum Config {
     Reward(ExternalRewardConfig),
 }
 
-/// The table of a plug-in; there is one in a library.
+/// The table of a plug-in; a library has one.
 pub fn table(make: fn() -> Plugin) -> *const abi::Table {
     match catch_unwind(|| PLUGIN.get_or_init(make)) {
         Ok(_) => &raw const TABLE,
@@ -60,7 +60,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Does `work`; if it panics, the message is kept and the answer is nothing.
+/// Calls `work`; if it panics, stores the message and returns `None`.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| PANIC.set(message_of(payload.as_ref()))).ok()
 }
@@ -182,7 +182,7 @@ fn mistake_json(mistake: &Mistake) -> Json {
     json!([mistake.field, mistake.message, mistake.remedy, mistake.is_of_rule])
 }
 
-/// Context as [`crate::host`] writes it.
+/// The context as [`crate::host`] writes it.
 fn context_of(json: &Json) -> Context {
     let number = |value: &Json| value.as_u64().unwrap_or_default();
     let link = json.get("link").filter(|link| link.is_object()).map(|link| {
@@ -206,7 +206,7 @@ extern "C" fn drop_config(config: *mut c_void) {
 ///
 /// # Safety
 ///
-/// It is, and it has not been freed.
+/// The pointer is one that `read` returned, and it has not been freed.
 pub(crate) unsafe fn config<'a>(config: *const c_void) -> &'a Config {
     // SAFETY: as above.
     unsafe { &*config.cast::<Config>() }

@@ -1,11 +1,11 @@
-//! The side of whoever loads plug-ins.
+//! The host's side of the boundary.
 //!
-//! A library that has been loaded stays so for the rest of the program: its parts are used by scenarios, of which nobody
-//! keeps account. A part that panics ends the simulation with a [`PluginFailure`] as the payload that unwinds.
+//! A library that has been loaded stays so for the rest of the program: its parts are used by an unknown number of
+//! scenarios. A part that panics ends the simulation with a [`PluginFailure`] as the payload that unwinds.
 
 mod agent;
 mod controller;
-mod declared;
+mod declaration;
 mod effect;
 mod queue;
 mod source;
@@ -20,12 +20,12 @@ use ackclock_declare::Library;
 
 use crate::abi::{self, Sink, Status};
 
-/// Reason for which a file is not a plug-in that can be used.
+/// The reason why a file is not a usable plug-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadError {
-    /// The mistake.
+    /// The mistake in the file.
     pub message: String,
-    /// Instruction what to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -64,13 +64,13 @@ impl std::error::Error for PluginFailure {}
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     table: &'static abi::Table,
-    /// Its number in the plug-in.
+    /// The number of the part in the plug-in.
     part: u32,
     name: &'static str,
 }
 
 impl Origin {
-    /// Ends the simulation if a call has panicked. Returns whether it found something.
+    /// Ends the simulation if a call has panicked. Returns whether there was a result.
     fn expect(&self, status: Status, call: &'static str) -> bool {
         if status == Status::Panicked {
             self.fail(call);
@@ -84,7 +84,7 @@ impl Origin {
         resume_unwind(Box::new(PluginFailure { part: self.name.to_owned(), call, message }))
     }
 
-    /// Result of `make` or `clone`, if they did not panic.
+    /// The result of `make` or `clone`, if they did not panic.
     fn made<T>(&self, instance: *mut T, call: &'static str) -> *mut T {
         if instance.is_null() {
             self.fail(call);
@@ -99,10 +99,10 @@ fn message_of(table: &abi::Table) -> String {
     message
 }
 
-/// Libraries that are loaded, by their files: one that has changed since is another.
+/// Loaded libraries by their files: a file that has changed since is another one.
 static LOADED: Mutex<BTreeMap<(PathBuf, u64, u128), Library>> = Mutex::new(BTreeMap::new());
 
-/// The endings of files that are plug-ins, on any system.
+/// The endings of plug-in files, on any system.
 pub const ENDINGS: [&str; 3] = ["so", "dylib", "dll"];
 
 /// The parts of the plug-in in `file`.
@@ -112,12 +112,12 @@ pub fn load(file: &Path) -> Result<Library, LoadError> {
     if let Some(library) = loaded.get(&key) {
         return Ok(library.clone());
     }
-    let library = declared::library(open(&key.0)?)?;
+    let library = declaration::library(open(&key.0)?)?;
     loaded.insert(key, library.clone());
     Ok(library)
 }
 
-/// Identity of a file, and of its version: its length and the time of its last change.
+/// The identity of a file and its version: its length and the time of its last change.
 fn identity(file: &Path) -> Result<(PathBuf, u64, u128), LoadError> {
     let found = file.canonicalize().and_then(|path| Ok((path.metadata()?, path)));
     let (metadata, path) = found.map_err(|error| {

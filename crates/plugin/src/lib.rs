@@ -1,5 +1,5 @@
-//! Parts of one's own: controllers, queue disciplines, effects of links, sources of traffic, and observations and rewards of
-//! agents, for a scenario and its agents to name as they name those that are built in.
+//! Your own parts: controllers, queue disciplines, effects of links, sources of traffic, and observations and rewards
+//! of agents. A scenario and its agents name them like built-in ones.
 //!
 //! A part is a type with the trait of its kind, the same that a built-in one has, and a declaration of its parameters:
 //!
@@ -48,9 +48,9 @@
 //! ackclock_plugin::export!(plugin);
 //! ```
 //!
-//! Built as a `cdylib`, it is what a scenario's `use` may name, whatever compiler built the program that reads the scenario:
-//! what crosses the boundary is laid out as C does ([`abi`]). A Rust program takes [`Plugin::library`] instead, and nothing
-//! crosses anything.
+//! Built as a `cdylib`, it can be named in a scenario's `use`, whatever compiler built the program that reads the
+//! scenario: types across the boundary have the layout of C ([`abi`]). A Rust program takes [`Plugin::library`]
+//! instead, without a boundary.
 
 pub mod abi;
 #[doc(hidden)]
@@ -78,7 +78,7 @@ pub mod prelude {
     pub use crate::Plugin;
 }
 
-/// Exports a plug-in: takes the name of a function that returns a [`Plugin`]. Once in a library.
+/// Exports a plug-in, once in a library: takes the name of a function that returns a [`Plugin`].
 #[macro_export]
 macro_rules! export {
     ($plugin:path) => {

@@ -1,4 +1,4 @@
-//! Parts of a plug-in.
+//! The parts of a plug-in.
 
 use ackclock_agent::{
     ExternalObservation, ExternalObservationConfig, ExternalReward, ExternalRewardConfig, ObservationRange,
@@ -9,7 +9,7 @@ use ackclock_net::queue::{ExternalQueue, ExternalQueueConfig};
 use ackclock_net::{ExternalEffect, ExternalEffectConfig, PartStart, QueueConfig};
 use ackclock_sim::{ExternalSource, ExternalSourceConfig, SourceStart};
 
-/// Parts, each with its name, its parameters and a function that makes one.
+/// The parts of a plug-in, each with its name, its parameters and a function that makes one.
 #[derive(Default)]
 pub struct Plugin {
     pub(crate) parts: Vec<AnyPart>,
@@ -42,7 +42,7 @@ impl Plugin {
         self.controller_on(about, Stack::ANY, make)
     }
 
-    /// Adds a controller that needs something of the TCP under it.
+    /// Adds a controller with requirements of the TCP under it.
     #[must_use]
     pub fn controller_on<K: Declared, C: ExternalController + 'static>(
         self,

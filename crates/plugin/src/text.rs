@@ -6,12 +6,12 @@ use std::ffi::c_void;
 use crate::abi::{Sink, Text};
 
 impl Text {
-    /// A text that lives as long as the call it is handed to.
+    /// A text that lives as long as the call that takes it.
     pub(crate) fn of(text: &str) -> Self {
         Self { data: text.as_ptr(), len: text.len() }
     }
 
-    /// Content of the text. A text that C writes as `{NULL, 0}` is empty, and so is one that is not UTF-8.
+    /// The content of the text. A text that C writes as `{NULL, 0}` is empty, and so is one that is not UTF-8.
     ///
     /// # Safety
     ///
@@ -26,7 +26,7 @@ impl Text {
 }
 
 impl Sink {
-    /// A sink into `text`, which outlives the call that it is handed to.
+    /// A sink into `text`, which outlives the call that takes it.
     #[cfg(feature = "host")]
     pub(crate) fn into(text: &mut String) -> Self {
         Self { context: std::ptr::from_mut(text).cast(), write: take }

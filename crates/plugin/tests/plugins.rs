@@ -66,7 +66,8 @@ fn a_plug_in_does_what_the_same_parts_do_in_the_program() {
     assert_same(&of_plugin, &of_program);
 }
 
-/// docs/reference/own-controllers.md: "in Rust `timer` asks for the last alone", `on_timer`.
+/// Parts of a plug-in get the demanded events (docs/reference/own-controllers.md: "in Rust `timer` asks for the last
+/// alone", `on_timer`).
 #[test]
 fn a_plug_in_is_given_everything_that_it_demands() {
     let run = |library: &Library, ticking: bool| {
@@ -137,7 +138,7 @@ fn environment(library: &Library, agent: &str) -> Result<Environment, String> {
     Environment::new(everything(library), vec![("other".to_owned(), agent)]).map_err(|error| error.to_string())
 }
 
-/// Observations and rewards of an episode, to the bit.
+/// The observations and rewards of an episode, to the bit.
 fn course(mut environment: Environment) -> Vec<(Vec<u32>, u64)> {
     let mut row = vec![0.0; environment.config(0).observation_len()];
     let (mut step, mut seen) = (environment.reset(5), Vec::new());

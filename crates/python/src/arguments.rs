@@ -1,4 +1,4 @@
-//! Whole numbers that Python hands over, each a type with the argument's name: what none of its type holds is told with it.
+//! Whole numbers as arguments from Python. Each type has the argument's name, for the message about a wrong value.
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -9,17 +9,17 @@ use pyo3::types::PyDict;
 
 use crate::failure::PartFailure;
 
-/// A class, and the arguments of its constructor.
+/// A class with the arguments of its constructor.
 #[derive(Debug)]
 pub(crate) struct Class {
-    /// As messages have it, such as `python:module:Class`.
+    /// The name for messages, such as `python:module:Class`.
     pub(crate) name: String,
     pub(crate) constructor: Py<PyAny>,
     /// Keyword arguments, as JSON: every instance gets values of its own.
     pub(crate) parameters: String,
     /// Names of the methods that the class overrides.
     pub(crate) overridden: Vec<String>,
-    /// Of a controller.
+    /// Events that a controller asks for; nothing for other classes.
     pub(crate) demands: Demands,
 }
 
@@ -28,7 +28,7 @@ impl Class {
         self.overridden.iter().any(|name| name == method)
     }
 
-    /// An instance that begins with `start`.
+    /// An instance whose first argument is `start`.
     pub(crate) fn instance<'py, S>(&self, py: Python<'py>, start: S) -> PyResult<Bound<'py, PyAny>>
     where
         S: PyClass + Into<PyClassInitializer<S>>,
@@ -36,7 +36,7 @@ impl Class {
         self.constructor.bind(py).call((Py::new(py, start)?,), Some(&self.arguments(py)?))
     }
 
-    /// An instance of a class that begins with its parameters alone.
+    /// An instance whose only arguments are its parameters.
     pub(crate) fn instance_without_start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.constructor.bind(py).call((), Some(&self.arguments(py)?))
     }
@@ -58,7 +58,7 @@ impl Class {
     }
 }
 
-/// The error of a method that returned what does not belong there.
+/// The error for a method that returned a wrong answer.
 #[cold]
 pub(crate) fn wrong_answer(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>, wanted: &str) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
@@ -66,7 +66,7 @@ pub(crate) fn wrong_answer(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>,
     PyTypeError::new_err(format!("{place} returned {shown}, where {wanted}"))
 }
 
-/// `on_ack (mine.py:12)`.
+/// The place of a method for messages, such as `on_ack (mine.py:12)`.
 fn place_of(method: &Bound<'_, PyAny>) -> PyResult<String> {
     let code = method.getattr("__code__")?;
     let (file, line) = (code.getattr("co_filename")?, code.getattr("co_firstlineno")?);

@@ -1,5 +1,5 @@
-//! `Endpoint`: one end of a connection without a network. Packets cross as the bytes of their IPv4 and TCP headers, as
-//! they would to a kernel; their payload is a length only.
+//! `Endpoint`: one end of a connection without a network. Packets are the bytes of their IPv4 and TCP headers, as for a
+//! kernel; their payload is a length only.
 
 use std::net::SocketAddrV4;
 
@@ -13,9 +13,9 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::to_scenario_error;
 
-/// One end of a TCP connection without a network, whose application reads on call.
+/// One end of a TCP connection without a network, whose application reads when called.
 ///
-/// Time is what the caller says, in nanoseconds, and must not go back. Packets are the bytes of their IPv4 and
+/// The caller gives the time, in nanoseconds, which must not go back. Packets are the bytes of their IPv4 and
 /// TCP headers (RFC 791, RFC 9293); their payload is a length only.
 ///
 /// Args:
@@ -26,19 +26,20 @@ use crate::errors::to_scenario_error;
 ///
 /// Raises:
 ///     ScenarioError: If the options are wrong.
-///     ValueError: If `local` or `remote` is no IPv4 address with a port.
+///     ValueError: If `local` or `remote` is not an IPv4 address with a port.
 #[pyclass(module = "ackclock._core", name = "Endpoint")]
 pub(crate) struct PyEndpoint {
     inner: Endpoint,
     addresses: Addresses,
-    /// Sent and not taken yet.
+    /// Segments sent and not taken yet.
     sent: Vec<Segment>,
     identification: u16,
 }
 
 #[pymethods]
 impl PyEndpoint {
-    /// `options` is JSON with a scenario's `tcp` and `controller`; `local` and `remote` are `address:port`.
+    /// An endpoint; `options` is JSON with a scenario's `tcp` and `controller`, and `local` and `remote` are
+    /// `address:port`.
     #[new]
     #[pyo3(signature = (options, local, remote, overrides=vec![]))]
     fn new(py: Python<'_>, options: &str, local: &str, remote: &str, overrides: Vec<String>) -> PyResult<Self> {
@@ -67,20 +68,20 @@ impl PyEndpoint {
         self.inner.connect(SimTime(now_ns), &mut self.sent);
     }
 
-    /// Write data to the send buffer, and send what may be sent.
+    /// Write data to the send buffer, and send as much as is allowed.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
-    ///     octets: How much, bytes.
-    ///     more: More follows, so that a small segment waits for it (`MSG_MORE`).
-    ///     ends_record: No segment has octets of both sides of its end (`MSG_EOR`).
+    ///     octets: Amount of data, bytes.
+    ///     more: More data follows, so that a small segment waits for it (`MSG_MORE`).
+    ///     ends_record: No segment has octets from both sides of the end of this data (`MSG_EOR`).
     #[pyo3(signature = (now_ns, octets, *, more=false, ends_record=false))]
     fn write(&mut self, now_ns: u64, octets: u64, more: bool, ends_record: bool) {
         let write = Write { octets: Bytes(octets), more, ends_record };
         self.inner.write_as(SimTime(now_ns), write, &mut self.sent);
     }
 
-    /// Tell that the application waits for room in the send buffer, which it does until `is_writable`.
+    /// Note that the application waits for room in the send buffer, which it does until `is_writable`.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
@@ -92,15 +93,15 @@ impl PyEndpoint {
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
-    ///     octets: At most so much, bytes.
+    ///     octets: The most to take, bytes.
     ///
     /// Returns:
-    ///     How much was taken, bytes.
+    ///     The amount taken, bytes.
     fn read(&mut self, now_ns: u64, octets: u64) -> u64 {
         self.inner.read_now(SimTime(now_ns), Bytes(octets), &mut self.sent).0
     }
 
-    /// Close the sending half: a FIN follows what is written. Data may still arrive.
+    /// Close the sending half: a FIN follows the written data. Data may still arrive.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
@@ -108,7 +109,7 @@ impl PyEndpoint {
         self.inner.close(SimTime(now_ns), &mut self.sent);
     }
 
-    /// Close both halves: a FIN follows what is written, and data that still arrives draws a reset.
+    /// Close both halves: a FIN follows the written data, and data that still arrives is answered with a reset.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
@@ -116,7 +117,7 @@ impl PyEndpoint {
         self.inner.close_both(SimTime(now_ns), &mut self.sent);
     }
 
-    /// Give up the connection with a reset.
+    /// Abort the connection with a reset.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
@@ -130,18 +131,18 @@ impl PyEndpoint {
     ///     now_ns: The time, nanoseconds.
     ///     name: `nodelay`, `cork`, `quickack`, `notsent_lowat`, `user_timeout_ms`, `send_buffer`, `receive_buffer`,
     ///         `max_segment` or `pacing`.
-    ///     value: 0 or 1 for switches, bytes for sizes, milliseconds for the time, bytes a second for `pacing`, which
-    ///         has no greater rate then. 0 takes `notsent_lowat` and `user_timeout_ms` away.
+    ///     value: 0 or 1 for switches, bytes for sizes, milliseconds for the time, bytes per second for `pacing`, which
+    ///         limits the rate. 0 resets `notsent_lowat` and `user_timeout_ms`.
     ///
     /// Raises:
-    ///     ValueError: If there is no such option.
+    ///     ValueError: If the option is unknown.
     fn set_option(&mut self, now_ns: u64, name: &str, value: u64) -> PyResult<()> {
         let option = socket_option(name, value)?;
         self.inner.set_option(SimTime(now_ns), &option, &mut self.sent);
         Ok(())
     }
 
-    /// Go on from the present window with another controller (`TCP_CONGESTION`).
+    /// Continue from the present window with another controller (`TCP_CONGESTION`).
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
@@ -155,33 +156,33 @@ impl PyEndpoint {
         Ok(())
     }
 
-    /// Take a packet that has arrived.
+    /// Process a packet that has arrived.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
-    ///     packet: Its IPv4 and TCP headers; the payload is what the IPv4 length has beyond them.
+    ///     packet: Its IPv4 and TCP headers; the payload is the rest of the IPv4 length.
     ///
     /// Raises:
-    ///     ValueError: If the bytes are no such headers.
+    ///     ValueError: If the bytes are not such headers.
     fn on_packet(&mut self, now_ns: u64, packet: &[u8]) -> PyResult<()> {
         let (_, segment) = parse(packet).map_err(|error| PyValueError::new_err(error.to_string()))?;
         self.inner.on_segment(SimTime(now_ns), &segment, &mut self.sent);
         Ok(())
     }
 
-    /// True if a SYN that arrives in TIME-WAIT opens a connection anew: it begins beyond all that the old one had.
+    /// True if a SYN in TIME-WAIT opens a new connection: its sequence number is beyond all of the old one's.
     ///
     /// Args:
     ///     packet: As in `on_packet`.
     ///
     /// Raises:
-    ///     ValueError: If the bytes are no such headers.
+    ///     ValueError: If the bytes are not such headers.
     fn is_reopened_by(&self, packet: &[u8]) -> PyResult<bool> {
         let (_, segment) = parse(packet).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(self.inner.is_reopened_by(&segment))
     }
 
-    /// Tell that `deadline_ns` has come.
+    /// Run the timer at `deadline_ns`.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
@@ -189,7 +190,7 @@ impl PyEndpoint {
         self.inner.on_timer(SimTime(now_ns), &mut self.sent);
     }
 
-    /// Take the headers of what was sent since the last call, in order.
+    /// Take the headers of the packets that were sent since the last call, in order.
     ///
     /// The payload of each is its IPv4 length without its headers.
     ///
@@ -200,20 +201,20 @@ impl PyEndpoint {
         segments.iter().map(|segment| self.headers(py, segment)).collect()
     }
 
-    /// When `on_timer` wants to be called, nanoseconds; None if not at all.
+    /// Time at which `on_timer` is to be called, in nanoseconds; None if not at all.
     #[getter]
     fn deadline_ns(&self) -> Option<u64> {
         let deadline = self.inner.deadline();
         (deadline != SimTime::NEVER).then_some(deadline.0)
     }
 
-    /// State of the connection by its name in RFC 9293 section 3.3.2, as in "SYN-SENT".
+    /// State of the connection, by its name in RFC 9293 section 3.3.2, as in "SYN-SENT".
     #[getter]
     fn state(&self) -> &'static str {
         state_name(self.inner.state())
     }
 
-    /// Why the connection ended before its time: "refused", "reset" or "timed out"; None if it did not.
+    /// The reason of an early end of the connection: "refused", "reset" or "timed out"; None otherwise.
     #[getter]
     fn error(&self) -> Option<&'static str> {
         Some(match self.inner.error()? {
@@ -223,33 +224,33 @@ impl PyEndpoint {
         })
     }
 
-    /// What one write takes within the send buffer and `TCP_NOTSENT_LOWAT`, in bytes; more may fit after it.
+    /// The number of bytes that one write takes by the send buffer and `TCP_NOTSENT_LOWAT`; more may fit later.
     #[getter]
     fn writable_octets(&self) -> u64 {
         self.inner.writable_at_once().0
     }
 
-    /// A poll shows the socket as writable, and a write that waits goes on.
+    /// True if a poll shows the socket as writable, and a waiting write continues.
     ///
-    /// A third of the send buffer is free, and what is unsent is below half of `TCP_NOTSENT_LOWAT`.
+    /// It holds if a third of the send buffer is free and unsent data is below half of `TCP_NOTSENT_LOWAT`.
     #[getter]
     fn is_writable(&self) -> bool {
         self.inner.is_writable()
     }
 
-    /// What has arrived in order and was not read, in bytes.
+    /// Data that arrived in order and was not read, in bytes.
     #[getter]
     fn unread_octets(&self) -> u64 {
         self.inner.unread().0
     }
 
-    /// What was written and not sent for the first time, in bytes.
+    /// Data that was written and never sent, in bytes.
     #[getter]
     fn unsent_octets(&self) -> u64 {
         self.inner.unsent().0
     }
 
-    /// True once all that the peer will ever send has arrived.
+    /// True once all data of the peer and its FIN have arrived.
     #[getter]
     fn is_peer_finished(&self) -> bool {
         self.inner.is_peer_finished()
@@ -261,7 +262,7 @@ impl PyEndpoint {
         self.inner.mss()
     }
 
-    /// Return what Linux's `getsockopt(TCP_INFO)` would say.
+    /// Return the values of Linux's `getsockopt(TCP_INFO)`.
     ///
     /// Args:
     ///     now_ns: The time, nanoseconds.
@@ -291,7 +292,7 @@ impl PyEndpoint {
 
 fn end(text: &str) -> PyResult<SocketAddrV4> {
     text.parse().map_err(|_| {
-        PyValueError::new_err(format!("{text:?} is no end; write an address and a port, as in 192.0.2.1:8080"))
+        PyValueError::new_err(format!("{text:?} is not an end; write an address and a port, as in 192.0.2.1:8080"))
     })
 }
 
@@ -343,7 +344,7 @@ fn state_number(state: State) -> u64 {
     }
 }
 
-/// What Linux shows for a threshold that is arbitrarily high.
+/// The value that Linux shows for a threshold that is arbitrarily high.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
 fn numbers_of(info: &TcpInfo) -> [(&'static str, u64); 48] {

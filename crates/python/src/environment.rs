@@ -15,35 +15,35 @@ use crate::simulation::PyOutcome;
 /// An array of observations.
 type Observation<'py> = Bound<'py, PyArrayDyn<f32>>;
 
-/// What Gymnasium's `step` returns.
+/// The result of Gymnasium's `step`.
 type Stepped<'py> = (Observation<'py>, f64, bool, bool, Bound<'py, PyDict>);
 
-/// What a step of several agents gives: of each its observation, reward and end, and whether time is over.
+/// The results of a step for each agent: observation, reward and whether its episode ended; and whether time is over.
 type SteppedAll<'py> = (Vec<Observation<'py>>, Vec<Option<f64>>, Vec<bool>, bool);
 
 /// A flow at one moment: cwnd in bytes, srtt in ms, bytes read at its far end.
 type FlowState = (u64, f64, u64);
 
-/// A scenario with agents on some of its flows; what `ackclock.gym` translates for Gymnasium.
+/// A scenario with agents on some of its flows; `ackclock.gym` adapts it to Gymnasium.
 ///
-/// Below, `agent` is a place in the list given here. An observation is a float32 array, of shape (n,) for n
+/// Below, `agent` is an index into the list given here. An observation is a float32 array, of shape (n,) for n
 /// observations, or (history, n) with a history above 1, the latest decision last. After Ctrl-C, or once a part of
-/// one's own has failed, every call raises RuntimeError until an episode begins. An agent that there is not is an
+/// one's own has failed, every call raises RuntimeError until the next episode begins. An unknown agent is an
 /// IndexError.
 ///
 /// Args:
 ///     scenario: The scenario.
-///     agents: For each agent the name of its flow and its settings, as JSON of `AgentSettings.to_json`.
+///     agents: For each agent the name of its flow, and its settings as JSON of `AgentSettings.to_json`.
 ///
 /// Raises:
-///     ValueError: If a setting is wrong, there is no such flow, or one has two agents.
+///     ValueError: If a setting is wrong, a flow is unknown, or a flow has two agents.
 #[pyclass(module = "ackclock._core", name = "Environment")]
 pub(crate) struct PyEnvironment {
     inner: Environment,
-    /// An exception went through the episode: what is left of it is of no use.
+    /// True after an exception in the episode, whose state is then useless.
     is_broken: bool,
     shapes: Vec<Vec<usize>>,
-    /// The last observation, kept so that a step takes no memory but its array's.
+    /// The last observation, kept so that a step allocates its array only.
     row: Vec<f32>,
 }
 
@@ -67,10 +67,10 @@ impl PyEnvironment {
     /// Return the spaces of an agent, as JSON.
     ///
     /// Args:
-    ///     agent: Its place.
+    ///     agent: The agent's index.
     ///
     /// Returns:
-    ///     `observation` with `shape`, `low` and `high`, null where there is no end; `action` with `choices`, or with
+    ///     `observation` with `shape`, `low` and `high`, null where it is unbounded; `action` with `choices`, or with
     ///     `low` and `high`.
     fn spaces(&self, agent: usize) -> PyResult<String> {
         Ok(self.get()?.config(self.place(agent)?).spaces().to_string())
@@ -79,7 +79,7 @@ impl PyEnvironment {
     /// Begin an episode, run to its first decision, and return the first agent's observation.
     ///
     /// Args:
-    ///     seed: Draws what the scenario leaves to chance, and decides all that is random; 0 to 2^64 - 1.
+    ///     seed: Seed of the values that the scenario draws, and of all randomness in the run; 0 to 2^64 - 1.
     ///
     /// Raises:
     ///     ValueError: If the seed is not such a number.
@@ -91,13 +91,13 @@ impl PyEnvironment {
     /// Take the first agent's action, and run to its next decision.
     ///
     /// Args:
-    ///     action: The number of a choice, or a number within the range of the space.
+    ///     action: The index of a choice, or a number within the range of the space.
     ///
     /// Returns:
     ///     Observation, reward, terminated, truncated, and an empty dictionary.
     ///
     /// Raises:
-    ///     ValueError: If the action is no choice of the space, or NaN.
+    ///     ValueError: If the action is not in the action space, or NaN.
     fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
         self.check(0, action)?;
         let ((step, reward), observation) = self.observed(py, 0, |environment, row| {
@@ -110,26 +110,26 @@ impl PyEnvironment {
     /// Begin an episode, run to its first decision, and return an observation for each agent.
     ///
     /// Args:
-    ///     seed: As of `reset`.
+    ///     seed: Seed as for `reset`.
     ///
     /// Raises:
-    ///     ValueError: As of `reset`.
+    ///     ValueError: If `reset` would raise it.
     fn reset_all<'py>(&mut self, py: Python<'py>, seed: Seed) -> PyResult<Vec<Observation<'py>>> {
         self.begin(seed.0)?;
         (0..self.shapes.len()).map(|agent| self.observe(py, agent)).collect()
     }
 
-    /// Take an action of each agent, and run until every agent in charge of its window waits.
+    /// Take an action for each agent, and run until every agent in charge of its window waits.
     ///
     /// Args:
-    ///     actions: One for each agent, as of `step`; that of an agent that does not wait changes nothing.
+    ///     actions: One action for each agent, as for `step`; an agent that does not wait ignores its action.
     ///
     /// Returns:
-    ///     Of each agent its observation, its reward (None where nothing is due), and whether its flow is over;
-    ///     and whether the scenario's time is.
+    ///     For each agent its observation, its reward (None where none is due), and whether its flow is over;
+    ///     and whether the scenario's time is over.
     ///
     /// Raises:
-    ///     ValueError: If there are too few actions or too many, or one is no member of its space.
+    ///     ValueError: If the number of actions is wrong, or one is not in its space.
     fn step_all<'py>(&mut self, py: Python<'py>, actions: Vec<f64>) -> PyResult<SteppedAll<'py>> {
         if actions.len() != self.shapes.len() {
             let (given, wanted) = (actions.len(), self.shapes.len());
@@ -150,19 +150,19 @@ impl PyEnvironment {
     /// Return True if a decision of the agent is due.
     ///
     /// Args:
-    ///     agent: Its place.
+    ///     agent: The agent's index.
     fn is_waiting(&self, agent: usize) -> PyResult<bool> {
         Ok(self.get()?.is_waiting(self.place(agent)?))
     }
 
-    /// Return the value of an observation now, in the unit of its name, whether the agent is shown it or not.
+    /// Return the value of an observation now, in the unit of its name, whether or not the agent observes it.
     ///
     /// Args:
-    ///     agent: Its place.
+    ///     agent: The agent's index.
     ///     name: The observation's name, as `ackclock list agents` shows it.
     ///
     /// Raises:
-    ///     KeyError: If there is no such observation.
+    ///     KeyError: If the observation is unknown.
     fn read(&mut self, agent: usize, name: &str) -> PyResult<f64> {
         let observation = ackclock_agent::Observation::named(name).ok_or_else(|| {
             PyKeyError::new_err(format!("no observation {name:?}; `ackclock list agents` lists them"))
@@ -171,13 +171,13 @@ impl PyEnvironment {
         Ok(self.get_mut()?.read(agent, observation))
     }
 
-    /// The values that were drawn for the episode, by their places; empty if the scenario leaves none to chance.
+    /// The values that were drawn for the episode, by their places; empty if the scenario draws none.
     #[getter]
     fn drawn<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         values_of(py, self.get()?.drawn())
     }
 
-    /// Return a copy that goes on alike.
+    /// Return a copy that continues alike.
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
         let inner = PartFailure::catch(|| inner.clone())?;
@@ -196,11 +196,11 @@ impl PyEnvironment {
         Ok(self.get_mut()?.simulation().counters().events)
     }
 
-    /// Return how flows and links stand, for pictures.
+    /// Return the state of flows and links, for pictures.
     ///
     /// Returns:
-    ///     For each flow: cwnd (bytes), srtt (milliseconds), and what was read at its far end (bytes). For each link:
-    ///     the number of packets that wait.
+    ///     For each flow: cwnd (bytes), srtt (milliseconds), and data read at its far end (bytes). For each link:
+    ///     the number of waiting packets.
     fn snapshot(&mut self) -> PyResult<(Vec<FlowState>, Vec<usize>)> {
         let simulation = self.get_mut()?.simulation();
         // Those of this episode, whose number may be drawn.
@@ -213,7 +213,7 @@ impl PyEnvironment {
         Ok((flows, links.map(|link| simulation.waiting_packets(link)).collect()))
     }
 
-    /// Return the results of the episode up to now.
+    /// Return the results of the episode so far.
     fn outcome(&self) -> PyResult<PyOutcome> {
         let inner = self.get()?;
         PyOutcome::new(PartFailure::catch(|| inner.outcome())?)
@@ -237,13 +237,13 @@ impl PyEnvironment {
         check(&[action], &self.get()?.config(agent).action.space())
     }
 
-    /// Begins an episode, of which nothing depends on the one before, however that ended.
+    /// Begins an episode that does not depend on the one before, however that ended.
     fn begin(&mut self, seed: u64) -> PyResult<()> {
         self.is_broken = false;
         self.drive(|environment| environment.reset(seed)).map(drop)
     }
 
-    /// Moves the simulation on. Whatever unwinds it ends the episode.
+    /// Advances the simulation. A panic ends the episode.
     fn drive<T>(&mut self, work: impl FnOnce(&mut Environment) -> T) -> PyResult<T> {
         self.get()?;
         self.is_broken = true;
@@ -256,7 +256,8 @@ impl PyEnvironment {
         Ok(self.observed(py, agent, |environment, row| environment.observe(agent, row))?.1)
     }
 
-    /// Moves the simulation on by `work`, which fills the row of an agent's observation, and returns that as an array, too.
+    /// Advances the simulation by `work`, which fills the row of an agent's observation, and returns that as an array
+    /// too.
     fn observed<'py, T>(
         &mut self,
         py: Python<'py>,
@@ -279,29 +280,29 @@ impl PyEnvironment {
 
 /// Copies of an environment with one agent, stepped on threads.
 ///
-/// They hold the GIL only while a part in Python is asked. After Ctrl-C, or once a part has failed, every call raises
+/// They hold the GIL only while a part in Python is called. After Ctrl-C, or once a part has failed, every call raises
 /// RuntimeError until an episode begins in each.
 ///
-/// Arrays are C-contiguous and filled in place; below, n is `count`, and k how many numbers an observation has.
+/// Arrays are C-contiguous and filled in place; below, n is `count`, and k is the length of an observation.
 ///
 /// Args:
-///     environment: What to copy.
-///     count: How many copies, at least 1.
-///     threads: How many threads step them, the caller's among them; results do not depend on it.
+///     environment: The environment to copy.
+///     count: Number of copies, at least 1.
+///     threads: Number of threads that step them, the caller's among them; results do not depend on it.
 ///     same_step: Begin the next episode within the step that ended the last, instead of with the one after it.
 ///
 /// Raises:
 ///     ValueError: If there are several agents, or `count` is 0.
 #[pyclass(module = "ackclock._core", name = "VectorEnvironment")]
 pub(crate) struct PyVectorEnvironment {
-    /// `None` after an exception of a part.
+    /// The environments; `None` after an exception of a part.
     inner: Option<VectorEnvironment>,
     plan: Plan,
-    /// Of one environment.
+    /// The action space of one environment.
     space: ActionSpace,
 }
 
-/// What vectors are made of.
+/// The settings from which vectors of environments are made.
 #[derive(Clone)]
 struct Plan {
     environment: Environment,
@@ -330,15 +331,15 @@ impl PyVectorEnvironment {
         Ok(Self { inner: Some(plan.make()?), plan, space })
     }
 
-    /// Begin an episode in each.
+    /// Begin an episode in each environment.
     ///
     /// Args:
-    ///     seeds: n seeds, from which those of later episodes follow; an environment whose seed is None goes on.
+    ///     seeds: n seeds, from which those of later episodes follow; an environment whose seed is None continues.
     ///     observations: Float32 array of n k numbers, to fill.
     ///
     /// Raises:
-    ///     ValueError: If there are too few seeds or too many, or the array does not fit.
-    ///     TypeError: If it has another type of number.
+    ///     ValueError: If the number of seeds is wrong, or the array does not fit.
+    ///     TypeError: If the array has another type of number.
     fn reset(
         &mut self,
         py: Python<'_>,
@@ -355,19 +356,19 @@ impl PyVectorEnvironment {
         self.drive(py, |environment| environment.reset(&seeds, observations))
     }
 
-    /// Act in each, run each to its next decision, and fill the arrays.
+    /// Act in each environment, run each to its next decision, and fill the arrays.
     ///
     /// Args:
-    ///     actions: Float64 array of n numbers, as of `Environment.step`; only read.
+    ///     actions: Float64 array of n numbers, as for `Environment.step`; only read.
     ///     observations: Float32 array of n k numbers.
     ///     rewards: Float64 array of n numbers.
-    ///     terminated: Bool array of n: the flow has all it will ever send delivered, or was given up.
+    ///     terminated: Bool array of n: the flow has all its data delivered, or was given up.
     ///     truncated: Bool array of n: the scenario's time is over.
     ///     finals: Float32 array of n k numbers: with `same_step` the last observation of each episode that ended;
     ///         other rows stay as they are.
     ///
     /// Raises:
-    ///     ValueError: If an action is no member of its space, or an array does not fit.
+    ///     ValueError: If an action is not in its space, or an array does not fit.
     ///     TypeError: If an array has another type of number.
     #[allow(clippy::too_many_arguments, reason = "an array for each thing that a step gives")]
     fn step(
@@ -398,29 +399,29 @@ impl PyVectorEnvironment {
         self.drive(py, |environment| environment.step(actions, buffers))
     }
 
-    /// Return a copy that goes on alike, on threads of its own.
+    /// Return a copy that continues alike, on threads of its own.
     ///
     /// Raises:
-    ///     ValueError: If there are no threads for it.
+    ///     ValueError: If the threads cannot be started.
     fn __copy__(&self) -> PyResult<Self> {
         let inner = self.get()?;
         let (inner, plan) = PartFailure::catch(|| (inner.copy(), self.plan.clone()))?;
         Ok(Self { inner: Some(inner.map_err(to_value_error)?), plan, space: self.space })
     }
 
-    /// Return what tells an environment's episode from others.
+    /// Return the facts that identify an environment's episode.
     ///
     /// Args:
     ///     index: Number of the environment.
     ///
     /// Returns:
-    ///     Its seed, the time since it began in seconds, and what was drawn for it, by place.
+    ///     Its seed, the time since it began in seconds, and its drawn values, by place.
     fn episode<'py>(&self, py: Python<'py>, index: usize) -> PyResult<(u64, f64, Bound<'py, PyAny>)> {
         let environment = self.get()?.environment(place(index, "index", self.plan.count)?);
         Ok((environment.seed(), environment.now().as_secs_f64(), values_of(py, environment.drawn())?))
     }
 
-    /// Return the results of the episode that a step ended, or else of that under way.
+    /// Return the results of the episode that a step ended, or else those of the present one.
     ///
     /// Args:
     ///     index: Number of the environment.
@@ -435,7 +436,7 @@ impl PyVectorEnvironment {
         self.inner.as_ref().ok_or_else(over)
     }
 
-    /// Moves the simulations on. The exception of a part ends them.
+    /// Advances the simulations. The exception of a part ends them.
     fn drive(&mut self, py: Python<'_>, work: impl FnOnce(&mut VectorEnvironment) + Send) -> PyResult<()> {
         let environment = self.inner.as_mut().ok_or_else(over)?;
         let done = py.detach(|| PartFailure::catch(|| work(environment)));
@@ -445,7 +446,7 @@ impl PyVectorEnvironment {
         done
     }
 
-    /// Numbers in an observation of one.
+    /// The length of an observation of one environment.
     fn row(&self) -> usize {
         self.plan.environment.config(0).observation_len()
     }
@@ -459,13 +460,13 @@ impl PyVectorEnvironment {
     }
 }
 
-/// An action that is none is a mistake of the caller's, not one to be cut to something.
+/// Refuses an action outside the space: it is a mistake of the caller, and is not clipped.
 fn check(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
     match *space {
         ActionSpace::Discrete(choices) => match actions.iter().find(|action| !is_choice(**action, choices)) {
             Some(action) => {
                 let last = choices - 1;
-                Err(PyValueError::new_err(format!("action {action} is no choice; there are 0 to {last}")))
+                Err(PyValueError::new_err(format!("action {action} must be a whole number from 0 to {last}")))
             }
             None => Ok(()),
         },
@@ -476,13 +477,13 @@ fn check(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
     }
 }
 
-/// True of whole numbers from 0 to below `choices`.
+/// True for whole numbers from 0 to below `choices`.
 fn is_choice(action: f64, choices: usize) -> bool {
     let choices = u32::try_from(choices).map_or(f64::INFINITY, f64::from);
     (0.0..choices).contains(&action) && action.fract() == 0.0
 }
 
-/// A place among so many.
+/// A valid index below `count`.
 fn place(given: usize, what: &str, count: usize) -> PyResult<usize> {
     if given < count {
         return Ok(given);

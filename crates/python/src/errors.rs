@@ -21,7 +21,7 @@ pub(crate) fn to_runtime_error(error: impl Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-/// That a file cannot be read, with its name, as Python's own are: of its number Python makes `FileNotFoundError` and the like.
+/// An `OSError` with the file's name. From its number Python makes `FileNotFoundError` and the like.
 pub(crate) fn to_os_error(path: &Path, error: &io::Error) -> PyErr {
     let number = error.raw_os_error().unwrap_or(match error.kind() {
         io::ErrorKind::NotFound => 2,          // ENOENT

@@ -1,4 +1,5 @@
-//! Events as tuples, of which `ackclock.events` makes its classes: kind, time, source, then the fields of the class in order.
+//! Events as tuples from which `ackclock.events` makes its classes: kind, time, source, then the class's fields in
+//! order.
 
 use ackclock_events::{AckArrived, Event, PacketInfo, Record, SegmentSent};
 use ackclock_units::{Bytes, SimDuration};

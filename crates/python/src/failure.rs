@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 
 use crate::signals::Listening;
 
-/// The payload that unwinds the simulation.
+/// The payload of a panic that unwinds the simulation.
 #[derive(Debug)]
 pub(crate) struct PartFailure {
     error: PyErr,
 }
 
-/// The attribute by which the command line tells a user's exception from a fault of ours: what the part is called.
+/// The attribute with the part's name, by which the command line tells a user's exception from a fault of ackclock.
 const MARK: &str = "ackclock_part";
 
 impl PartFailure {
@@ -25,8 +25,8 @@ impl PartFailure {
         Self { error }
     }
 
-    /// Leaves the simulation with `error`, which keeps its traceback and learns where it came from. What is no
-    /// `Exception` and no `SystemExit` (Ctrl-C) passes as it is.
+    /// Leaves the simulation with `error`, which keeps its traceback and gets a note of its origin. Other exceptions
+    /// than `Exception` and `SystemExit`, as Ctrl-C, pass unchanged.
     pub(crate) fn leave(py: Python<'_>, error: PyErr, part: &str, call: &str, now: Option<SimTime>) -> ! {
         if error.is_instance_of::<PyException>(py) || error.is_instance_of::<PySystemExit>(py) {
             let when = now.map(|now| format!(" at {} s of simulated time", now.as_secs_f64())).unwrap_or_default();
@@ -38,7 +38,7 @@ impl PartFailure {
         resume_unwind(Box::new(Self { error }))
     }
 
-    /// Does `work`, in which parts may fail and which Ctrl-C may end, and returns the exception with which one did.
+    /// Runs `work`, in which parts may fail and which Ctrl-C may end, and returns the exception with which it failed.
     pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> PyResult<T> {
         let _listening = Listening::begin();
         catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Self>() {
@@ -48,7 +48,7 @@ impl PartFailure {
     }
 }
 
-/// A plug-in's panic as an exception; any other goes on.
+/// A plug-in's panic as an exception; any other panic continues.
 fn of_plugin(payload: Box<dyn Any + Send>) -> PyErr {
     match payload.downcast::<PluginFailure>() {
         Ok(failure) => Python::attach(|py| {

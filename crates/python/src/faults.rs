@@ -1,12 +1,12 @@
-//! A panic of the core: a fault of ours, told in a line.
+//! Panics of the core, reported in a line.
 
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::{Mutex, PoisonError};
 
-/// What went wrong first, and where, until somebody asks.
+/// The first panic and its place, until somebody asks.
 static FAULT: Mutex<Option<String>> = Mutex::new(None);
 
-/// From now on a panic is kept instead of printed; it is printed as well with `RUST_BACKTRACE` or `ACKCLOCK_DEBUG=1`.
+/// Keeps panics from now on instead of printing them; `RUST_BACKTRACE` or `ACKCLOCK_DEBUG=1` prints them too.
 pub(crate) fn keep() {
     let print = take_hook();
     set_hook(Box::new(move |panic| {
@@ -18,7 +18,7 @@ pub(crate) fn keep() {
     }));
 }
 
-/// The first fault since this was last asked.
+/// The first panic since the last call.
 pub(crate) fn take() -> Option<String> {
     FAULT.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -1,8 +1,8 @@
 //! The Python module `ackclock._core`: the checked scenario, the simulation and its results, controllers and other
 //! parts written in Python, a single endpoint, and nothing else.
 //!
-//! What stands above a `#[pyclass]`, a method or a function of it is its docstring, in Google's form; `tests/stub.py --write`
-//! takes it over into `_core.pyi`.
+//! The comment above a `#[pyclass]`, a method or a function is its docstring, in Google's form; `tests/stub.py --write`
+//! copies it into `_core.pyi`.
 #![allow(clippy::doc_markdown, reason = "arguments stand without marks in a docstring of Google's form")]
 
 mod arguments;
@@ -69,23 +69,23 @@ mod _core {
         Ok(())
     }
 
-    /// From now on let long work of this thread call a function about twenty times a second, beside acting on signals.
+    /// Let long work of this thread call a function about twenty times a second, beside acting on signals.
     ///
     /// Args:
-    ///     check: What it raises ends the work; None calls nothing any more.
+    ///     check: The function, whose exception ends the work; None removes it.
     #[pyfunction]
     #[pyo3(signature = (check))]
     fn check_often(check: Option<Py<PyAny>>) {
         crate::signals::set_check(check);
     }
 
-    /// Return what went wrong first inside the core since the last call, and where; None if nothing did.
+    /// Return the first panic inside the core since the last call, with its place; None without one.
     #[pyfunction]
     fn take_fault() -> Option<String> {
         crate::faults::take()
     }
 
-    /// Return what of so many octets of a receive buffer, as Linux counts memory, is window for full segments.
+    /// Return the window for full segments that a receive buffer of this memory gives, as Linux counts it.
     ///
     /// Args:
     ///     octets: Memory in bytes, as in `tcp_rmem`.
@@ -94,14 +94,14 @@ mod _core {
         ackclock_tcp::window_of_memory(octets.0)
     }
 
-    /// Return what a scenario or a study names of code, whatever is drawn of it: entries of `use`, and classes.
+    /// Return the code that a scenario or a study names, in any draw of it: entries of `use`, and classes.
     ///
     /// Args:
     ///     text: TOML or JSON; nothing that it names is run.
-    ///     overrides: As of `Scenario.load`.
+    ///     overrides: Overrides as for `Scenario.load`.
     ///
     /// Returns:
-    ///     Names; None of a text that cannot be parsed.
+    ///     The names; None if the text cannot be parsed.
     #[pyfunction]
     #[pyo3(signature = (text, overrides=vec![]))]
     #[allow(clippy::needless_pass_by_value, reason = "PyO3 hands over a list")]
@@ -113,7 +113,7 @@ mod _core {
     ///
     /// Args:
     ///     path: A regular file, or a device that ends.
-    ///     most: A longer one is refused.
+    ///     most: Size in octets above which a file is refused.
     ///
     /// Raises:
     ///     OSError: If it cannot be read, is longer, or is a folder, a pipe, a socket or a terminal.
@@ -123,11 +123,11 @@ mod _core {
         Ok(PyBytes::new(py, &ackclock_scenario::read_file(&path, most)?))
     }
 
-    /// Return the names that one which is not known may stand for, or an empty list.
+    /// Return the known names that an unknown one may stand for, or an empty list.
     ///
     /// Args:
     ///     given: The name.
-    ///     known: Each known name with what is said of it, where other names for it may stand.
+    ///     known: Each known name with its description, which may mention other names for it.
     #[pyfunction]
     #[allow(clippy::needless_pass_by_value, reason = "PyO3 hands over a list")]
     fn meant(given: &str, known: Vec<(String, String)>) -> Vec<String> {
@@ -135,7 +135,7 @@ mod _core {
         ackclock_declare::meant(given, &known).into_iter().map(str::to_owned).collect()
     }
 
-    /// Return digital lines by name, such as DS3, each with its rate as a scenario writes it.
+    /// Return digital lines by name, such as DS3, each with its rate in a scenario's notation.
     #[pyfunction]
     fn line_rates() -> BTreeMap<&'static str, String> {
         LINE_RATES.iter().map(|(name, rate)| (*name, Bandwidth(*rate).to_string())).collect()
@@ -171,7 +171,7 @@ mod _core {
         ackclock_scenario::buffer_policies().to_string()
     }
 
-    /// Return what links may do with packets, with parameters, as a JSON list.
+    /// Return the effects of links on packets with their parameters, as a JSON list.
     #[pyfunction]
     fn links() -> String {
         ackclock_scenario::links().to_string()
@@ -189,7 +189,7 @@ mod _core {
         ackclock_scenario::traffic().to_string()
     }
 
-    /// Return what agents may be shown, do, be asked and be paid, as a JSON table.
+    /// Return observations, actions, decisions and rewards of agents, as a JSON table.
     #[pyfunction]
     fn agents() -> String {
         ackclock_agent::catalogue().to_string()
@@ -198,9 +198,9 @@ mod _core {
     /// Return the mean window, in segments, of the first flow's controller alone, driven by generated ACKs.
     ///
     /// Args:
-    ///     scenario: Whose first flow's controller and segment size are taken.
+    ///     scenario: The scenario, whose first flow gives the controller and the segment size.
     ///     rtt_s: The constant round trip, seconds.
-    ///     segments_per_loss: One segment in so many is lost.
+    ///     segments_per_loss: Number of segments for one loss.
     ///     cycles: Losses over which the mean is taken; three times as many before are warm-up.
     ///
     /// Raises:
@@ -230,14 +230,14 @@ mod _core {
         py.detach(|| PartFailure::catch(|| ackclock_cc::mean_window(&flow.controller, drive)))
     }
 
-    /// Exercise the agent of the first flow's controller alone, on states drawn at random, to measure what it costs.
+    /// Exercise the agent of the first flow's controller alone, on random states, to measure its cost.
     ///
     /// Args:
-    ///     scenario: Whose first flow's controller is taken.
+    ///     scenario: The scenario, whose first flow gives the controller.
     ///     decisions: Decisions after the warm-up, each with a step of learning.
     ///
     /// Returns:
-    ///     The steps of learning.
+    ///     The number of learning steps.
     ///
     /// Raises:
     ///     ValueError: If the scenario has no flow, or its controller has no agent.
@@ -253,19 +253,19 @@ mod _core {
         })
     }
 
-    /// Return a policy in whole numbers, for machines without floating point, and what that loses.
+    /// Return a policy in whole numbers, for machines without floating point, and its loss of precision.
     ///
     /// Args:
     ///     content: An ONNX file.
     ///     agent: The agent's configuration as JSON, for a file that has none.
-    ///     decisions: For so many both forms are asked, about flows drawn at random.
+    ///     decisions: Number of decisions on which both forms are compared, about random flows.
     ///
     /// Returns:
-    ///     The file; how many flows these were, fewer than decisions where the policy remembers; how many decisions were
-    ///     others; the mean difference and the greatest, where actions are numbers.
+    ///     The file; the number of flows, fewer than decisions where the policy remembers; the number of different
+    ///     decisions; the mean difference and the greatest, where actions are numbers.
     ///
     /// Raises:
-    ///     ValueError: If the file is no policy, or one that whole numbers cannot be made of.
+    ///     ValueError: If the file is not a policy, or one that whole numbers cannot represent.
     #[pyfunction]
     #[pyo3(signature = (content, agent=None, decisions=20_000))]
     fn quantised_policy<'py>(
@@ -290,11 +290,11 @@ mod _core {
     ///     activation: "relu" or "tanh", between two layers.
     ///     layers: For each layer its weights, a float32 array of shape (outputs, inputs), and its biases, one of
     ///         shape (outputs,).
-    ///     scenario: Whose `use` brings observations that the settings name and that are not of the catalogue.
+    ///     scenario: The scenario, whose `use` brings observations that the settings name and the catalogue lacks.
     ///
     /// Raises:
-    ///     ValueError: If a setting is wrong, the activation is unknown, there is no layer, or the layers do not fit
-    ///         together.
+    ///     ValueError: If a setting is wrong, the activation is unknown, there are no layers, or the layers do not
+    ///         fit together.
     #[pyfunction]
     #[pyo3(signature = (agent, activation, layers, scenario=None))]
     fn policy_file<'py>(

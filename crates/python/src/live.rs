@@ -8,17 +8,17 @@ use pyo3::prelude::*;
 
 use crate::scenario::PyScenario;
 
-/// An agent on a real connection: what the kernel tells of ACKs goes in, a window comes out.
+/// An agent on a real connection: ACKs reported by the kernel go in, a window comes out.
 ///
-/// It is what `ackclock.gym` translates for Gymnasium.
+/// `ackclock.gym` adapts it to Gymnasium.
 ///
 /// Args:
-///     scenario: The scenario, which says what the flow's own controller is.
-///     flow: Its name.
+///     scenario: The scenario, which gives the flow's own controller.
+///     flow: The flow's name.
 ///     agent: Settings as JSON of `AgentSettings.to_json`.
 ///
 /// Raises:
-///     ValueError: If a setting is wrong, or there is no such flow.
+///     ValueError: If a setting is wrong, or the flow is unknown.
 #[pyclass(module = "ackclock._core", name = "LiveFlow")]
 pub(crate) struct PyLiveFlow {
     inner: LiveFlow,
@@ -35,19 +35,19 @@ impl PyLiveFlow {
         Ok(Self { inner })
     }
 
-    /// Take in an ACK, and return whether a decision is due.
+    /// Process an ACK, and return whether a decision is due.
     ///
     /// Args:
-    ///     time_ns: When, nanoseconds of the machine's monotonic clock.
-    ///     cwnd: Segments, as are `inflight`, `acked` and `lost`.
-    ///     srtt_us: Smoothed round trip.
-    ///     min_rtt_us: The least one.
-    ///     rtt_us: What the ACK shows; 0 if nothing.
-    ///     inflight: In flight after it.
-    ///     acked: Newly delivered.
-    ///     lost: Newly taken for lost.
+    ///     time_ns: Time of the ACK, nanoseconds of the machine's monotonic clock.
+    ///     cwnd: Congestion window, segments.
+    ///     srtt_us: Smoothed round trip, microseconds.
+    ///     min_rtt_us: Least round trip, microseconds.
+    ///     rtt_us: Round trip that the ACK measured, microseconds; 0 if none.
+    ///     inflight: Segments in flight after it.
+    ///     acked: Segments newly delivered.
+    ///     lost: Segments newly marked lost.
     ///     state: The kernel's congestion state.
-    ///     mss: Octets of a segment.
+    ///     mss: Size of a segment, octets.
     #[allow(clippy::too_many_arguments, reason = "as the kernel's record has them")]
     fn on_ack(
         &mut self,
@@ -66,7 +66,7 @@ impl PyLiveFlow {
         self.inner.on_ack(&ack)
     }
 
-    /// Return what the last interval pays. Ask before `observe`.
+    /// Return the reward of the last interval. Call it before `observe`.
     fn reward(&mut self) -> f64 {
         self.inner.reward()
     }
@@ -84,10 +84,10 @@ impl PyLiveFlow {
     /// Take an action.
     ///
     /// Args:
-    ///     action: The number of a choice, or a number within the range of the space.
+    ///     action: The index of a choice, or a number within the range of the space.
     ///
     /// Raises:
-    ///     ValueError: If the action is no choice of the space, or NaN.
+    ///     ValueError: If the action is not in the action space, or NaN.
     fn act(&mut self, action: f64) -> PyResult<()> {
         let is_one = match self.inner.config().action.space() {
             ActionSpace::Discrete(choices) => {
@@ -103,7 +103,7 @@ impl PyLiveFlow {
         Ok(())
     }
 
-    /// Return the window that the connection is to have, segments, and its rate in bit/s; 0 if none is set.
+    /// Return the connection's new window, in segments, and its rate in bit/s; 0 if none is set.
     fn steering(&self) -> (u32, u64) {
         let (cwnd, rate) = self.inner.steering();
         (cwnd, rate.map_or(0, |rate| rate.0))
@@ -112,10 +112,10 @@ impl PyLiveFlow {
     /// Return the value of an observation now, in its unit.
     ///
     /// Args:
-    ///     name: Of the catalogue.
+    ///     name: The observation's name in the catalogue.
     ///
     /// Raises:
-    ///     KeyError: If there is none of that name.
+    ///     KeyError: If the observation is unknown.
     fn read(&self, name: &str) -> PyResult<f64> {
         let observation = Observation::named(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         Ok(self.inner.read(observation))

@@ -15,33 +15,33 @@ use crate::errors::{to_os_error, to_scenario_error};
 use crate::failure::PartFailure;
 use crate::parts::is_plugin;
 
-/// Text, file and overrides of a scenario of which values were drawn; of each its place, distribution and JSON.
+/// Text, file and overrides of a scenario with drawn values; of each value its place, distribution and JSON.
 type Source = (String, String, Vec<String>, Vec<(String, String, String)>);
 
-/// What `Scenario._restore` takes.
+/// The arguments of `Scenario._restore`.
 type Reduced = (String, PathBuf, Option<Source>);
 
 /// A checked scenario; it cannot be changed. `load`, `parse` and `from_json` make one.
 #[pyclass(module = "ackclock._core", name = "Scenario", frozen)]
 pub(crate) struct PyScenario {
     pub(crate) inner: Scenario,
-    /// Where the scenario's classes are looked for first.
+    /// The folder in which the scenario's classes are looked for first.
     folder: PathBuf,
     modules: Modules,
 }
 
 #[pymethods]
 impl PyScenario {
-    /// Read a scenario from a TOML file, or one of the same as JSON.
+    /// Read a scenario from a TOML file, or from a file of the same as JSON.
     ///
     /// Args:
     ///     path: The file.
     ///     overrides: `path=value` texts, applied in order, as in `seed=3` or `flow[0].controller="reno"`.
-    ///     imports: Import the modules of controllers that the scenario names. Without, nothing of them is run: the
-    ///         scenario can be looked at, not simulated.
+    ///     imports: Import the modules of controllers that the scenario names. If false, none of their code runs: the
+    ///         scenario can be inspected and not simulated.
     ///
     /// Raises:
-    ///     ScenarioError: If the scenario is wrong; it tells of every mistake at once.
+    ///     ScenarioError: If the scenario is wrong; it lists every mistake.
     ///     OSError: If the file cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, overrides=vec![], *, imports=true))]
@@ -56,13 +56,13 @@ impl PyScenario {
     /// Read a scenario from TOML text.
     ///
     /// Args:
-    ///     text: What a file would hold.
-    ///     file: What messages call it. Its stem is the scenario's name unless the text has one, and classes of
+    ///     text: The content of a file.
+    ///     file: Its name in messages. The stem is the scenario's name unless the text has one, and classes of
     ///         controllers are looked for in its folder.
-    ///     overrides: As of `load`.
+    ///     overrides: Overrides as for `load`.
     ///
     /// Raises:
-    ///     ScenarioError: If the scenario is wrong; it tells of every mistake at once.
+    ///     ScenarioError: If the scenario is wrong; it lists every mistake.
     #[staticmethod]
     #[pyo3(signature = (text, file="<text>", overrides=vec![]))]
     fn parse(py: Python<'_>, text: &str, file: &str, overrides: Vec<String>) -> PyResult<Self> {
@@ -75,11 +75,11 @@ impl PyScenario {
     ///
     /// Args:
     ///     text: The scenario's tables as JSON.
-    ///     overrides: As of `load`.
-    ///     folder: Where classes of controllers are looked for first.
+    ///     overrides: Overrides as for `load`.
+    ///     folder: The folder in which classes of controllers are looked for first.
     ///
     /// Raises:
-    ///     ScenarioError: If the scenario is wrong; it tells of every mistake at once.
+    ///     ScenarioError: If the scenario is wrong; it lists every mistake.
     #[staticmethod]
     #[pyo3(signature = (text, overrides=vec![], folder=PathBuf::from(".")))]
     fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>, folder: PathBuf) -> PyResult<Self> {
@@ -87,13 +87,13 @@ impl PyScenario {
         Self::checked(py, absolute(folder)?, Modules::Imported, read)
     }
 
-    /// Name of the scenario: its `name`, or else its file's without the suffix.
+    /// Name of the scenario: its `name`, or the stem of its file.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.config().name
     }
 
-    /// Seed of all that is random in the run, and of the values that were drawn.
+    /// Seed of the drawn values and of all randomness in the run.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.config().seed
@@ -111,7 +111,7 @@ impl PyScenario {
         self.inner.config().flows.iter().map(|flow| flow.name.as_str()).collect()
     }
 
-    /// Names of the controllers of `flow_names`, as results have them: of a flow that names none its profile's.
+    /// Names of the controllers of `flow_names`, as in results; a flow that names none has its profile's.
     #[getter]
     fn controller_names(&self) -> Vec<&str> {
         self.inner.config().flows.iter().map(|flow| flow.controller_name.as_str()).collect()
@@ -129,7 +129,7 @@ impl PyScenario {
         self.inner.hash()
     }
 
-    /// The folder of the scenario's file, absolute: where its classes of controllers are looked for first.
+    /// The folder of the scenario's file, absolute: its classes of controllers are looked for there first.
     #[getter]
     fn folder(&self) -> &Path {
         &self.folder
@@ -144,7 +144,7 @@ impl PyScenario {
         classes
     }
 
-    /// Return what it is in short: name, flows, links, time and seed.
+    /// Return a summary: name, flows, links, time and seed.
     fn __repr__(&self) -> String {
         let config = self.inner.config();
         let (flows, links) = (config.flows.len(), config.network.links.len());
@@ -152,7 +152,7 @@ impl PyScenario {
         format!("<Scenario {name:?}: {flows} flows, {links} links, {duration_s} s, seed {seed}>")
     }
 
-    /// Return what a notebook shows: a picture of the network, and a table of the flows.
+    /// Return the form for notebooks: a picture of the network, and a table of the flows.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("ackclock.plotting.notebook")?.call_method1("scenario_html", (slf,))
     }
@@ -160,7 +160,7 @@ impl PyScenario {
     /// Refuse to run code of a scenario that was read with `imports=False`.
     ///
     /// Raises:
-    ///     RuntimeError: If it names code that was not imported.
+    ///     RuntimeError: If the scenario names code that was not imported.
     pub(crate) fn check_imported(&self) -> PyResult<()> {
         match self.modules {
             Modules::Read if self.calls_python() || !self.inner.uses().is_empty() => Err(PyRuntimeError::new_err(
@@ -187,19 +187,19 @@ impl PyScenario {
         self.inner.varies().into_py_dict(py)
     }
 
-    /// The values that the seed drew, by their places; empty if nothing varies.
+    /// The values that the seed drew, by their places; empty if the scenario draws none.
     #[getter]
     fn drawn<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         values_of(py, self.inner.drawn())
     }
 
-    /// Return the scenario that a seed draws: the values left to chance, and all that is random in the run.
+    /// Return the scenario under a seed: its drawn values, and all randomness in the run.
     ///
     /// Args:
     ///     seed: 0 to 2^64 - 1.
     ///
     /// Raises:
-    ///     ScenarioError: If values that were drawn are no scenario together.
+    ///     ScenarioError: If the drawn values do not fit together.
     ///     ValueError: If the seed is not such a number.
     fn draw(&self, py: Python<'_>, seed: Seed) -> PyResult<Self> {
         self.drawn_as(py, self.inner.draw(seed.0))
@@ -216,7 +216,7 @@ impl PyScenario {
         Ok((slf.get_type().getattr("_restore")?, (this.inner.to_json(), this.folder.clone(), source)))
     }
 
-    /// Make a scenario again that was pickled.
+    /// Restore a pickled scenario.
     #[staticmethod]
     fn _restore(py: Python<'_>, text: &str, folder: PathBuf, source: Option<Source>) -> PyResult<Self> {
         let made = Self::from_json(py, text, vec![], folder.clone())?;
@@ -230,7 +230,7 @@ impl PyScenario {
         Ok(made.of(made.inner.clone().restored(parsed.inner, drawn.collect::<PyResult<_>>()?)))
     }
 
-    /// Memory that its run takes at least, in bytes, roughly: flows, fixed windows, series at intervals.
+    /// Estimate of the memory that its run takes at least, in bytes: flows, fixed windows, series at intervals.
     #[getter]
     fn memory_bytes(&self) -> u64 {
         self.inner.config().least_memory()
@@ -252,25 +252,25 @@ impl PyScenario {
         self.inner.scaling_without_effect()
     }
 
-    /// Whether what its run keeps in memory grows with simulated time: series, events.
+    /// True if the memory of its run grows with simulated time, by series or events.
     #[getter]
     fn keeps_over_time(&self) -> bool {
         self.inner.config().keeps_over_time()
     }
 
-    /// Whether events of its run are kept.
+    /// True if its run keeps events.
     #[getter]
     fn is_watched(&self) -> bool {
         self.inner.config().trace.events.is_some()
     }
 
-    /// Return the scenario watched for events.
+    /// Return the scenario with events observed.
     ///
     /// Args:
-    ///     kinds: Names of the events, such as `timed_out`; `all` stands for every one.
+    ///     kinds: Names of the events, such as `timed_out`; `all` stands for all of them.
     ///
     /// Raises:
-    ///     ValueError: If there is no such event, or none is named.
+    ///     ValueError: If an event is unknown, or none is named.
     fn with_events(&self, kinds: Vec<String>) -> PyResult<Self> {
         let (mut chosen, mut unknown) = (EventKinds::NONE, Vec::new());
         for name in &kinds {
@@ -287,14 +287,14 @@ impl PyScenario {
         Ok(self.of(inner))
     }
 
-    /// Return the scenario under another seed of the run; values that were drawn stay, unlike with `draw`.
+    /// Return the scenario under another seed of the run; drawn values stay, unlike with `draw`.
     ///
     /// Args:
     ///     seed: 0 to 2^64 - 1.
     ///
     /// Raises:
-    ///     ScenarioError: If starts that the seed draws ask for more than a limit allows.
-    ///     ValueError: If it is not such a number.
+    ///     ScenarioError: If starts that the seed draws exceed a limit.
+    ///     ValueError: If the seed is not such a number.
     fn with_seed(&self, py: Python<'_>, seed: Seed) -> PyResult<Self> {
         self.drawn_as(py, self.inner.with_seed(seed.0))
     }
@@ -329,14 +329,14 @@ impl PyScenario {
         })
     }
 
-    /// True if simulating it calls Python.
+    /// True if its simulation calls Python.
     pub(crate) fn calls_python(&self) -> bool {
         self.external().any(|name| name.starts_with("python:"))
             || self.inner.uses().into_iter().any(|entry| !is_plugin(entry))
     }
 }
 
-/// Values that were drawn, by their places, as a dictionary.
+/// Drawn values, by their places, as a dictionary.
 pub(crate) fn values_of<'py>(py: Python<'py>, drawn: &[Drawn]) -> PyResult<Bound<'py, PyAny>> {
     let values = drawn.iter().map(|drawn| (drawn.place.clone(), drawn.value.clone()));
     let values: serde_json::Map<String, serde_json::Value> = values.collect();
@@ -351,7 +351,7 @@ fn no_event(names: &[&str]) -> PyErr {
     PyValueError::new_err(format!("{what}; there are all, {known}"))
 }
 
-/// The folder of a file, whatever the working directory will be later; the working directory if it is no file's name.
+/// The absolute folder of a file; the working directory if the text is not a file's name.
 fn folder_of(file: &Path) -> PyResult<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     Ok(absolute(folder.unwrap_or(Path::new(".")))?)

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM while the core works, and a caller that wants its thread back.
+//! Handles Ctrl-C and SIGTERM while the core works, and a caller's function that may end the work.
 
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
@@ -9,34 +9,34 @@ use pyo3::prelude::*;
 
 use crate::failure::PartFailure;
 
-/// How long a signal waits at most for who hears it; taking Python's lock this often costs nothing.
+/// The longest that a signal waits before Python sees it; taking Python's lock this often costs nothing.
 const BETWEEN: Duration = Duration::from_millis(50);
 
 thread_local! {
-    /// When Python was last asked, while this thread works for Python.
+    /// The moment at which Python was last asked, while this thread works for Python.
     static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// What else is to be asked.
+    /// The caller's function, called as well.
     static CHECK: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
-/// Work of the core that asks finds Python from now on.
+/// Makes long work of the core ask Python regularly.
 pub(crate) fn listen() {
     interrupt::listen(heed);
 }
 
-/// Long work of this thread calls `check`, too.
+/// Makes long work of this thread call `check` too.
 pub(crate) fn set_check(check: Option<Py<PyAny>>) {
     CHECK.set(check);
 }
 
-/// This thread works for Python as long as this lives, so that it can be interrupted.
+/// A guard: while it lives, this thread works for Python, so that it can be interrupted.
 #[derive(Debug)]
 pub(crate) struct Listening {
     before: Option<Instant>,
 }
 
 impl Listening {
-    #[allow(clippy::disallowed_methods, reason = "how soon a signal is heard is no part of a simulation")]
+    #[allow(clippy::disallowed_methods, reason = "the moment at which a signal is seen does not affect a simulation")]
     pub(crate) fn begin() -> Self {
         let before = ASKED.get();
         ASKED.set(before.or_else(|| Some(Instant::now())));
@@ -50,8 +50,8 @@ impl Drop for Listening {
     }
 }
 
-/// Lets Python act on signals. What it raises, KeyboardInterrupt mostly, unwinds the work.
-#[allow(clippy::disallowed_methods, reason = "how soon a signal is heard is no part of a simulation")]
+/// Lets Python act on signals. An exception, mostly KeyboardInterrupt, unwinds the work.
+#[allow(clippy::disallowed_methods, reason = "the moment at which a signal is seen does not affect a simulation")]
 fn heed() {
     let Some(asked) = ASKED.get() else { return };
     if asked.elapsed() < BETWEEN {

@@ -26,29 +26,29 @@ use crate::failure::PartFailure;
 use crate::scenario::PyScenario;
 use crate::table::PyTable;
 
-/// A simulation under way, from time 0 on. It lets go of the GIL while it runs, unless a part is in Python.
+/// A simulation under way, from time 0 on. It releases the GIL while it runs, unless a part is in Python.
 ///
 /// Args:
-///     scenario: What to simulate.
-///     threads: Cut the network into so many parts at most, and run them at the same time; the results are the same.
+///     scenario: The scenario to simulate.
+///     threads: The most parts into which the network is cut, to run at the same time; results do not depend on it.
 ///
 /// Raises:
 ///     ValueError: If `threads` is 0, negative, or 2^64 or more.
 #[pyclass(module = "ackclock._core", name = "Simulation")]
 pub(crate) struct PySimulation {
-    /// `None` once finished, or after an exception of a controller.
+    /// The simulation; `None` once finished, or after an exception of a controller.
     inner: Option<ParallelSimulation>,
     now: SimTime,
     counters: EngineCounters,
     is_finished: bool,
     calls_python: bool,
-    /// The events that were taken last.
+    /// The events of the last `take_events`.
     taken: Vec<Record>,
-    /// The scenario's.
+    /// The scenario's configuration.
     config: Arc<SimulationConfig>,
 }
 
-/// The controller that a flow is going to have: what one that learns knows before the handshake is over.
+/// The controller that a flow will have: the state of a learner before the handshake is over.
 fn first_controller(flow: &FlowConfig) -> Controller {
     let tcp = &flow.sender;
     Controller::new(&flow.controller, Bytes(u64::from(tcp.mss)), tcp.initial_window, tcp.initial_ssthresh)
@@ -80,14 +80,14 @@ impl PySimulation {
         })
     }
 
-    /// Return what the controller of a flow has learnt so far, as an ONNX file.
+    /// Return the present policy of a flow's controller, as an ONNX file.
     ///
     /// Args:
     ///     flow: The flow's name.
     ///
     /// Raises:
-    ///     KeyError: If there is no such flow.
-    ///     ValueError: If its controller learns nothing.
+    ///     KeyError: If the flow is unknown.
+    ///     ValueError: If its controller does not learn.
     ///     RuntimeError: If the simulation is over.
     fn policy<'py>(&mut self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
         let simulation = self.inner.as_mut().ok_or_else(over)?.whole();
@@ -105,14 +105,14 @@ impl PySimulation {
         Ok(PyBytes::new(py, &policy))
     }
 
-    /// Handle every event up to a time, itself included, but none after the scenario's end.
+    /// Handle every event up to and including a time, but none after the scenario's end.
     ///
     /// Args:
     ///     time_s: Simulated time, seconds.
     ///
     /// Raises:
     ///     ValueError: If the time is negative or NaN.
-    ///     RuntimeError: If the simulation is over. What a controller in Python raises comes as it is.
+    ///     RuntimeError: If the simulation is over. Exceptions of a controller in Python pass unchanged.
     fn run_until(&mut self, py: Python<'_>, time_s: f64) -> PyResult<()> {
         if time_s.is_nan() || time_s < 0.0 {
             return Err(PyValueError::new_err(format!("run_until needs a time of at least 0 s, not {time_s}")));
@@ -127,13 +127,13 @@ impl PySimulation {
         Ok(())
     }
 
-    /// Run until there are events enough to be taken, or to the end.
+    /// Run until enough events wait to be taken, or to the end.
     ///
     /// Returns:
-    ///     Whether it stopped for events, so that more may come.
+    ///     True if it stopped for events, and more may come.
     ///
     /// Raises:
-    ///     RuntimeError: If the simulation is over. What a controller in Python raises comes as it is.
+    ///     RuntimeError: If the simulation is over. Exceptions of a controller in Python pass unchanged.
     fn run_to_events(&mut self, py: Python<'_>) -> PyResult<bool> {
         let mut simulation = self.inner.take().ok_or_else(over)?;
         let (simulation, has_stopped) = simulate(py, self.calls_python, move || {
@@ -144,11 +144,11 @@ impl PySimulation {
         Ok(has_stopped)
     }
 
-    /// Take the events since the last call, which are no part of the results then.
+    /// Take the events since the last call, which leave the results.
     ///
     /// Returns:
-    ///     Of each its kind, its time in seconds, the number of its source, and what else it says, in the order of the
-    ///     fields of its class in `ackclock.events`.
+    ///     For each event its kind, its time in seconds, the number of its source, and its other fields, in the order
+    ///     of its class in `ackclock.events`.
     ///
     /// Raises:
     ///     RuntimeError: If the simulation is over.
@@ -157,10 +157,10 @@ impl PySimulation {
         self.taken.iter().map(|record| event_tuple(py, record)).collect()
     }
 
-    /// Give back the last of the events that were taken last: they are part of the results.
+    /// Give back the last of the events taken last, which return to the results.
     ///
     /// Args:
-    ///     count: How many of them.
+    ///     count: Number of events to give back.
     ///
     /// Raises:
     ///     RuntimeError: If the simulation is over.
@@ -172,7 +172,7 @@ impl PySimulation {
         Ok(())
     }
 
-    /// Return what events come from, in the order of its numbers: of each what it is, its name, and its controller.
+    /// Return the sources of events, in the order of their numbers: kind, name and controller of each.
     ///
     /// Raises:
     ///     RuntimeError: If the simulation is over.
@@ -181,7 +181,7 @@ impl PySimulation {
         Ok(sources.iter().map(|of| (of.kind.name(), of.name.clone(), of.controller.clone())).collect())
     }
 
-    /// Return how the network is cut into parts, as JSON: `parts`, `lookahead_s`, `largest_share`, `ties`.
+    /// Return the partition of the network, as JSON: `parts`, `lookahead_s`, `largest_share`, `ties`.
     ///
     /// Raises:
     ///     RuntimeError: If the simulation is over.
@@ -190,7 +190,7 @@ impl PySimulation {
         serde_json::to_string(&simulation.partition()).map_err(to_runtime_error)
     }
 
-    /// Return a copy that goes on alike.
+    /// Return a copy that continues alike.
     ///
     /// Raises:
     ///     RuntimeError: If the simulation is over.
@@ -227,7 +227,7 @@ impl PySimulation {
     /// Run to the end and hand over the results; the simulation is over then.
     ///
     /// Raises:
-    ///     RuntimeError: If it is over already. What a controller in Python raises comes as it is.
+    ///     RuntimeError: If it is over already. Exceptions of a controller in Python pass unchanged.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyOutcome> {
         let simulation = self.inner.take().ok_or_else(over)?;
         let inner = simulate(py, self.calls_python, || simulation.finish())?;
@@ -245,8 +245,8 @@ impl PySimulation {
     }
 }
 
-/// Moves a simulation on. Python's lock is let go of for the whole of it, or, where parts call Python all the time,
-/// kept. The exception of a part ends it.
+/// Advances a simulation. Python's lock is released meanwhile, unless parts call Python all the time. The exception of
+/// a part ends it.
 fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     if calls_python { PartFailure::catch(work) } else { py.detach(|| PartFailure::catch(work)) }
 }
@@ -257,7 +257,7 @@ fn over() -> PyErr {
     )
 }
 
-/// What a run produced. The columns' memory moves into Arrow once and is shared from then on.
+/// The results of a run. The columns' memory moves into Arrow once and is shared from then on.
 #[pyclass(module = "ackclock._core", name = "Outcome", frozen)]
 pub(crate) struct PyOutcome {
     summary: Summary,
@@ -310,10 +310,10 @@ impl PyOutcome {
     /// Return a table of series or of events; docs/reference/results.md describes the columns.
     ///
     /// Args:
-    ///     name: Which table.
+    ///     name: The table's name.
     ///
     /// Raises:
-    ///     KeyError: If there is no such table.
+    ///     KeyError: If the table is unknown.
     fn table(&self, name: &str) -> PyResult<PyTable> {
         match name {
             "flows" => Ok(self.flows.clone()),
@@ -330,20 +330,20 @@ impl PyOutcome {
         }
     }
 
-    /// Names of what was captured: links, and flows as `flow NAME`.
+    /// Names of captures: links, and flows as `flow NAME`.
     #[getter]
     fn captures(&self) -> Vec<&str> {
         self.captures.iter().map(|capture| capture.name.as_str()).collect()
     }
 
-    /// Write what was captured on a link, or at the host of a flow's sender, as a pcapng file.
+    /// Write a capture, on a link or at the host of a flow's sender, as a pcapng file.
     ///
     /// Args:
     ///     name: One of `captures`.
     ///     path: The file; replaced if there is one.
     ///
     /// Raises:
-    ///     KeyError: If that was not captured.
+    ///     KeyError: If there is no capture of that name.
     ///     OSError: If the file cannot be written.
     fn write_pcapng(&self, py: Python<'_>, name: &str, path: PathBuf) -> PyResult<()> {
         let capture = self.captures.iter().find(|capture| capture.name == name);
@@ -352,7 +352,7 @@ impl PyOutcome {
         Ok(())
     }
 
-    /// Names of what events come from: links, `flow NAME`, `relay NAME`; empty if none were wanted.
+    /// Names of the sources of events: links, `flow NAME`, `relay NAME`; empty if no events were kept.
     #[getter]
     fn event_sources(&self) -> Vec<String> {
         self.events.sources.iter().map(name_of_source).collect()
@@ -361,10 +361,10 @@ impl PyOutcome {
     /// Write the events as qlog, a file for each source that has any; docs/reference/qlog.md has the vocabulary.
     ///
     /// Args:
-    ///     paths: The file of each of `event_sources`; replaced if there is one.
+    ///     paths: The file for each of `event_sources`; replaced if there is one.
     ///
     /// Returns:
-    ///     Those of `event_sources` that have a file now.
+    ///     The names in `event_sources` that have a file now.
     ///
     /// Raises:
     ///     OSError: If a file cannot be written.
@@ -403,7 +403,7 @@ impl PyOutcome {
     }
 }
 
-/// As of captures: a flow and a link may have the same name.
+/// A source's name as in captures: a flow and a link may have the same name.
 fn name_of_source(source: &Source) -> String {
     match source.kind {
         SourceKind::Link => source.name.clone(),

@@ -16,7 +16,7 @@ use pyo3::types::PyCapsule;
 
 use crate::errors::to_runtime_error;
 
-/// Columns of equal length that Polars, PyArrow and others take without copying; units are in their names.
+/// Columns of equal length for Polars, PyArrow and others to take without copying; units are in their names.
 #[pyclass(module = "ackclock._core", name = "Table", frozen)]
 #[derive(Clone)]
 pub(crate) struct PyTable {

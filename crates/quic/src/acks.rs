@@ -1,9 +1,9 @@
 //! The receiving half's packets: those that have arrived, and the times of their ACKs.
 //!
 //! Sources: RFC 9000 sections 13.2 (when ACKs are due; ranges; delay) and 13.4.1 (counts of ECN);
-//! draft-ietf-quic-ack-frequency sections 4 and 6. The newest 32 ranges are kept, and 19 packets in a row that only acknowledge
-//! have a PING in the next, so that old ranges can be forgotten (RFC 9000 section 13.2.4): both as quic-go and Chromium have it.
-//! Departures: none.
+//! draft-ietf-quic-ack-frequency sections 4 and 6. The newest 32 ranges are kept, and after 19 packets in a row with
+//! only ACKs the next has a PING, so that old ranges can be forgotten (RFC 9000 section 13.2.4): both as in quic-go and
+//! Chromium. Departures: none.
 
 use ackclock_tcp::ranges::RangeSet;
 use ackclock_units::{SimDuration, SimTime};
@@ -12,7 +12,7 @@ use ackclock_wire::quic::AckRange;
 /// Ranges in an ACK frame.
 const MAX_RANGES: usize = 32;
 
-/// Packets in a row that elicit no acknowledgement.
+/// Largest number of consecutive packets that do not elicit an acknowledgement.
 const MAX_UNANSWERED: u32 = 19;
 
 /// Conditions for an ACK.
@@ -20,10 +20,9 @@ const MAX_UNANSWERED: u32 = 19;
 pub struct AckPolicy {
     /// Number of ack-eliciting packets after which an ACK leaves.
     pub every: u32,
-    /// After this time at the latest.
+    /// Longest delay of an ACK.
     pub max_delay: SimDuration,
-    /// Distance at which a packet that arrives after a missing one draws an ACK at once; 0 is never, 1 is RFC 9000's
-    /// rule.
+    /// Distance at which a packet after a missing one triggers an immediate ACK; 0 disables it, 1 is RFC 9000's rule.
     pub reordering: u64,
 }
 
@@ -42,7 +41,7 @@ pub struct Acks {
     policy: AckPolicy,
     /// Packet numbers, `[start, end)`.
     received: RangeSet,
-    /// Lower numbers are forgotten, and accepted no more.
+    /// Number below which packets are forgotten, and accepted no more.
     least: u64,
     /// The largest ack-eliciting number, and when the largest of all arrived.
     largest_eliciting: Option<u64>,
@@ -76,12 +75,12 @@ impl Acks {
         }
     }
 
-    /// The peer asks for another policy.
+    /// Sets the policy that the peer requests.
     pub fn set_policy(&mut self, policy: AckPolicy) {
         self.policy = policy;
     }
 
-    /// The number that is expected next.
+    /// The next expected number.
     pub fn expected(&self) -> u64 {
         self.received.last().map_or(0, |last| last.end)
     }
@@ -91,13 +90,13 @@ impl Acks {
         number < self.least || self.received.contains(number, number + 1)
     }
 
-    /// RFC 9000 section 13.2.3: what is forgotten must not be accepted again.
+    /// Forgets numbers below this one, which are not accepted again (RFC 9000 section 13.2.3).
     fn forget_below(&mut self, number: u64) {
         self.received.remove_below(number);
         self.least = self.least.max(number);
     }
 
-    /// A packet has arrived for the first time; `ecn` is the place of its mark among the counts.
+    /// Takes a packet that has arrived for the first time; `ecn` is the place of its mark among the counts.
     pub fn on_packet(&mut self, now: SimTime, number: u64, is_eliciting: bool, ecn: Option<usize>) {
         if number >= self.expected() {
             self.largest_at = now;
@@ -123,7 +122,7 @@ impl Acks {
         self.deadline = self.deadline.min(now + self.policy.max_delay);
     }
 
-    /// RFC 9000 section 13.2.1: before one that has arrived, or behind one that is missing.
+    /// True for a packet before one that has arrived, or behind one that is missing (RFC 9000 section 13.2.1).
     fn is_out_of_order(&self, number: u64) -> bool {
         let is_apart = match self.largest_eliciting {
             Some(largest) if number < largest => true,
@@ -137,7 +136,8 @@ impl Acks {
         self.policy.reordering == 1 && is_apart
     }
 
-    /// draft-ietf-quic-ack-frequency section 6.2: a packet is missing that no ACK has reported as being so far behind.
+    /// True if a packet is missing that no ACK has reported to be so far behind (draft-ietf-quic-ack-frequency section
+    /// 6.2).
     fn misses_reordered(&self) -> bool {
         let threshold = self.policy.reordering;
         let (Some(largest), 2..) = (self.largest_eliciting, threshold) else { return false };
@@ -152,12 +152,12 @@ impl Acks {
         missing < largest && largest - missing >= threshold
     }
 
-    /// There is something to acknowledge.
+    /// True if there are packets to acknowledge.
     pub fn is_pending(&self) -> bool {
         self.unacknowledged > 0
     }
 
-    /// An ACK has to leave now.
+    /// True if an ACK must leave now.
     pub fn is_due(&self) -> bool {
         self.is_due
     }
@@ -185,19 +185,19 @@ impl Acks {
         (self.ecn != [0; 3]).then_some(self.ecn)
     }
 
-    /// The packet that leaves next, if it only acknowledges, is to have a PING.
+    /// True if the next packet must have a PING, if it only acknowledges.
     pub fn wants_answer(&self) -> bool {
         self.unanswered >= MAX_UNANSWERED
     }
 
-    /// An ACK frame has left, in a packet that elicits an acknowledgement or not.
+    /// Takes note that an ACK frame has left, in a packet that elicits an acknowledgement or not.
     pub fn on_sent(&mut self, is_eliciting: bool) {
         (self.unacknowledged, self.is_due, self.deadline) = (0, false, SimTime::NEVER);
         self.reported = self.received.last().map(|last| last.end - 1);
         self.unanswered = if is_eliciting { 0 } else { self.unanswered + 1 };
     }
 
-    /// Takes in the acknowledgement of an ACK frame up to this number: its ranges need no further report.
+    /// Takes the acknowledgement of an ACK frame up to this number: its ranges need no further report.
     pub fn on_answered(&mut self, largest: u64) {
         // The newest range stays, so that what is expected is known.
         let newest = self.received.last().map_or(0, |last| last.start);

@@ -25,10 +25,10 @@ use crate::sender::{IncomingAck, Sender};
 
 /// Destination of an endpoint's packets: a network, or a `Vec` in a test.
 pub trait QuicOutput {
-    /// Takes a packet that leaves now, and the ACK ranges behind its first.
+    /// Sends a packet now, with the ACK ranges behind its first.
     fn send(&mut self, packet: QuicPacket, further: &[AckRange]);
 
-    /// Takes what has happened since the last call, where somebody watches ([`QuicEndpoint::watch`]).
+    /// Takes the events since the last call, if there are observers ([`QuicEndpoint::watch`]).
     fn tell(&mut self, events: &mut Vec<Event>) {
         events.clear();
     }
@@ -46,12 +46,12 @@ enum Phase {
     Closed,
     Listen,
     Connecting,
-    /// The server has answered, and has not heard of the client since.
+    /// The server has answered, and has not received a packet of the client since.
     Answered,
     Open,
 }
 
-/// One end of a connection: see the module. Its owner hands it packets, calls and the time; packets to send go to a
+/// One end of a QUIC connection. Its owner hands it packets, calls and the time; packets to send go to a
 /// [`QuicOutput`]. Between calls the owner wakes it at [`QuicEndpoint::deadline`].
 #[derive(Clone, Debug)]
 pub struct QuicEndpoint {
@@ -90,32 +90,32 @@ impl QuicEndpoint {
         self.phase = Phase::Listen;
     }
 
-    /// Opens the connection: the Initial leaves.
+    /// Opens the connection with the Initial.
     pub fn connect(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         self.phase = Phase::Connecting;
         self.sender.control.crypto = true;
         self.transmit(now, out);
     }
 
-    /// The application writes `octets` more; they leave as windows and pace allow.
+    /// Writes `octets` more of the application, which leave as windows and pace allow.
     pub fn write(&mut self, now: SimTime, octets: Bytes, out: &mut impl QuicOutput) {
         self.sender.stream.write(octets.0);
         self.transmit(now, out);
     }
 
-    /// Same as [`Self::write`], and the application will write no more: the end of the stream goes with the last octet.
+    /// Writes like [`Self::write`], and ends the stream with the last octet.
     pub fn write_last(&mut self, now: SimTime, octets: Bytes, out: &mut impl QuicOutput) {
         self.sender.stream.write(octets.0);
         self.close(now, out);
     }
 
-    /// The application will write no more.
+    /// Ends the application's stream.
     pub fn close(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         self.sender.stream.close();
         self.transmit(now, out);
     }
 
-    /// A packet has arrived, with the ACK ranges behind its first. What it calls for goes to `out`.
+    /// Takes a packet, with the ACK ranges behind its first. The packets that it causes go to `out`.
     pub fn on_packet(&mut self, now: SimTime, packet: &QuicPacket, further: &[AckRange], out: &mut impl QuicOutput) {
         let number = expand(packet.number, self.acks.expected());
         let is_expected = match self.phase {
@@ -175,7 +175,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// The peer's part of the handshake, with its transport parameters.
+    /// Takes the peer's part of the handshake, with its transport parameters.
     fn on_crypto(&mut self, packet: &QuicPacket) {
         match self.phase {
             Phase::Listen => {
@@ -195,7 +195,7 @@ impl QuicEndpoint {
         self.sender.open(&self.controller);
     }
 
-    /// Time has reached [`Self::deadline`].
+    /// Handles the time [`Self::deadline`].
     pub fn on_timer(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         self.sender.begin_packet();
         self.acks.on_timer(now);

@@ -1,16 +1,17 @@
 //! Sizes of packets and their frames in octets.
 //!
-//! Source: RFC 9000 sections 16 (integers), 17.1 and appendix A.2 (packet numbers), 17.3 (short header), 19 (frames); RFC 9001
-//! section 5.3 (16 octets of AEAD); draft-ietf-quic-ack-frequency section 4. Departures: none. Connection identifiers have 8
-//! octets, the stream is number 0, a packet has one STREAM frame, which is its last, so that it carries no length, and a packet
-//! number has two octets at least, as in quic-go: with one, what is sent again a little later would often not fit by an octet.
+//! Source: RFC 9000 sections 16 (integers), 17.1 and appendix A.2 (packet numbers), 17.3 (short header), 19 (frames);
+//! RFC 9001 section 5.3 (16 octets of AEAD); draft-ietf-quic-ack-frequency section 4. Departures: none. Connection
+//! identifiers have 8 octets, the stream is number 0, a packet has one STREAM frame, which is its last, so that it
+//! carries no length, and a packet number has two octets at least, as in quic-go: with one, a retransmission a little
+//! later would often be an octet too long.
 
 use ackclock_wire::quic::AckRange;
 
 /// First octet and destination connection identifier of the short header.
 const SHORT_HEADER: u32 = 1 + 8;
 
-/// RFC 9001 section 5.3.
+/// The length of the AEAD tag (RFC 9001 section 5.3).
 const AEAD_TAG: u32 = 16;
 
 /// ACK delays are in units of 8 microseconds (RFC 9000 section 18.2, `ack_delay_exponent` 3).

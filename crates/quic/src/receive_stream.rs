@@ -1,14 +1,14 @@
-//! Received octets of the peer's stream, and the limit that the peer may send to.
+//! Received octets of the peer's stream, and the limit of the peer's data.
 //!
-//! Source: RFC 9000 sections 2.2 and 4.1. Departures: the application reads at once; the window is as large as it is configured,
-//! and is opened again when half of it is used.
+//! Source: RFC 9000 sections 2.2 and 4.1. Departures: the application reads immediately; the window is as large as it
+//! is configured, and is opened again when half of it is used.
 
 use ackclock_tcp::ranges::RangeSet;
 
 /// Receiving half of the stream.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveStream {
-    /// All before this offset is there.
+    /// Offset before which all octets have arrived.
     in_order: u64,
     beyond: RangeSet,
     /// End of the stream, once that is known.
@@ -23,7 +23,7 @@ impl ReceiveStream {
         Self { in_order: 0, beyond: RangeSet::default(), end: None, window, advertised: window }
     }
 
-    /// A STREAM frame has arrived.
+    /// Takes a STREAM frame that has arrived.
     pub(crate) fn on_data(&mut self, offset: u64, len: u64, is_last: bool) {
         if is_last {
             self.end = Some(offset + len);
@@ -47,7 +47,7 @@ impl ReceiveStream {
         !self.beyond.is_empty()
     }
 
-    /// All that the peer will ever send is there.
+    /// True if all data of the peer has arrived.
     pub(crate) fn is_finished(&self) -> bool {
         self.end.is_some_and(|end| self.in_order >= end)
     }
@@ -62,7 +62,7 @@ impl ReceiveStream {
         is_half_used.then_some(self.in_order + self.window)
     }
 
-    /// It has left, or it leaves once more.
+    /// Takes note that a `MAX_DATA` has left, or leaves once more.
     pub(crate) fn on_maximum_sent(&mut self, maximum: u64) {
         self.advertised = maximum;
     }

@@ -18,7 +18,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Before any sample; `initial` is assumed.
+    /// An estimator before the first sample; `initial` is assumed.
     pub fn new(initial: SimDuration) -> Self {
         Self { stats: RttStats::default(), first_sample: None, initial }
     }
@@ -33,8 +33,8 @@ impl RttEstimator {
         self.stats
     }
 
-    /// An ACK arrives `latest` after what it acknowledges has left; `ack_delay` is what the peer says of its delay, as far as that
-    /// counts. Returns the sample without the delay.
+    /// Takes the ACK of a packet, `latest` after its departure. `ack_delay` is the peer's delay, as far as it counts.
+    /// Returns the sample without the delay.
     pub fn on_sample(&mut self, now: SimTime, latest: SimDuration, ack_delay: SimDuration) -> SimDuration {
         let stats = &mut self.stats;
         stats.latest = latest;
@@ -51,12 +51,12 @@ impl RttEstimator {
         adjusted
     }
 
-    /// Section 5.2: after persistent congestion the least round trip is that of the newest sample, as the path may be another.
+    /// Sets the minimum RTT to the newest sample after persistent congestion, as the path may be another (section 5.2).
     pub fn on_persistent_congestion(&mut self) {
         self.stats.min_rtt = self.stats.latest;
     }
 
-    /// Section 6.2.1, without the peer's delay: `smoothed_rtt + max(4 * rttvar, kGranularity)`.
+    /// The probe timeout without the peer's delay (section 6.2.1): `smoothed_rtt + max(4 * rttvar, kGranularity)`.
     pub fn pto(&self) -> SimDuration {
         if self.first_sample.is_none() {
             return SimDuration(3 * self.initial.0); // section 6.2.2: rttvar is half of the initial RTT
@@ -64,13 +64,13 @@ impl RttEstimator {
         self.stats.srtt + SimDuration((4 * self.stats.rttvar.0).max(GRANULARITY.0))
     }
 
-    /// Section 6.1.2: how long a packet may be outstanding after one sent later has arrived.
+    /// The time for which a packet may be outstanding after a later one has arrived (section 6.1.2).
     pub fn loss_delay(&self, threshold: f64) -> SimDuration {
         let longest = self.stats.srtt.max(self.stats.latest);
         SimDuration((longest.0 as f64 * threshold) as u64).max(GRANULARITY)
     }
 
-    /// The most that passes until all packets sent in it and lost mean persistent congestion (section 7.6.1).
+    /// The duration of persistent congestion: all packets sent in it are lost (section 7.6.1).
     pub fn persistent_congestion(&self, max_ack_delay: SimDuration) -> SimDuration {
         SimDuration(3 * (self.pto().0 + max_ack_delay.0))
     }

@@ -1,7 +1,7 @@
-//! The stream that the application writes: what is to be sent, for the first time or again.
+//! The stream that the application writes: its data to send, for the first time or again.
 //!
-//! Source: RFC 9000 sections 2.2, 3.1 and 13.3. Departures: none. Packets are never sent again; what was in a lost one is, in new
-//! packets, before new data.
+//! Source: RFC 9000 sections 2.2, 3.1 and 13.3. Departures: none. Packets are never sent again; the data of a lost one
+//! is, in new packets, before new data.
 
 use ackclock_tcp::ranges::{Range, RangeSet};
 
@@ -26,7 +26,7 @@ enum Fin {
 #[derive(Clone, Debug)]
 pub(crate) struct SendStream {
     written: u64,
-    /// All before was sent once.
+    /// Offset before which all data was sent once.
     next: u64,
     fin: Fin,
     lost: RangeSet,
@@ -50,7 +50,7 @@ impl SendStream {
         }
     }
 
-    /// Written and never sent.
+    /// Octets written and never sent.
     pub(crate) fn unsent(&self) -> u64 {
         self.written - self.next
     }
@@ -59,12 +59,12 @@ impl SendStream {
         self.acknowledged_octets
     }
 
-    /// Something that was lost waits to be sent again.
+    /// True if lost data waits to be sent again.
     pub(crate) fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// There is something to send, with this `MAX_DATA`.
+    /// True if there is data to send, with this `MAX_DATA`.
     pub(crate) fn has_more(&self, max_data: u64) -> bool {
         !self.lost.is_empty() || self.next < self.written.min(max_data) || self.is_only_the_end_left()
     }
@@ -73,7 +73,7 @@ impl SendStream {
         self.fin == Fin::ToSend && self.next == self.written && self.lost.is_empty()
     }
 
-    /// The next data, of which `room` says how much fits at an offset.
+    /// The next data; `room` returns the octets that fit at an offset.
     pub(crate) fn next_chunk(&self, max_data: u64, room: impl Fn(u64) -> u64) -> Option<Chunk> {
         let lost = self.lost.iter().next();
         let (start, end) = match lost {
@@ -86,7 +86,7 @@ impl SendStream {
         Some(self.chunk(Range { start, end: end.min(start + room(start)) }, lost.is_some()))
     }
 
-    /// Data that is outstanding, once more.
+    /// Outstanding data, once more.
     pub(crate) fn repeat(&self, range: Range, room: impl Fn(u64) -> u64) -> Chunk {
         self.chunk(Range { start: range.start, end: range.end.min(range.start + room(range.start)) }, true)
     }
@@ -122,7 +122,7 @@ impl SendStream {
         }
     }
 
-    /// A packet with this data is lost: what has not arrived by another packet is sent again.
+    /// Takes the loss of a packet with this data: the part that has not arrived by another packet is sent again.
     pub(crate) fn on_lost(&mut self, range: Range, is_last: bool) {
         if is_last && self.fin == Fin::Sent {
             self.fin = Fin::ToSend;

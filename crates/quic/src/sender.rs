@@ -4,8 +4,9 @@
 //! `report` informs observers. The controller owns cwnd; pacing, samples of the delivery rate, round trips and episodes are
 //! those of [`ackclock_tcp`].
 //!
-//! Controllers that model the path ask what is being repaired ([`ackclock_cc::Repair`]). RFC 9002 does not say: here a repair lasts, as
-//! over TCP, until the last of what was lost has arrived, while a recovery period lasts one round trip.
+//! Controllers that model the path need the state of repair ([`ackclock_cc::Repair`]). RFC 9002 does not define it:
+//! here a repair lasts, as over TCP, until the last of the lost data has arrived, while a recovery period lasts one
+//! round trip.
 //!
 //! Departures: no packet is sent beyond the window when a recovery period begins (section 7.3.2 allows one); an ACK of packets
 //! from before and after the start of that period lets the window grow by all of them, where appendix B.5 judges each packet; the
@@ -35,13 +36,13 @@ pub(crate) use ack::IncomingAck;
 /// Limit that ended the last attempt to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// There was nothing to send, or the peer's `MAX_DATA` was reached.
+    /// Nothing to send, or the peer's `MAX_DATA` was reached.
     Application,
     Cwnd,
     Pacing,
 }
 
-/// Frames to send beside data, because the packet that had them is lost or they were never sent.
+/// Frames to send beside data, because their packet is lost or they were never sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Control {
     pub(crate) crypto: bool,
@@ -67,9 +68,9 @@ pub(crate) struct Sender {
     pub(crate) controller: Controller,
     pub(crate) peer: Peer,
     pub(crate) control: Control,
-    /// The peer has this end's part of the handshake.
+    /// True if the peer has this end's part of the handshake.
     crypto_arrived: bool,
-    /// Probes that leave whatever the window says, and the number of the first packet that is younger than what they probe for.
+    /// Probes that leave whatever the window, and the number of the first packet younger than the probed ones.
     pub(crate) probes: u32,
     probe_for: u64,
     probe_count: u32,
@@ -85,18 +86,18 @@ pub(crate) struct Sender {
     rates: Option<Box<RateSampler>>,
     has_controller_timer: bool,
     rounds: Rounds,
-    /// `congestion_recovery_start_time`, and whether that period is under way.
+    /// The beginning of the recovery period (`congestion_recovery_start_time`), and whether it is under way.
     recovery_start: Option<SimTime>,
     is_recovering: bool,
     repairing: Repairing,
-    /// Data leaves as ECN-capable: ECN is on, and the controller has an answer to marks.
+    /// True if data leaves as ECN-capable: ECN is on, and the controller has an answer to marks.
     pub(crate) sends_ect: bool,
     marked_before: u64,
     rtt_sample: Option<SimDuration>,
     pub(crate) episodes: Episodes,
     pub(crate) counters: SenderCounters,
     pub(crate) events: Option<Box<EventLog>>,
-    /// Numbers, while an ACK is taken in.
+    /// Packet numbers while an ACK is handled.
     scratch: Vec<u64>,
 }
 
@@ -141,7 +142,7 @@ impl Sender {
         }
     }
 
-    /// The handshake is over: the controller begins.
+    /// Starts the controller at the end of the handshake.
     pub(crate) fn open(&mut self, controller: &ControllerConfig) {
         let datagram = Bytes(self.config.datagram());
         self.controller = Controller::new(controller, datagram, self.config.initial_window(), None);
@@ -162,7 +163,7 @@ impl Sender {
         }
     }
 
-    /// After an ACK or a decision the controller may have found a rate.
+    /// Takes note of a rate that the controller may have found after an ACK or a decision.
     pub(crate) fn note_pacing(&mut self) {
         self.pacer.set_wanted(self.controller.pacing_rate().is_some());
     }
@@ -181,7 +182,7 @@ impl Sender {
         self.controller.pacing_rate().or_else(|| self.pacer.window_rate(inputs))
     }
 
-    /// True if a packet of `size` octets may leave now; otherwise it is noted what held it back.
+    /// True if a packet of `size` octets may leave now; otherwise the limit is noted.
     pub(crate) fn may_send(&mut self, now: SimTime, size: u32) -> bool {
         self.limited_by = if self.log.in_flight() + u64::from(size) > self.controller.cwnd().0 {
             Limit::Cwnd
@@ -193,7 +194,7 @@ impl Sender {
         false
     }
 
-    /// There is nothing more to send.
+    /// Takes note that there is nothing more to send.
     pub(crate) fn on_nothing_to_send(&mut self) {
         self.limited_by = Limit::Application;
         let in_flight = self.log.in_flight();
@@ -204,7 +205,7 @@ impl Sender {
         }
     }
 
-    /// A packet has left.
+    /// Takes note that a packet has left.
     pub(crate) fn on_sent(&mut self, packet: SentPacket, is_retransmission: bool) {
         let now = packet.at;
         let was_idle = self.log.in_flight() == 0;
@@ -249,7 +250,7 @@ impl Sender {
         }
     }
 
-    /// RFC 9002 section 6.2.1: the probe timeout with its back-off.
+    /// The probe timeout with its back-off (RFC 9002 section 6.2.1).
     pub(crate) fn pto(&self) -> SimDuration {
         let pto = self.rtt.pto() + self.peer.max_ack_delay;
         SimDuration(pto.0.saturating_mul(1 << self.pto_count.min(30)))
@@ -280,7 +281,7 @@ impl Sender {
         self.last_eliciting + self.pto()
     }
 
-    /// Time has reached a deadline.
+    /// Handles a deadline.
     pub(crate) fn on_timer(&mut self, now: SimTime) {
         if now >= self.loss_deadline() {
             if self.loss_time < SimTime::NEVER {
@@ -296,7 +297,7 @@ impl Sender {
         }
     }
 
-    /// RFC 9002 section 6.2.4: two packets that elicit an ACK, and nothing is taken for lost.
+    /// Requests two ack-eliciting packets; nothing is marked lost (RFC 9002 section 6.2.4).
     fn on_probe_timeout(&mut self) {
         self.pto_count += 1;
         (self.probes, self.probe_count) = (2, 0);
@@ -307,20 +308,20 @@ impl Sender {
         self.report_probe_timeout();
     }
 
-    /// Data for a probe where nothing else is to be sent: what is outstanding, the oldest first, each once.
+    /// Data for a probe without other data: outstanding data, the oldest first, each once.
     pub(crate) fn outstanding_data(&self) -> Option<ackclock_tcp::ranges::Range> {
         let with_data = self.log.outstanding(self.probe_for).filter_map(|packet| packet.stream);
         with_data.filter(|range| range.end > range.start).nth(self.probe_count as usize)
     }
 
-    /// A probe has left.
+    /// Takes note that a probe has left.
     pub(crate) fn on_probe_sent(&mut self, repeats: bool) {
         self.probes -= 1;
         self.probe_count += u32::from(repeats);
         self.counters.probes += 1;
     }
 
-    /// The RTT sample that the last ACK gave, if it gave one.
+    /// The RTT sample of the last ACK, if it gave one.
     pub(crate) fn rtt_sample(&self) -> Option<SimDuration> {
         self.rtt_sample
     }

@@ -1,7 +1,7 @@
-//! The packets that were sent, by number, until it is known what has become of them.
+//! The sent packets, by number, until their fate is known.
 //!
-//! Source: RFC 9002 section 2 and appendix A.1. Departures: none. A number is used once; what is retransmitted is frames, in packets of other numbers. Lost
-//! packets stay for a while, so that an ACK that comes late finds them.
+//! Source: RFC 9002 section 2 and appendix A.1. Departures: none. A number is used once; frames are retransmitted, in
+//! packets of other numbers. Lost packets stay for a while, so that an ACK that comes late finds them.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,20 @@ use ackclock_wire::quic::{AckRange, QuicFrames};
 /// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It only acknowledged: nobody waits for it.
+    /// A packet with only ACKs, which nobody acknowledges.
     Unanswered,
     /// The fate is not known yet.
     InFlight,
     /// The packet has arrived.
     Delivered,
-    /// It is taken for lost.
+    /// The packet is marked lost.
     Lost,
 }
 
 /// Record of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SentPacket {
-    /// Time of departure.
+    /// The time of departure.
     pub at: SimTime,
     /// Octets that count as in flight: UDP payload.
     pub size: u32,
@@ -42,7 +42,7 @@ pub struct SentPacket {
 }
 
 impl SentPacket {
-    /// Its place in the order of octets.
+    /// The packet's place in the order of octets.
     pub fn span(&self) -> Range {
         Range { start: self.position, end: self.position + u64::from(self.size) }
     }
@@ -51,13 +51,13 @@ impl SentPacket {
 /// Log of sent packets.
 #[derive(Clone, Debug, Default)]
 pub struct SentLog {
-    /// Number of the first that is kept.
+    /// Number of the first packet in the log.
     base: u64,
     packets: VecDeque<SentPacket>,
-    /// Numbers that the peer has acknowledged, those before `base` left out.
+    /// Numbers that the peer has acknowledged, without those before `base`.
     acknowledged: RangeSet,
     largest_acked: Option<u64>,
-    /// None before it is in flight.
+    /// Number before which no packet is in flight.
     oldest: u64,
     in_flight: u64,
     /// Octets that were ever in flight.
@@ -90,12 +90,12 @@ impl SentLog {
         self.get(self.oldest).map_or(self.position, |packet| packet.position)
     }
 
-    /// One that is kept.
+    /// A packet of the log.
     pub fn get(&self, number: u64) -> Option<&SentPacket> {
         self.packets.get(number.checked_sub(self.base)? as usize)
     }
 
-    /// A packet leaves; `position` and `fate` are filled in.
+    /// Adds a packet that leaves; `position` and `fate` are filled in.
     pub fn push(&mut self, mut packet: SentPacket) {
         let is_in_flight = packet.frames.is_ack_eliciting();
         packet.position = self.position;
@@ -106,7 +106,7 @@ impl SentLog {
         self.settle_oldest();
     }
 
-    /// The peer acknowledges these numbers, and hands those that it had not to `newly`.
+    /// Takes the peer's acknowledgement of these numbers; the new ones are added to `newly`.
     pub fn acknowledge(&mut self, range: AckRange, newly: &mut Vec<u64>) {
         let (start, end) = (range.smallest.max(self.base), (range.largest + 1).min(self.next()));
         if start < end {
@@ -115,12 +115,12 @@ impl SentLog {
         }
     }
 
-    /// A packet has arrived. Returns what it was before.
+    /// Takes the arrival of a packet. Returns its record from before.
     pub fn deliver(&mut self, number: u64) -> SentPacket {
         self.settle(number, Fate::Delivered)
     }
 
-    /// The fate of a packet is known.
+    /// Sets the fate of a packet.
     fn settle(&mut self, number: u64, fate: Fate) -> SentPacket {
         let packet = &mut self.packets[(number - self.base) as usize];
         let before = *packet;
@@ -139,7 +139,8 @@ impl SentLog {
         }
     }
 
-    /// RFC 9002 section 6.1: takes packets for lost and hands their numbers over. Returns when the next may be.
+    /// Marks packets lost, and adds their numbers to `lost` (RFC 9002 section 6.1). Returns the time of the next
+    /// possible loss.
     pub fn detect_losses(&mut self, now: SimTime, threshold: u64, delay: SimDuration, lost: &mut Vec<u64>) -> SimTime {
         let Some(largest) = self.largest_acked else { return SimTime::NEVER };
         // Older packets are lost before newer ones are: the first that is not ends it.
@@ -164,7 +165,7 @@ impl SentLog {
         numbers.filter_map(|number| self.get(number)).filter(|packet| packet.fate == Fate::InFlight)
     }
 
-    /// Forgets what is settled; lost packets only if they left before `before`.
+    /// Forgets settled packets; lost ones only if they left before `before`.
     pub fn forget(&mut self, before: SimTime) {
         let is_over = |packet: &SentPacket| match packet.fate {
             Fate::InFlight => false,

@@ -1,4 +1,4 @@
-//! Files that a scenario names: read once, found beside the scenario, held to their SHA-256.
+//! Files that a scenario names: read once, found beside the scenario, checked against their SHA-256.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,14 +14,14 @@ use crate::files::{Attachment, FileSource, Files};
 use crate::reading::{MOST_OF_POLICY, MOST_OF_TABLE};
 use crate::tree::FieldPath;
 
-/// Some programs write it at the beginning of a text.
+/// The mark that some programs write at the beginning of a text.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Content of the attached files, by their names in the scenario.
+/// The contents of attached files, by their names in the scenario.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachments {
     texts: BTreeMap<String, Arc<str>>,
-    /// Content of policies, which are not text.
+    /// The contents of policies, which are not text.
     contents: BTreeMap<String, Arc<[u8]>>,
 }
 
@@ -34,8 +34,9 @@ struct Mention<'a> {
 }
 
 impl Attachments {
-    /// Reads every file that `scenario` names. A relative name is taken from `folder`; from then on the scenario has the
-    /// name with the folder, and the file's SHA-256, so that its own hash stands for what is in the file.
+    /// Reads every file that `scenario` names, a relative name from `folder`.
+    ///
+    /// The scenario then has the name with the folder and the file's SHA-256, so that its own hash covers the content.
     pub(crate) fn read(
         scenario: &mut ScenarioFile,
         folder: &Path,
@@ -90,12 +91,12 @@ impl Attachments {
         }
     }
 
-    /// Content of a policy's file; `None` if it could not be read, which has been reported.
+    /// The content of a policy's file; `None` if reading it failed, which has been reported.
     pub(crate) fn content(&self, name: &str) -> Option<Arc<[u8]>> {
         self.contents.get(name).cloned()
     }
 
-    /// The text of the file; `None` if it could not be read, which has been reported.
+    /// The text of the file; `None` if reading it failed, which has been reported.
     pub(crate) fn text(&self, name: &str) -> Option<Arc<str>> {
         self.texts.get(name).cloned()
     }
@@ -107,7 +108,7 @@ fn read(place: &Path, source: &FileSource, most: u64) -> std::io::Result<Attachm
     Ok(Attachment { content: content.into(), sha256 })
 }
 
-/// The file as text, if it is to be text.
+/// The file as text, where text is expected.
 fn text(attachment: &Attachment, is_text: bool) -> std::io::Result<Option<Arc<str>>> {
     if !is_text {
         return Ok(None);
@@ -141,7 +142,7 @@ fn mentions<'a>(flow: &'a mut FlowTable, path: &FieldPath) -> Vec<Mention<'a>> {
     found
 }
 
-/// The file of a policy; `path` is that of what the controller belongs to.
+/// The file of a policy; `path` is the place of the table that has the controller.
 fn mention_of_policy<'a>(controller: &'a mut Option<Controller>, path: &FieldPath) -> Option<Mention<'a>> {
     let Some(Controller::Policy(PolicyParameters { file, sha256, .. })) = controller else { return None };
     Some(Mention { path: path.key("controller").key("file"), file, sha256, is_text: false })

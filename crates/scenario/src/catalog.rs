@@ -21,7 +21,7 @@ pub fn queues() -> Value {
     ackclock_net::queue::queues().iter().map(Part::to_json).collect()
 }
 
-/// What a link may do beside sending at a fixed rate, with its parameters.
+/// Effects of a link beside its fixed rate, with their parameters.
 pub fn links() -> Value {
     ackclock_net::effects().into_iter().collect()
 }
@@ -31,7 +31,7 @@ pub fn buffer_policies() -> Value {
     ackclock_relay::buffer_policies().iter().map(Part::to_json).collect()
 }
 
-/// Controllers that are not in this program's crates.
+/// Controllers from outside the crates of this program.
 fn doors() -> [Value; 3] {
     [
         entry(
@@ -103,13 +103,13 @@ fn describe(profile: &Profile) -> Value {
     })
 }
 
-/// Where that comes from, of controllers of which the profile says something.
+/// The sources of a profile's parameters of controllers, by controller.
 fn sources_of_controllers(profile: &Profile) -> Table {
     let said = |name: &String| Some((name.clone(), profile.why_controller(name)?.into()));
     profile.controllers.keys().filter_map(said).collect()
 }
 
-/// What a profile says of each controller of which profiles say anything.
+/// The controllers of whose options profiles may set some, each with what this profile sets.
 fn controllers_of(profile: &Profile) -> Table {
     let names = ackclock_cc::controllers().iter().filter(|part| part.about.name == part.extra.profile);
     let said = |name: &str| profile.controllers.get(name).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A scenario's text with one more change of a link, which stands where the text has its changes.
+//! Adds a change of a link to a scenario's text, behind the changes that it has.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::tree::{end_of_inline_list, is_json};
 
 const LIST: &str = "change";
 
-/// `text`, a scenario without mistakes, with this table behind those of its `change`.
+/// The text of a correct scenario with this table behind the others of its `change`.
 pub fn with_change(text: &str, change: &Map<String, Value>) -> String {
     if is_json(text) {
         return in_json(text, change);
@@ -47,7 +47,7 @@ mod tests {
         with_change(text, change.as_object().expect("a table"))
     }
 
-    /// Each expected text is written by hand, by the grammar of its language (toml.io, RFC 8259).
+    /// The expected texts are written by hand, by the grammar of each language (toml.io, RFC 8259).
     #[test]
     fn a_change_stands_behind_those_that_the_text_has() {
         let new = "{ at = \"2 s\", link = \"bottleneck\", loss = 0.25 }";

@@ -1,5 +1,5 @@
-//! From what a file says to a configuration that cannot fail: everything required is there, every value is in range,
-//! every name is known, every default is filled in. All mistakes are collected.
+//! Turns a file into a configuration that cannot fail: everything required is there, every value is in range, every
+//! name is known, every default is filled in. All mistakes are collected.
 
 mod appliances;
 mod apps;
@@ -8,7 +8,7 @@ mod backlog;
 mod changes;
 mod channel;
 mod controllers;
-mod declared;
+mod declarations;
 mod discard;
 mod external;
 mod flows;
@@ -42,13 +42,13 @@ use crate::extensions::Extensions;
 use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
 use crate::tree::{FieldPath, Node};
 
-/// A year: timers and timestamps stay exact for far longer.
+/// The longest run: a year. Timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
-/// The most names that a remedy lists.
+/// The most names in a remedy.
 const MOST_LISTED: usize = 24;
 
-/// Characters of a name.
+/// The longest name, in characters.
 const MAX_NAME: usize = 100;
 
 /// Reads a scenario from the tree, reporting every value that cannot be read and going on without it.
@@ -56,7 +56,7 @@ pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> Scena
     read_all(tree, diagnostics)
 }
 
-/// As [`read_file`], for a single endpoint.
+/// Reads a single endpoint from the tree, as [`read_file`] reads a scenario.
 pub(crate) fn read_endpoint(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> EndpointFile {
     read_all(tree, diagnostics)
 }
@@ -81,7 +81,8 @@ fn read_all<T: DeserializeOwned + Default>(tree: &Node, diagnostics: &mut Diagno
     T::default()
 }
 
-/// Takes out the value at `path`, or, where that is out already (a table without its `kind`), what holds it.
+/// Removes the value at `path`; where that is removed already (a table without its `kind`), removes the value around
+/// it.
 fn prune_at_or_above(tree: &mut Node, mut path: FieldPath) -> bool {
     while !tree.prune(&path) {
         if path.0.pop().is_none() {
@@ -117,13 +118,13 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
     }
 }
 
-/// The known names that `name` may stand for, and all of them.
+/// A remedy with the known names that `name` may stand for, or else all of them.
 pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     let known: Vec<(&str, &str)> = known.iter().map(|known| (known.as_ref(), "")).collect();
     suggest_described(name, &known).0
 }
 
-/// The same of names with what is said of each, and those that may be meant.
+/// A remedy as of [`suggest`] from names with their descriptions, and the names that may be meant.
 pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (String, Vec<&'a str>) {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in known {
@@ -142,41 +143,42 @@ pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (S
     (remedy, found)
 }
 
-/// Checks one scenario.
+/// The state of checking a scenario.
 pub(crate) struct Checker<'a, 'source> {
     pub(crate) file: &'a ScenarioFile,
     /// Some of the topology could not be read, so that nodes or links may be missing.
     topology_unread: bool,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
-    /// What is in the files that the scenario names.
+    /// Contents of the files that the scenario names.
     pub(crate) attachments: &'a Attachments,
     pub(crate) network: NetworkConfig,
     /// Every node of the network by its name.
     pub(crate) node_ids: BTreeMap<String, NodeId>,
-    /// Files that the flows looked at so far send.
+    /// Number of files that flows send, up to the flow being checked.
     pub(crate) files: u64,
-    /// What the network sees of each flow.
+    /// Each flow as the network sees it.
     pub(crate) flow_traits: Vec<traffic::FlowTraits>,
-    /// Every name that stands for flows, with the number by which packets of each are known: that of a group stands once for each.
+    /// The names of flows and groups, each with its flows' numbers in packets: a group's name stands once for each
+    /// flow.
     pub(crate) flow_numbers: Arc<[(String, Option<usize>)]>,
-    /// The largest packet that crosses each link, framing included; empty where mistakes leave that open.
+    /// The largest packet that crosses each link, framing included; empty if mistakes leave it unknown.
     largest_packets: Vec<Bytes>,
     pub(crate) seed: u64,
-    /// `None` where the scenario does not say it rightly: nothing that depends on it is a mistake then.
+    /// The duration; `None` if the scenario's is wrong, and then values that depend on it are not reported.
     duration: Option<SimDuration>,
-    /// What brings controllers from outside.
+    /// The providers of controllers from outside.
     pub(crate) extensions: Extensions,
-    /// What the last end of a flow came to: those of a group are alike.
+    /// The result for the last end of a flow: the ends of a group are alike.
     last_end: Option<tcp::End<'a>>,
-    /// The last cable that was laid: those of a group's flows are alike.
+    /// The last cable that was built: the cables of a group's flows are alike.
     last_cable: Option<links::Laid>,
-    /// What flows have that are alike, once.
+    /// TCP configurations that flows share, each stored once.
     shared_tcp: Shared<TcpConfig>,
-    /// Agents that flows have in common, each with the first flow that names it and its controller.
+    /// Agents that several flows share, each with the first flow that names it and its controller.
     agents: BTreeMap<String, (String, ControllerConfig)>,
 }
 
-/// What one table of TCP options comes to, and a controller on it; mistakes go to `diagnostics`.
+/// Builds the configuration of one table of TCP options, and of a controller on it; mistakes go to `diagnostics`.
 pub(crate) fn check_endpoint(
     table: &TcpTable,
     controller: Option<&Controller>,
@@ -185,7 +187,7 @@ pub(crate) fn check_endpoint(
     Checker::new(&ScenarioFile::default(), &Attachments::default(), diagnostics).endpoint(table, controller)
 }
 
-/// The configuration, or nothing if `diagnostics` has grown.
+/// Builds the configuration; `None` if `diagnostics` has grown.
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
@@ -261,17 +263,17 @@ impl Checker<'_, '_> {
         self.diagnostics.report(path, message, remedy);
     }
 
-    /// Reports what a table or list lacks, unless it lacks that because something in it could not be read.
+    /// Reports a missing part of a table or list, unless it is missing because something in it could not be read.
     pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
         self.diagnostics.report_lack(path, message, remedy);
     }
 
-    /// True if the network is as it was meant, so that paths through it mean something.
+    /// True if no part of the network is missing through mistakes, so that paths through it mean something.
     pub(crate) fn is_network_whole(&self) -> bool {
         !self.diagnostics.has_mistake_in("topology")
     }
 
-    /// Reports a name that the network lacks, unless parts of the network could not be read and it may lack it because of that.
+    /// Reports a name that the network lacks, unless it may lack the name because parts of it could not be read.
     pub(crate) fn report_unknown(&mut self, path: &FieldPath, message: &str, remedy: String) {
         // Hosts of a dumbbell have the names of its flows.
         if !self.topology_unread && !self.network.nodes.is_empty() && !self.diagnostics.may_lack_flows() {
@@ -279,7 +281,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Reports a name that would break the tables, files and messages that it comes to stand in.
+    /// Reports a name that would break the tables, files and messages in which it appears.
     pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
         let Some(name) = name else { return };
         let what = if name.trim().is_empty() {
@@ -314,7 +316,7 @@ impl Checker<'_, '_> {
         None
     }
 
-    /// The end of the run, the latest there can be where it is not known.
+    /// The end of the run; where it is unknown, the latest possible one.
     pub(crate) fn run_end(&self) -> SimDuration {
         self.duration.unwrap_or(MAX_DURATION)
     }

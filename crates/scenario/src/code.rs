@@ -1,4 +1,4 @@
-//! Code that a scenario names, found in its text before anything is drawn or run.
+//! Finds the code that a scenario names, in its text before anything is drawn or run.
 
 use crate::tree::{Node, Value, apply_overrides, expand_controllers, parse_text, rename_fields};
 
@@ -6,8 +6,8 @@ const PREFIX: &str = "python:";
 
 /// Every entry of a `use` and every class of Python that `text` names with these overrides, each once, in order.
 ///
-/// The text decides, not a draw of it: alternatives of a choice count, and so does a place that may turn out to mean
-/// something else. Naming too much costs a question; naming too little runs what nobody has read. `None` of a text that
+/// The text decides, not a draw of it: all alternatives of a choice count, and so does a place whose meaning is not
+/// certain. Naming too much costs a question; naming too little runs code that nobody has read. `None` if the text
 /// cannot be parsed.
 pub fn code_of(text: &str, overrides: &[String]) -> Option<Vec<String>> {
     let mut tree = parse_text(text).ok()?;
@@ -20,7 +20,7 @@ pub fn code_of(text: &str, overrides: &[String]) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Adds what `node` names; every text within a `use` or a `class` counts.
+/// Adds the code that `node` names; every text within a `use` or a `class` counts.
 fn collect(node: &Node, is_code: bool, found: &mut Vec<String>) {
     match &node.value {
         Value::Text(text) => {
@@ -39,7 +39,7 @@ fn collect(node: &Node, is_code: bool, found: &mut Vec<String>) {
     }
 }
 
-/// The field that a key means: studies have paths as keys, such as `flow[0].controller.class`.
+/// The last field in a key: studies have paths as keys, such as `flow[0].controller.class`.
 fn last_step(key: &str) -> &str {
     let last = key.rsplit('.').next().unwrap_or(key);
     last.split('[').next().unwrap_or(last).trim()

@@ -1,7 +1,7 @@
-//! Reads the file types from the tree, with the path of everything that goes wrong.
+//! Reads the file types from the tree, with the path of each mistake.
 //!
-//! Besides plain values it knows one convention: an enum is either a bare word ("cubic") or a table whose `kind` names
-//! the variant and whose other fields are the variant's own.
+//! Beside plain values it knows one convention: an enum is a bare word ("cubic"), or a table whose `kind` names the
+//! variant and whose other fields are the variant's own.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde::de::{
 
 use crate::tree::{FieldPath, Node, Step, Value};
 
-/// Error in reading a value, and its path.
+/// A mistake in a value, with its path.
 #[derive(Debug)]
 pub(crate) struct ReadError {
     pub(crate) path: Option<FieldPath>,
@@ -21,11 +21,11 @@ pub(crate) struct ReadError {
 
 #[derive(Debug)]
 pub(crate) enum Problem {
-    /// A key that the table does not take; the path ends with it.
+    /// An unknown key of a table; the path ends with it.
     UnknownField { known: &'static [&'static str] },
-    /// A kind that there is not; the path is the word's.
+    /// An unknown kind; the path is the word's.
     UnknownKind { found: String, known: &'static [&'static str] },
-    /// Anything else, in words: "what is wrong; what to do".
+    /// Any other mistake, in words: "what is wrong; what to do".
     Other(String),
 }
 
@@ -93,7 +93,7 @@ fn in_words(found: &Unexpected<'_>) -> String {
     }
 }
 
-/// Type that serde expects, in the words of a scenario's writer.
+/// The type that serde expects, in the words of a scenario's writer.
 fn wanted(expected: &str) -> String {
     match expected {
         "u8" => format!("a whole number from 0 to {}", u8::MAX),
@@ -108,7 +108,7 @@ fn wanted(expected: &str) -> String {
     }
 }
 
-/// The path of a value while it is being read: a list on the stack.
+/// The path of the value being read: a list on the stack.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Top,
@@ -270,7 +270,7 @@ struct TableReader<'tree, 'place> {
     entries: &'tree [(String, Node)],
     next: usize,
     place: &'place Place<'place>,
-    /// The table is the content of a variant: its `kind` has been read.
+    /// True if the table is the content of a variant whose `kind` has been read.
     skip_kind: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: place, value, reason and remedy of every mistake.
+//! The mistakes of a scenario: place, value, reason and remedy of each.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,40 +9,40 @@ use serde::Serialize;
 use crate::tree::{FieldPath, Node, Origin, Step};
 use crate::vary::{DrawnValue, Meaning};
 
-/// No reader looks at more than this many mistakes at once.
+/// The most mistakes that are reported at once.
 const MAX_DIAGNOSTICS: usize = 100;
 
-/// Longest value that is repeated in a message, in characters.
+/// The longest value in a message, in characters.
 const MAX_VALUE_LENGTH: usize = 80;
 
-/// Longest message and remedy, in characters: either may repeat a value.
+/// The longest message and the longest remedy, in characters: either may repeat a value.
 const MAX_MESSAGE_LENGTH: usize = 600;
 
-/// One mistake of a scenario: where it stands, what is wrong, and what to write instead.
+/// One mistake of a scenario: its place, the reason, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// The file as it was named, or `--set` for an override.
+    /// The file's name as given, or `--set` for an override.
     pub file: String,
-    /// Counted from 1; `None` where there is no text to point at.
+    /// The line, counted from 1; `None` where there is no text to point at.
     pub line: Option<usize>,
-    /// In characters, counted from 1.
+    /// The column in characters, counted from 1.
     pub column: Option<usize>,
     /// The place in the scenario, such as `flow[1].controller.beta`; empty for the whole of it.
     pub field: String,
-    /// What stands there, as written; `None` if nothing does.
+    /// The value there, as written; `None` if the field is absent.
     pub value: Option<String>,
-    /// What is wrong with it.
+    /// The reason, such as "must be above 0".
     pub message: String,
-    /// What to write instead.
+    /// The remedy: what to write instead.
     pub remedy: String,
-    /// The line of the text, of a long one a part, with control characters replaced; `None` where there is no text.
+    /// The line of the text, shortened if it is long, with control characters replaced; `None` where there is no text.
     pub source_line: Option<String>,
     /// Spaces and carets to print below `source_line`: the carets stand under the value.
     pub marks: Option<String>,
 }
 
 impl fmt::Display for Diagnostic {
-    /// As compilers do: `file:line:column: field must be ...`, the line of the text with its marks, the remedy.
+    /// Formats a mistake as compilers do: `file:line:column: field must be ...`, the source line with marks, the remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let (Some(line), Some(column)) = (self.line, self.column) {
@@ -92,7 +92,7 @@ impl Diagnostic {
         Self { line, column, ..self }
     }
 
-    /// The value, where the line of the text does not show it: one that was drawn, or that goes over several lines.
+    /// The value, if the line of the text does not show it: a drawn value, or one over several lines.
     pub fn unseen_value(&self) -> Option<&str> {
         let line = self.source_line.as_deref().unwrap_or_default();
         self.value.as_deref().filter(|value| !value.is_empty() && !line.contains(value))
@@ -102,9 +102,9 @@ impl Diagnostic {
 /// Every mistake of a scenario; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// In the order of the text.
+    /// The mistakes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// There are more mistakes than these.
+    /// True if there are more mistakes than these.
     pub has_more: bool,
 }
 
@@ -122,12 +122,12 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// An error about the file as a whole.
+    /// An error about the whole file.
     pub(crate) fn of_file(file: &str, message: &str, remedy: &str) -> Self {
         Self { diagnostics: vec![Diagnostic::new(file, "", None, message, remedy)], has_more: false }
     }
 
-    /// Every mistake that was found, in the order of the text.
+    /// An error of all mistakes found, in the order of the text.
     pub(crate) fn of_found(mut found: Vec<Found>) -> Self {
         found.sort_by_key(|found| found.position);
         let has_more = found.len() > MAX_DIAGNOSTICS;
@@ -135,7 +135,7 @@ impl ScenarioError {
         Self { diagnostics: found.into_iter().map(|found| found.diagnostic).collect(), has_more }
     }
 
-    /// Errors of syntax.
+    /// An error of mistakes in syntax.
     pub(crate) fn of_syntax(file: &str, errors: Vec<SyntaxError>) -> Self {
         let has_more = errors.len() > MAX_DIAGNOSTICS;
         let diagnostic = |error: SyntaxError| {
@@ -147,7 +147,7 @@ impl ScenarioError {
     }
 }
 
-/// Text that the language's own parser refused.
+/// A mistake that the parser of TOML or JSON reports.
 #[derive(Debug)]
 pub(crate) struct SyntaxError {
     message: String,
@@ -158,7 +158,7 @@ pub(crate) struct SyntaxError {
 }
 
 impl SyntaxError {
-    /// What is wrong, and what to do. Parsers of TOML and of JSON say of nesting how deep they recurse.
+    /// The message and the remedy. Where the parsers of TOML and JSON report their recursion, this names the nesting.
     fn said(&self) -> (&str, &str) {
         if self.message.contains("recurs") {
             return ("lists or tables are nested too deeply", "nest them less");
@@ -166,7 +166,7 @@ impl SyntaxError {
         (&self.message, self.remedy)
     }
 
-    /// Of JSON, at a line and an octet of it, both counted from 1.
+    /// An error of JSON at a line and an octet of it, both counted from 1.
     pub(crate) fn of_json(text: &str, line: usize, octet: usize, message: &str) -> Self {
         let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let start = (before + octet.saturating_sub(1)).min(text.len());
@@ -174,7 +174,7 @@ impl SyntaxError {
         Self { remedy, ..Self::of_toml(text, Some(start..start), message) }
     }
 
-    /// Of TOML.
+    /// An error of TOML at a span of the text.
     pub(crate) fn of_toml(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
         let remedy = "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"";
         let place = span.as_ref().map(|span| line_and_column(text, span.start));
@@ -187,15 +187,15 @@ impl SyntaxError {
 /// A mistake with its place in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// In bytes; what is not in the text comes last.
+    /// The offset in bytes; a value that is not in the text comes last.
     position: usize,
-    /// The value at this very place was drawn from a range, which the message says.
+    /// True if the value at this place was drawn from a range, which the message says.
     pub(crate) is_of_drawn: bool,
     pub(crate) diagnostic: Diagnostic,
 }
 
 impl Found {
-    /// True if both are about the same field, written at the same place.
+    /// True if both are about the same field at the same place.
     pub(crate) fn is_of_same_place(&self, other: &Self) -> bool {
         self.position == other.position && self.diagnostic.field == other.diagnostic.field
     }
@@ -208,15 +208,15 @@ pub(crate) struct Diagnostics<'source> {
     text: &'source str,
     overrides: &'source [String],
     tree: &'source Node,
-    /// Values reported as wrong: nothing more is said of them, or of what is missing because of them.
+    /// Values reported as wrong. Nothing more is reported about them, or about values missing because of them.
     blamed: Vec<FieldPath>,
-    /// Values that were drawn.
+    /// The values that were drawn.
     drawn: &'source [DrawnValue],
     found: Vec<Found>,
 }
 
 impl<'source> Diagnostics<'source> {
-    /// `tree` is the scenario as given, overrides applied, nothing pruned.
+    /// An empty collection; `tree` is the scenario as given, with overrides and with nothing pruned.
     pub(crate) fn new(
         file: &'source str,
         text: &'source str,
@@ -226,7 +226,8 @@ impl<'source> Diagnostics<'source> {
         Self { file, text, overrides, tree, blamed: Vec::new(), drawn: &[], found: Vec::new() }
     }
 
-    /// Says of what was drawn from a range that it was; says nothing of what could not be drawn.
+    /// Takes note of drawn values: messages say that a value was drawn, and values that could not be drawn are not
+    /// reported.
     pub(crate) fn knows_drawn(&mut self, drawn: &'source [DrawnValue]) {
         self.drawn = drawn;
         self.blamed.extend(drawn.iter().filter(|drawn| drawn.value.is_none()).map(|drawn| drawn.path.clone()));
@@ -236,7 +237,7 @@ impl<'source> Diagnostics<'source> {
         self.found.is_empty()
     }
 
-    /// How many mistakes have been found.
+    /// The number of mistakes found.
     pub(crate) fn count(&self) -> usize {
         self.found.len()
     }
@@ -251,7 +252,8 @@ impl<'source> Diagnostics<'source> {
         self.fields_in("flow").any(|field| matches!(field.split_once('.'), None | Some((_, "name" | "count"))))
     }
 
-    /// True if nodes or links may be missing, or have other names, because of a mistake: one that is not about what a link is like.
+    /// True if nodes or links may be missing, or have other names, because of a mistake outside the properties of
+    /// links.
     pub(crate) fn may_lack_nodes(&self) -> bool {
         self.fields_in("topology").any(|field| {
             let mut parts = field.split('.').skip(1);
@@ -265,25 +267,26 @@ impl<'source> Diagnostics<'source> {
         })
     }
 
-    /// Fields in the top-level table `name` that are wrong.
+    /// The wrong fields in the top-level table `name`.
     fn fields_in<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let fields = self.found.iter().map(|found| found.diagnostic.field.as_str());
         fields.filter(move |field| field.split(['.', '[']).next() == Some(name))
     }
 
-    /// One more than are shown has been found.
+    /// True if there is one more mistake than are shown.
     pub(crate) fn is_full(&self) -> bool {
         self.found.len() > MAX_DIAGNOSTICS
     }
 
-    /// Reports what the table or list at `path` lacks, unless it lacks that because something in it could not be read.
+    /// Reports a part that the table or list at `path` lacks, unless something in it could not be read.
     pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
         if !self.is_unread(path) {
             self.report(path, message, remedy);
         }
     }
 
-    /// Where a value stands: of a link's way back, which has what the link says, at the link if it does not say it itself.
+    /// The place at which a value is written. A link's reverse direction inherits the link's values, which stand at the
+    /// link.
     fn written_at(&self, path: &FieldPath) -> FieldPath {
         let reverse = path.0.iter().position(|step| *step == Step::Key("reverse".to_owned()));
         let mut path = path.clone();
@@ -333,19 +336,20 @@ impl<'source> Diagnostics<'source> {
         self.found.push(Found { position: usize::MAX, is_of_drawn: false, diagnostic });
     }
 
-    /// True if something stands at `path`.
+    /// True if the scenario has a value at `path`.
     pub(crate) fn is_written(&self, path: &FieldPath) -> bool {
         self.tree.at(&self.written_at(path)).is_some()
     }
 
-    /// True if the value at `path`, or something in it, could not be read and is missing because of that.
+    /// True if the value at `path`, or a part of it, is missing because it could not be read.
     pub(crate) fn is_unread(&self, path: &FieldPath) -> bool {
         let path = &self.written_at(path);
         self.blamed.iter().any(|blamed| blamed.touches(path))
     }
 
-    /// Remedy: a field in place of the unknown one at `path` in a table with the fields `known`. Nothing is said of a field
-    /// that is missing because it was given this name.
+    /// A remedy for the unknown field at `path` of a table with the fields `known`.
+    ///
+    /// A field that is missing because it was given this name is not reported.
     pub(crate) fn instead_of_field(&mut self, path: &FieldPath, known: &[&str]) -> String {
         let Some((Step::Key(name), above)) = path.0.split_last() else { return String::new() };
         let table = FieldPath(above.to_vec());
@@ -358,7 +362,7 @@ impl<'source> Diagnostics<'source> {
         remedy
     }
 
-    /// The kinds that may stand at `path`, or whose `kind` does, each with what the format says of it.
+    /// The kinds that may stand at `path`, or in its `kind`, each with its description in the format.
     pub(crate) fn kinds_at(&self, path: &FieldPath) -> Vec<(&'static str, &'static str)> {
         let is_kind = path.0.last() == Some(&Step::Key("kind".to_owned()));
         let value = &path.0[..path.0.len() - usize::from(is_kind)];
@@ -366,12 +370,12 @@ impl<'source> Diagnostics<'source> {
         Meaning::at(self.tree, &FieldPath(above.to_vec())).below(last).kinds()
     }
 
-    /// Says nothing more of `path`.
+    /// Reports nothing more about `path`.
     pub(crate) fn blame(&mut self, path: FieldPath) {
         self.blamed.push(path);
     }
 
-    /// Says nothing more of what stands at `path`, which other links may have, too.
+    /// Reports nothing more about the value at `path`, which other links may have inherited.
     pub(crate) fn blame_where_written(&mut self, path: &FieldPath) {
         self.blamed.push(self.written_at(path));
     }
@@ -416,7 +420,7 @@ impl<'source> Diagnostics<'source> {
     }
 }
 
-/// "what is wrong; what to do" in its two parts.
+/// Splits "what is wrong; what to do" into its two parts.
 pub(crate) fn split_remedy(message: &str) -> (&str, &str) {
     message.split_once("; ").unwrap_or((message, ""))
 }
@@ -427,13 +431,13 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
-/// A value on one line, of a long one the beginning.
+/// A value on one line, cut if it is long.
 fn shorten(text: &str) -> String {
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     harmless(&beginning(&one_line, MAX_VALUE_LENGTH))
 }
 
-/// A message may repeat what a text says.
+/// A message, cut if it is long: it may repeat a part of the text.
 fn limited(text: &str) -> String {
     harmless(&beginning(text, MAX_MESSAGE_LENGTH))
 }

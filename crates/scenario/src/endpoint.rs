@@ -1,4 +1,5 @@
-//! A single endpoint's options, as a scenario's `tcp` and `controller` say them: for what drives an endpoint by hand.
+//! Options of a single endpoint, in the form of a scenario's `tcp` and `controller`, for programs that drive an
+//! endpoint.
 
 use ackclock_cc::ControllerConfig;
 use ackclock_tcp::TcpConfig;
@@ -7,8 +8,9 @@ use crate::check::{check_endpoint, read_endpoint};
 use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::tree::{apply_overrides, expand_controllers, parse_json};
 
-/// What `{"tcp": {...}, "controller": ...}` comes to; both may be left out. `overrides` are `path=value` texts, as in
-/// `tcp.profile=linux-6.x`. Fails with every mistake at once.
+/// The configuration that `{"tcp": {...}, "controller": ...}` describes; both keys may be left out.
+///
+/// `overrides` are `path=value` texts, as in `tcp.profile=linux-6.x`. Fails with every mistake at once.
 pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, ControllerConfig), ScenarioError> {
     let mut tree = parse_json(json).map_err(|errors| ScenarioError::of_syntax("<json>", errors))?;
     let unapplied = apply_overrides(&mut tree, overrides);

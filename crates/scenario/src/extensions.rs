@@ -1,4 +1,4 @@
-//! Extensions that a scenario names and its reader brings along: classes of Python, types of a Rust program, plug-ins.
+//! Extensions that a scenario names and its reader provides: classes of Python, types of a Rust program, plug-ins.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use ackclock_cc::ExternalConfig;
 use ackclock_declare::Library;
 use serde_json::{Map, Value};
 
-/// Origin of a controller from outside.
+/// The origin of a controller from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// `kind = "python"`: a class, as `module:Class`.
@@ -19,31 +19,31 @@ pub enum Origin {
 /// A controller that a scenario asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerRequest<'a> {
-    /// Origin of the controller.
+    /// The origin of the controller.
     pub origin: Origin,
-    /// `module:Class`, or the name.
+    /// The class as `module:Class`, or the name.
     pub name: &'a str,
-    /// Table that the scenario writes under `parameters`.
+    /// The table `parameters` of the scenario.
     pub parameters: &'a Map<String, Value>,
 }
 
-/// Reason for which there is no such controller.
+/// The reason why a controller is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The field to blame.
+    /// The wrong field.
     pub field: BlamedField,
-    /// Mistake in that field.
+    /// The mistake in that field, such as "must be ...".
     pub message: String,
-    /// Instruction what to write instead.
+    /// The remedy: what to write instead.
     pub remedy: String,
 }
 
-/// Field of the controller's table that is wrong.
+/// The field of the controller's table that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlamedField {
     /// The field `class` or `name`.
     Name,
-    /// The field `parameters` is wrong.
+    /// The field `parameters`.
     Parameters,
 }
 
@@ -51,16 +51,16 @@ type Find = dyn Fn(&ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> + 
 
 type Load = dyn Fn(&str) -> Result<Library, Unloadable> + Send + Sync;
 
-/// Reason for which an entry of a scenario's `use` cannot be loaded.
+/// The reason why an entry of a scenario's `use` cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unloadable {
-    /// The mistake.
+    /// The mistake, such as "must be ...".
     pub message: String,
-    /// Instruction what to do about it.
+    /// The remedy: what to do about it.
     pub remedy: String,
 }
 
-/// Answers to such requests; by default there are none, and every request is a mistake of the scenario.
+/// The extensions that a scenario can use; by default none, so that naming one is a mistake.
 #[derive(Clone, Default)]
 pub struct Extensions {
     find: Option<Arc<Find>>,
@@ -69,21 +69,21 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// Extensions that `find` finds. It is asked once for each flow, while the scenario is checked.
+    /// Extensions that `find` provides. It is called once for each flow, while the scenario is checked.
     pub fn new(
         find: impl Fn(&ControllerRequest<'_>) -> Result<ExternalConfig, Refusal> + Send + Sync + 'static,
     ) -> Self {
         Self { find: Some(Arc::new(find)), ..Self::default() }
     }
 
-    /// The same, with parts that a scenario may name without more ado.
+    /// The extensions, with parts that a scenario may name without a `use`.
     #[must_use]
     pub fn with_library(mut self, library: &Library) -> Self {
         self.library.extend(library);
         self
     }
 
-    /// The same, with `load`, which finds what a scenario's `use` names: a module of Python, a file.
+    /// The extensions, with `load`, which loads an entry of a scenario's `use`: a module of Python, or a file.
     #[must_use]
     pub fn with_loader(self, load: impl Fn(&str) -> Result<Library, Unloadable> + Send + Sync + 'static) -> Self {
         Self { load: Some(Arc::new(load)), ..self }

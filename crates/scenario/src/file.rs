@@ -1,5 +1,5 @@
-//! The file format: what a scenario may say, before anything is checked. Every field is optional here, so that reading
-//! never stops at a missing one; what is required, and every default, is the business of [`crate::check`].
+//! The file format before any check. Every field is optional here, so that reading never stops at a missing one.
+//! [`crate::check`] decides what is required, and fills in every default.
 
 mod app;
 mod appliance;
@@ -43,20 +43,20 @@ pub(crate) use traffic::{ArrivalsTable, Process, Protocol, RequestResponseApp, S
 macros::table! {
     /// A scenario: a network, TCP flows on it, and what to record.
     pub(crate) struct ScenarioFile {
-        /// What the results are called; by default the file's name.
+        /// The name of the results; by default the file's name.
         name: String,
-        /// How long to simulate, such as "50 s".
+        /// Simulated time of the run, such as "50 s".
         #[schemars(required)]
         duration: Duration,
         /// Seed of every random stream; 1 by default.
         seed: u64,
         /// The part of the run over which averages are taken; by default each flow's own lifetime.
         measure: MeasureTable,
-        /// Files and modules with parts of one's own, which the scenario may then name as those that are built in: a module of
-        /// Python or its file, a plug-in.
+        /// Modules of Python, their files, or plug-ins with parts of one's own, which the scenario may then name like
+        /// built-in parts.
         #[serde(rename = "use")]
         own_parts: List<String>,
-        /// Nodes and links.
+        /// The nodes and links of the network.
         #[schemars(required)]
         topology: Topology,
         /// TCP of every host, unless a host or a flow says otherwise.
@@ -68,37 +68,37 @@ macros::table! {
         flow: List<FlowTable>,
         /// Routers that split TCP connections which cross them.
         appliance: List<ApplianceTable>,
-        /// What to record over time; false records nothing.
+        /// Quantities to record over time; false records nothing.
         trace: SwitchOr<TraceTable>,
-        /// What is changed of links on the way.
+        /// Changes of links during the run.
         change: List<ChangeTable>,
     }
 }
 
 macros::table! {
-    /// A link is changed, as an operator would. What is not said stays as it is.
+    /// A change of a link, as an operator would make it. Fields that are absent stay as they are.
     pub(crate) struct ChangeTable {
-        /// When, such as "10 s".
+        /// The time of the change, such as "10 s".
         #[schemars(required)]
         at: Duration,
-        /// The name of the link, as results have it.
+        /// The link's name in results.
         #[schemars(required)]
         link: String,
-        /// Its rate; a packet that is being sent ends at the rate at which it began. "0 bit/s" is an outage.
+        /// The new rate; a packet that is being sent ends at the rate at which it began. "0 bit/s" is an outage.
         rate: Rate,
-        /// Its propagation delay, one way, of packets whose last bit leaves from then on.
+        /// The new one-way propagation delay, for packets whose last bit leaves from then on.
         delay: Duration,
-        /// Probability that a packet is lost after it was sent, in place of what the link lost before; 0 to 1.
+        /// Probability that a packet is lost after it was sent, in place of the link's earlier loss; 0 to 1.
         loss: f64,
-        /// How much may wait, such as "100 packets", "150 kB" or "20 ms". What waits stays.
+        /// The queue's new limit, such as "100 packets", "150 kB" or "20 ms". Packets that wait already stay.
         limit: String,
     }
 }
 
 macros::table! {
-    /// A single endpoint.
+    /// The options of a single endpoint.
     pub(crate) struct EndpointFile {
-        /// Its TCP.
+        /// Switches of its TCP.
         tcp: TcpTable,
         /// Its congestion control; by default that of its TCP's profile.
         controller: Controller,
@@ -108,9 +108,9 @@ macros::table! {
 macros::table! {
     /// The part of the run over which averages are taken.
     pub(crate) struct MeasureTable {
-        /// Where it begins: all before is warm-up.
+        /// The time at which averages begin: all before is warm-up.
         from: Duration,
-        /// Where it ends; by default at the end of the run.
+        /// The time at which averages end; by default the end of the run.
         to: Duration,
     }
 }

@@ -1,4 +1,4 @@
-//! Files that a scenario names, each read once however often the scenario is drawn.
+//! Files that a scenario names: each is read once, however often the scenario is drawn.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::reading::{read_file, read_text};
 
-/// Content of files that were read, by their paths.
+/// The contents of files that were read, by their paths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     source: FileSource,
@@ -15,7 +15,7 @@ pub(crate) struct Files {
     attachments: Kept<Attachment>,
 }
 
-/// Content of a file, and its SHA-256.
+/// A file's content and its SHA-256.
 #[derive(Clone, Debug)]
 pub(crate) struct Attachment {
     pub(crate) content: Arc<[u8]>,
@@ -24,18 +24,18 @@ pub(crate) struct Attachment {
 
 type Kept<T> = BTreeMap<PathBuf, T>;
 
-/// Source of files.
+/// The source from which files are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum FileSource {
-    /// Files from the disk.
+    /// The disk.
     #[default]
     Disk,
-    /// They were handed over, by their names; there are no others.
+    /// Files that were handed over, by their names; no others exist.
     Given(Arc<BTreeMap<String, Vec<u8>>>),
 }
 
 impl FileSource {
-    /// Content of a file of at most `most` octets.
+    /// Reads a file of at most `most` octets.
     pub(crate) fn read(&self, place: &Path, most: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::Disk => read_file(place, most),
@@ -43,7 +43,7 @@ impl FileSource {
         }
     }
 
-    /// The same, as text.
+    /// Reads a text of at most `most` octets.
     pub(crate) fn read_text(&self, place: &Path, most: u64) -> io::Result<String> {
         match self {
             Self::Disk => read_text(place, most),
@@ -62,12 +62,12 @@ fn given<'a>(files: &'a BTreeMap<String, Vec<u8>>, place: &Path) -> io::Result<&
 }
 
 impl Files {
-    /// Files that were handed over, by the names that the scenario has for them.
+    /// A source of files that were handed over, by their names in the scenario.
     pub(crate) fn given(files: Arc<BTreeMap<String, Vec<u8>>>) -> Self {
         Self { source: FileSource::Given(files), ..Self::default() }
     }
 
-    /// The times of the trace at `place`, which `read` reads if nothing has before.
+    /// The times of the trace at `place`; `read` reads it the first time.
     pub(crate) fn trace<E>(
         &mut self,
         place: &Path,
@@ -76,7 +76,7 @@ impl Files {
         keep(&mut self.traces, place, |place| read(place, &self.source))
     }
 
-    /// Attachment at `place`, which `read` reads if that has not been done before.
+    /// The attachment at `place`; `read` reads it the first time.
     pub(crate) fn attachment<E>(
         &mut self,
         place: &Path,

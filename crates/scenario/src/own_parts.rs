@@ -1,4 +1,4 @@
-//! Parts that are not built in: what a scenario's `use` names, and what the reading program brings along.
+//! Parts that are not built in: those of a scenario's `use`, and those that the reading program provides.
 
 use ackclock_declare::Library;
 
@@ -7,7 +7,7 @@ use crate::extensions::{Extensions, Unloadable};
 use crate::file::taken_names;
 use crate::tree::{FieldPath, Node, Step, Value};
 
-/// Everything that names of the scenario `tree` may mean beside what is built in.
+/// The library of the parts that the scenario `tree` may name beside the built-in ones.
 pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &mut Diagnostics<'_>) -> Library {
     let mut library = extensions.library().clone();
     let path = FieldPath::of("use");
@@ -24,7 +24,7 @@ pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &mut Di
     library
 }
 
-/// Refuses a library that gives names another meaning which are built in, or which an earlier entry has.
+/// Rejects a library that redefines a name which is built in or which an earlier entry has.
 fn fresh(library: Library, earlier: &Library) -> Result<Library, Unloadable> {
     if let Some(name) = taken_names(&library).first() {
         return Err(Unloadable {

@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostics;
 use crate::file::{Controller, TcpTable};
 use crate::tree::{Node, Origin, Value, parse_toml};
 
-/// Content of one file.
+/// The content of one file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProfileFile {
@@ -22,11 +22,11 @@ struct ProfileFile {
     source: String,
     controller_by_default: Controller,
     tcp: TcpTable,
-    /// The values that come with a switch that is false in `tcp`, by the name of the switch.
+    /// The values that the stack sets with a switch that is false in `tcp`, by the switch's name.
     #[serde(default)]
     with: BTreeMap<String, TcpTable>,
     why: BTreeMap<String, String>,
-    /// Parameters of controllers that the stack has its own ideas of.
+    /// The stack's own parameters of controllers.
     #[serde(default)]
     controller: BTreeMap<String, Table>,
 }
@@ -40,9 +40,10 @@ pub(crate) struct Profile {
     /// Congestion control of a flow that names none.
     pub(crate) controller_by_default: Controller,
     pub(crate) tcp: TcpTable,
-    /// The values that the stack sets where a scenario turns a switch on, by the name of the switch.
+    /// The values that the stack sets where a scenario turns a switch on, by the switch's name.
     pub(crate) with: BTreeMap<String, TcpTable>,
-    /// Reasons, by switch; of a controller's parameters by `controller.NAME`, of what comes with a switch by `with.NAME`.
+    /// Reasons by switch; `controller.NAME` has those of a controller's parameters, `with.NAME` those of a switch's
+    /// values.
     pub(crate) why: BTreeMap<String, String>,
     /// Parameters of each controller, by its name.
     pub(crate) controllers: BTreeMap<String, Table>,
@@ -63,7 +64,7 @@ const FILES: [(&str, &str); 10] = [
 
 static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| FILES.iter().map(|(name, text)| read(name, text)).collect());
 
-/// Every profile; the first is what a scenario without one gets.
+/// Every profile; the first is the default.
 pub(crate) fn profiles() -> &'static [Profile] {
     &PROFILES
 }
@@ -74,12 +75,12 @@ pub(crate) fn profile(name: &str) -> Option<&'static Profile> {
 }
 
 impl Profile {
-    /// Source of its parameters of a controller.
+    /// The source of the profile's parameters of a controller.
     pub(crate) fn why_controller(&self, name: &str) -> Option<&str> {
         self.why.get(&format!("controller.{name}")).map(String::as_str)
     }
 
-    /// Every switch as the profile leaves it.
+    /// The value of every switch in the profile.
     pub(crate) fn effective(&self) -> Table {
         let table = TcpTable::of([("profile", self.name.into())]);
         let tree = Node::new(Value::Table(Vec::new()), Origin::Unknown);
@@ -98,7 +99,7 @@ fn read(name: &'static str, text: &str) -> Profile {
     Profile { name, summary, source, controller_by_default, tcp, with, why, controllers }
 }
 
-/// True if the controller that takes its parameters from a profile under this name takes these.
+/// True if the controller with this name in profiles takes these parameters.
 fn is_declared(of: &str, table: &Table) -> bool {
     let part = controllers().find(of).filter(|part| part.extra.profile == of);
     let has_fields = |names: &[&str]| table.keys().all(|name| names.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! Files that a user names, read so that none hangs, and none takes all memory.
+//! Reads files that a user names, so that none blocks or fills the memory.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, IsTerminal, Read};
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::attachments::BYTE_ORDER_MARK;
 
-/// The longest scenario that is read.
+/// The longest scenario, octets.
 pub const MOST_OF_SCENARIO: u64 = 64 << 20;
-/// The longest policy: sixteen million weights.
+/// The longest policy, octets: sixteen million weights.
 pub(crate) const MOST_OF_POLICY: u64 = 64 << 20;
-/// The longest trace, list of arrivals, distribution: a line for each full packet of a minute at 10 Gbit/s.
+/// The longest trace, list of arrivals or distribution, octets: a line for each full packet of a minute at 10 Gbit/s.
 pub(crate) const MOST_OF_TABLE: u64 = 500_000_000;
 
 /// Reads a regular file, or a device that ends, of at most `most` octets.
@@ -35,11 +35,11 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Same as [`read_file`], for text, without a byte order mark.
+/// Reads a text as [`read_file`] does, without a byte order mark.
 ///
 /// # Errors
 ///
-/// As of [`read_file`]; if it is not UTF-8, with the first place where it is not.
+/// If [`read_file`] fails, or the text is not UTF-8; the error names the first wrong octet.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::from_utf8(read_file(path, most)?).map_err(|error| {
         let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
@@ -55,11 +55,11 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// A link that leads nowhere is there, and what it names is not.
+/// An error that tells a missing target from a missing link: a link to nothing exists.
 fn of_link(path: &Path, error: io::Error) -> io::Error {
     match (error.kind(), std::fs::read_link(path)) {
         (ErrorKind::NotFound, Ok(target)) => {
-            let message = format!("it is a link to {}, and there is no file of that name", target.display());
+            let message = format!("it is a link to {}, which does not exist", target.display());
             io::Error::new(ErrorKind::NotFound, message)
         }
         (_, Ok(_)) if error.kind() != ErrorKind::PermissionDenied => {
@@ -69,7 +69,7 @@ fn of_link(path: &Path, error: io::Error) -> io::Error {
     }
 }
 
-/// Name of a thing whose end may never come.
+/// The word for a file that may never end; `None` for a regular file.
 fn no_file(metadata: &Metadata) -> Option<&'static str> {
     if metadata.is_dir() {
         return Some("a folder");

@@ -1,4 +1,4 @@
-//! Window scaling that a scenario turns on, and that changes nothing.
+//! Finds window scaling that a scenario turns on without effect.
 
 use ackclock_sim::FlowConfig;
 use ackclock_tcp::{MAX_UNSCALED_WINDOW, TcpConfig};
@@ -17,7 +17,7 @@ impl Scenario {
         idle.next().filter(|_| config.appliances.is_empty()).map(|flow| flow.name.as_str())
     }
 
-    /// True if a table that is of this flow, or may be, turns it on.
+    /// True if a table that applies to this flow, or may apply, turns it on.
     fn turns_scaling_on(&self, name: &str) -> bool {
         let file = self.file();
         let hosts = file.host.iter().flat_map(List::iter).map(|(_, host)| &host.tcp);

@@ -27,18 +27,19 @@ pub struct Scenario {
     extensions: Extensions,
     library: Library,
     drawn: Vec<Drawn>,
-    /// Template from which it was drawn, if values of it were.
+    /// The template that the scenario was drawn from, if it has drawn values.
     template: Option<ScenarioTemplate>,
 }
 
 impl Scenario {
-    /// Reads TOML text. `file` is what diagnostics call it, and its stem the scenario's name unless it has one.
+    /// Reads TOML text. Diagnostics call it `file`, whose stem is the scenario's name unless it has one.
+    ///
     /// `overrides` are `path=value` texts, applied in order. Fails with every mistake at once.
     pub fn parse(text: &str, file: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
         Self::parse_with(text, file, overrides, &Extensions::default())
     }
 
-    /// Same as [`Self::parse`], with controllers from outside.
+    /// Reads TOML text as [`Self::parse`] does, with controllers from outside.
     pub fn parse_with(
         text: &str,
         file: &str,
@@ -48,7 +49,7 @@ impl Scenario {
         Self::parse_from(text, file, overrides, extensions, Files::default())
     }
 
-    /// Same as [`Self::parse`], without a disk: `files` are those that the scenario may name, by these names.
+    /// Reads TOML text as [`Self::parse`] does, without a disk: the scenario may name `files`, by these names.
     pub fn parse_with_files(
         text: &str,
         file: &str,
@@ -74,7 +75,7 @@ impl Scenario {
         Self::from_json_with(text, overrides, &Extensions::default())
     }
 
-    /// Same as [`Self::from_json`], with controllers from outside.
+    /// Reads JSON as [`Self::from_json`] does, with controllers from outside.
     pub fn from_json_with(text: &str, overrides: &[String], extensions: &Extensions) -> Result<Self, ScenarioError> {
         Ok(ScenarioTemplate::load(parse_json(text), text, "<json>", overrides, extensions, Files::default())?.1)
     }
@@ -84,7 +85,7 @@ impl Scenario {
         Self::load_with(path, overrides, &Extensions::default())
     }
 
-    /// Same as [`Self::load`], with controllers from outside.
+    /// Reads a file as [`Self::load`] does, with controllers from outside.
     pub fn load_with(
         path: &std::path::Path,
         overrides: &[String],
@@ -98,7 +99,7 @@ impl Scenario {
         Self::parse_with(&text, &name, overrides, extensions)
     }
 
-    /// One with a name and a seed, which `file` has from now on.
+    /// A scenario whose `file` gets this name and seed.
     pub(crate) fn of(
         mut file: ScenarioFile,
         config: SimulationConfig,
@@ -111,25 +112,26 @@ impl Scenario {
         Self { file, config: Arc::new(config), attachments, extensions, library, drawn, template: None }
     }
 
-    /// The same, able to be drawn again.
+    /// The scenario with the template from which it can be drawn again.
     pub(crate) fn with_template(self, template: &ScenarioTemplate) -> Self {
         Self { template: Some(template.clone()), ..self }
     }
 
-    /// The text, file and overrides from which it was drawn; `None` if nothing of it was. With [`Self::to_json`], which is what
-    /// was drawn, it is all that [`Self::restored`] needs.
+    /// The text, file and overrides from which it was drawn; `None` if it has no drawn values.
+    ///
+    /// Together with [`Self::to_json`], which has the drawn values, this is all that [`Self::restored`] needs.
     pub fn source(&self) -> Option<(&str, &str, &[String])> {
         self.template.as_ref().map(ScenarioTemplate::source)
     }
 
-    /// The scenario of a [`Self::to_json`] that was drawn from what `parsed` was, another draw of the same file, with the values
-    /// that were drawn for it.
+    /// The scenario of a [`Self::to_json`] with the source of `parsed`, another draw of the same file, and with its own
+    /// drawn values.
     #[must_use]
     pub fn restored(self, parsed: Self, drawn: Vec<Drawn>) -> Self {
         Self { drawn, template: parsed.template, ..self }
     }
 
-    /// The values that were drawn for it; empty if it has none.
+    /// The drawn values; empty if it has none.
     pub fn drawn(&self) -> &[Drawn] {
         &self.drawn
     }
@@ -139,8 +141,9 @@ impl Scenario {
         self.template.as_ref().map_or_else(Vec::new, ScenarioTemplate::varies)
     }
 
-    /// The scenario that `seed` draws: its drawn values and everything random in the run. Fails as
-    /// [`ScenarioTemplate::draw`] and [`Self::with_seed`] do.
+    /// The scenario under `seed`: its drawn values and everything random in the run.
+    ///
+    /// Fails as [`ScenarioTemplate::draw`] and [`Self::with_seed`] do.
     pub fn draw(&self, seed: u64) -> Result<Self, ScenarioError> {
         self.template.as_ref().map_or_else(|| self.with_seed(seed), |template| template.draw(seed))
     }
@@ -151,22 +154,22 @@ impl Scenario {
         entries.map_or_else(Vec::new, |list| list.iter().map(|(_, entry)| entry.as_str()).collect())
     }
 
-    /// The parts that its names may mean beside those built in: what its `use` names, and what the reading program brings.
+    /// The library of parts that it may name beside the built-in ones: those of its `use` and of the reading program.
     pub fn library(&self) -> &Library {
         &self.library
     }
 
-    /// The scenario as its file has it.
+    /// The scenario in the form of its file.
     pub(crate) fn file(&self) -> &ScenarioFile {
         &self.file
     }
 
-    /// Configuration from which a simulation is built.
+    /// The configuration from which a simulation is built.
     pub fn config(&self) -> &SimulationConfig {
         &self.config
     }
 
-    /// The same, to be kept by what is built from it: of many thousand flows it takes megabytes.
+    /// The configuration, shared with the simulation: with many thousand flows it takes megabytes.
     pub fn shared_config(&self) -> &Arc<SimulationConfig> {
         &self.config
     }
@@ -180,7 +183,7 @@ impl Scenario {
         self.checked_again(file)
     }
 
-    /// The same scenario that is watched for events of these kinds, of the flows and links that it chooses; `None` of no kind.
+    /// The scenario, with events of these kinds observed on the flows and links that it chooses; `None` for no kind.
     pub fn with_events(&self, kinds: EventKinds) -> Option<Self> {
         if kinds.is_empty() {
             return None;
@@ -212,19 +215,19 @@ impl Scenario {
     }
 }
 
-/// Folder in which the files that `file` names are searched.
+/// The folder of `file`, in which the files that it names are searched.
 pub(crate) fn folder(file: &str) -> &std::path::Path {
     std::path::Path::new(file).parent().unwrap_or(std::path::Path::new(""))
 }
 
-/// `scenarios/two-flows.toml` is called `two-flows`.
+/// The name of a scenario without one: `two-flows` for `scenarios/two-flows.toml`.
 pub(crate) fn stem(file: &str) -> &str {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     if stem.is_empty() || stem.starts_with('<') { "scenario" } else { stem }
 }
 
-/// A file of far too many tables is refused before each of them takes its memory.
+/// Refuses a file of far too many tables, before each takes its memory.
 fn check_size(text: &str, file: &str) -> Result<(), ScenarioError> {
     let tables = text.lines().filter(|line| line.trim_start().starts_with("[[flow]]")).count() as u64;
     if tables <= MAX_FLOWS {

@@ -1,4 +1,4 @@
-//! Traces that a scenario names by their files: read once, and kept in the scenario, so that it is whole without them.
+//! Reads traces that a scenario names once, and keeps them in the scenario, which is then complete without the files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, 
     }
 }
 
-/// The times of a trace; else what is wrong, each with its remedy.
+/// The times of a trace, or its mistakes, each with its remedy.
 fn read(place: &Path, source: &FileSource) -> Result<Arc<str>, Vec<(String, &'static str)>> {
     let unreadable = |error: std::io::Error| {
         vec![(
@@ -69,7 +69,7 @@ fn without_comments(text: &str) -> String {
     text.lines().flat_map(|line| [if line.trim_start().starts_with('#') { "" } else { line }, "\n"]).collect()
 }
 
-/// Two numbers, as recordings have them that say how fast a link was at each time.
+/// True for two numbers: recordings that have the rate of a link at each time consist of such lines.
 fn is_time_and_rate(line: &str) -> bool {
     let columns: Vec<&str> =
         line.split(|c: char| c == ',' || c.is_whitespace()).filter(|one| !one.is_empty()).collect();

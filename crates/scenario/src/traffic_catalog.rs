@@ -1,4 +1,4 @@
-//! The kinds of traffic, as JSON for `ackclock list traffic`.
+//! The catalogue of traffic, as JSON for `ackclock list traffic`.
 
 use ackclock_declare::{Entry, Part};
 use ackclock_sim::{

@@ -1,4 +1,4 @@
-//! A scenario's text as a tree that remembers where each value was written, whatever the text's language.
+//! A scenario's text as a tree that knows the place of each value, whatever the text's language.
 
 mod json;
 mod node;
@@ -19,12 +19,12 @@ pub(crate) use toml_text::{end_of_inline_list, parse_toml};
 use crate::attachments::BYTE_ORDER_MARK;
 use crate::diagnostic::SyntaxError;
 
-/// Reads a text in either language: no TOML begins with a brace.
+/// Reads a text as JSON if it begins with a brace, else as TOML.
 pub(crate) fn parse_text(text: &str) -> Result<Node, Vec<SyntaxError>> {
     if is_json(text) { parse_json(text) } else { parse_toml(text) }
 }
 
-/// True of a text that is read as JSON.
+/// True if a text is read as JSON.
 pub(crate) fn is_json(text: &str) -> bool {
     text.trim_start_matches(BYTE_ORDER_MARK).trim_start().starts_with('{')
 }

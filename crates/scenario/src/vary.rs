@@ -1,5 +1,5 @@
-//! Values that a scenario has drawn: `{ uniform = [a, b] }`, `{ log_uniform = [a, b] }` and `{ choice = [...] }` in place
-//! of a value. Between text and check: the places are found once, and every draw fills them with values.
+//! Values that are drawn: `{ uniform = [a, b] }`, `{ log_uniform = [a, b] }` and `{ choice = [...] }` in place of a
+//! value. Between reading the text and checking it, their places are found once, and every draw fills them with values.
 
 mod find;
 mod meaning;

@@ -4,7 +4,7 @@
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, LinkSummary, Outcome, Simulation};
 
-/// Segments of 512 octets at 10 Mbit/s, 44 ms; the reverse path is as given.
+/// A scenario with segments of 512 octets over 10 Mbit/s and 44 ms, with this reverse path.
 fn text(tcp: &str, reverse: &str) -> String {
     format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
@@ -28,7 +28,7 @@ fn share_lost(outcome: &Outcome) -> f64 {
     link.drops as f64 / (link.drops + link.delivered_packets) as f64
 }
 
-/// The ratio in every sample after the first 10 s.
+/// The ACK ratio in every sample after the first 10 s.
 fn ratios(outcome: &Outcome) -> Vec<f64> {
     let numbers = |name: &str| {
         let column = outcome.flows.columns.iter().find(|column| column.name == name).expect(name);

@@ -1,4 +1,4 @@
-//! Appliances in scenarios: what may be said of them, which flows they take, and what is said of mistakes.
+//! Appliances in scenarios: their options, the flows that they take, and the messages of mistakes.
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{QueueConfig, QueueLimit};
@@ -43,7 +43,7 @@ fn parse(text: &str, appliances: &str) -> SimulationConfig {
     scenario.unwrap_or_else(|error| panic!("{appliances}: {error}")).config().clone()
 }
 
-/// On the dumbbell's left router.
+/// An appliance on the dumbbell's left router.
 fn at_left(appliance: &str) -> SimulationConfig {
     parse(DUMBBELL, &format!("[[appliance]]\nnode = \"left\"\n{appliance}"))
 }
@@ -53,7 +53,7 @@ fn mistakes(text: &str, appliances: &str) -> Vec<Diagnostic> {
     Scenario::parse(&text, "test.toml", &[]).expect_err(appliances).diagnostics
 }
 
-/// The only mistake: where, what, and what to do.
+/// The only mistake: place, message and remedy.
 fn mistake(text: &str, appliances: &str) -> (String, String, String) {
     let mut found = mistakes(text, appliances);
     assert_eq!(found.len(), 1, "{appliances}: {found:?}");
@@ -190,7 +190,7 @@ fn a_node_of_no_kind_between_hosts_is_a_router() {
     assert_eq!(names(&parse(&text, "[[appliance]]\nnode = \"S\"")).len(), 2);
 }
 
-/// Of groups: name and appliance, and the place of the group that each says it is of.
+/// Each group's name and appliance, and the place of the group that it says it is of.
 fn group_names(config: &SimulationConfig) -> Vec<(&str, &str, usize)> {
     let of = |arrivals: &'_ ackclock_sim::ArrivalsConfig| -> Vec<(String, usize, usize)> {
         arrivals.splits.iter().map(|split| (arrivals.flow.name.clone(), split.appliance, split.flow)).collect()
@@ -405,7 +405,7 @@ fn mistakes_say_what_is_wrong_and_what_to_do() {
     }
 }
 
-/// Scenarios of before say `discipline`, in text and in overrides.
+/// Older scenarios have `discipline`, in text and in overrides.
 #[test]
 fn the_name_of_before_is_understood() {
     let appliance = |fields: &str| format!("{DUMBBELL}\n[[appliance]]\nname = \"box\"\nnode = \"left\"\n{fields}");
@@ -497,7 +497,7 @@ fn appliances_are_apart_and_off_hosts_and_discarders() {
     assert!(mistake(&text, "[[appliance]]\nnode = \"S\"").1.contains("discarder"));
 }
 
-/// An appliance's ends have `near.tcp` and `far.tcp`: what a `[[host]]` of its node says would be without effect.
+/// An appliance's ends have `near.tcp` and `far.tcp`; a `[[host]]` of its node would be without effect.
 #[test]
 fn an_appliance_is_no_host() {
     let text = CHAIN.replace("{ name = \"R\", kind = \"router\" }", "\"R\"");
@@ -508,7 +508,7 @@ fn an_appliance_is_no_host() {
     assert!(message.contains("an appliance sits there") && remedy.contains("near.tcp"), "{message}; {remedy}");
 }
 
-/// Two ways from A to B: there over R, back over S, and a third host behind R.
+/// A ring with two paths from A to B: there over R, back over S, and a third host behind R.
 const RING: &str = r#"
 duration = "10 s"
 [topology]

@@ -1,4 +1,4 @@
-//! BBR's three kinds over TCP and QUIC: what it takes for idleness, and what it makes of losses that it is not to mind.
+//! BBR's three kinds over TCP and QUIC: detection of idleness, and losses that they are to ignore.
 
 use crate::common::run;
 

@@ -33,7 +33,7 @@ struct Run {
     sender: PathBuf,
 }
 
-/// A run, whose files are those of the test `name`.
+/// A run whose files belong to the test `name`.
 fn run(name: &str) -> Run {
     let scenario = Scenario::parse(SCENARIO, "captured.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
     let outcome = Simulation::new(scenario.config()).finish();
@@ -46,7 +46,7 @@ fn run(name: &str) -> Run {
     Run { outcome, bottleneck, sender }
 }
 
-/// Output of a tool; `None`, with a word about it, if it is not installed.
+/// The output of a tool; `None`, with a note, if it is not installed.
 fn said(tool: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(tool).args(arguments).output() {
         Ok(output) => {
@@ -65,14 +65,14 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("the path is text")
 }
 
-/// The lines of tshark's fields of the packets that a filter lets through.
+/// The lines of tshark's fields for the packets that pass a filter.
 fn fields(path: &Path, filter: &str, names: &[&str]) -> Option<Vec<String>> {
     let mut arguments = vec!["-r", text(path), "-Y", filter, "-T", "fields", "-E", "separator= "];
     arguments.extend(names.iter().flat_map(|&name| ["-e", name]));
     said("tshark", &arguments).map(|lines| lines.lines().map(str::to_owned).collect())
 }
 
-/// The number that tcptrace has beside a name, in the column of one direction.
+/// The number that tcptrace reports under a name, in the column of one direction.
 fn traced(report: &str, name: &str, column: usize) -> f64 {
     let line = report.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("no {name} in {report}"));
     let value = line.split(name).nth(1 + column).expect("a column").split_whitespace().next().expect("a value");

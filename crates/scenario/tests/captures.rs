@@ -1,4 +1,4 @@
-//! Captures on links and at hosts: which packets, when, under which identification.
+//! Captures on links and at hosts: their packets, times and identifications.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -8,7 +8,7 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{Capture, CapturedPacket, Outcome, ParallelSimulation, Simulation, SimulationConfig};
 use ackclock_units::SimTime;
 
-/// A dumbbell on whose bottleneck a file and its repairs go: 24 ms of round trip without queues.
+/// A dumbbell with a file and its repairs on the bottleneck; the round trip is 24 ms without queues.
 const SCENARIO: &str = r#"
 name = "captured"
 duration = "5 s"
@@ -50,7 +50,7 @@ fn identification(packet: &CapturedPacket) -> u16 {
     u16::from_be_bytes([packet.headers[4], packet.headers[5]])
 }
 
-/// Flows are opened from 10.0.0.0/8.
+/// The direction of a packet: flows are opened from 10.0.0.0/8.
 fn direction(packet: &CapturedPacket) -> Direction {
     if packet.addresses().source.ip().octets()[0] == 10 { Direction::Forward } else { Direction::Backward }
 }
@@ -62,7 +62,7 @@ fn opener(packet: &CapturedPacket) -> String {
     opener.to_string()
 }
 
-/// Packets of one direction, by identification.
+/// The packets of one direction, by identification.
 fn by_identification(packets: &[CapturedPacket], way: Direction) -> BTreeMap<u16, &CapturedPacket> {
     packets.iter().filter(|packet| direction(packet) == way).map(|packet| (identification(packet), packet)).collect()
 }

@@ -24,9 +24,9 @@ use crate::common::numbers;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controller_grid");
 /// Simulated time of a cell, s.
 const SECONDS: f64 = 20.0;
-/// From the end of a disturbance to the beginning of what is measured: 100 round trips of 40 ms, s.
+/// Time from the end of a disturbance to the start of measurement, s: 100 round trips of 40 ms.
 const WITHIN: f64 = 4.0;
-/// The most that may be in flight, octets: three times the longest path (100 packets) and a full queue (60 packets).
+/// The most data in flight, octets: three times the longest path (100 packets) and a full queue (60 packets).
 const MOST_IN_FLIGHT: f64 = 3.0 * 160.0 * 1500.0;
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ struct Situation {
     app: String,
     /// Time at which the disturbance is over, s.
     over: f64,
-    /// The most that packets may wait, ms (95 %).
+    /// The longest wait of packets, ms (95 %).
     longest_wait_ms: Option<f64>,
 }
 
@@ -64,12 +64,12 @@ struct Expectation {
     stacks: Vec<String>,
     /// The least share of the link in use.
     utilization: Option<f64>,
-    /// The largest share of segments that are sent again.
+    /// The largest share of retransmitted segments.
     retransmitted: Option<f64>,
     longest_wait_ms: Option<f64>,
-    /// The most that may be in flight, octets.
+    /// The most data in flight, octets.
     in_flight: Option<f64>,
-    /// The law, and where it stands.
+    /// The law with its source.
     why: String,
 }
 
@@ -88,9 +88,9 @@ type Known = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 struct Grid {
     situations: BTreeMap<String, Situation>,
     expectations: Vec<Expectation>,
-    /// Its label, and how a scenario writes it.
+    /// Each controller's label, and its form in a scenario.
     controllers: Vec<(String, String)>,
-    /// Its name, its `[tcp]` table, and its protocol.
+    /// Each stack's name, `[tcp]` table and protocol.
     stacks: Vec<(String, String, &'static str)>,
 }
 
@@ -103,7 +103,7 @@ struct Cell {
 
 /// Verdict on a cell.
 enum Verdict {
-    /// No scenario can have it: why.
+    /// The scenario is refused, with the reason.
     Refused(String),
     Passed(String),
     Failed(String),
@@ -113,7 +113,7 @@ fn matches(patterns: &[String], name: &str) -> bool {
     patterns.iter().any(|pattern| pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start)))
 }
 
-/// Parameters for a path of 40 ms and a queue of 60 packets, of controllers whose defaults are for others.
+/// Parameters for a path of 40 ms and a queue of 60 packets, for controllers whose defaults suit other paths.
 fn suited(controller: &str) -> &'static str {
     match controller {
         // The thresholds of a datacentre are far below the round trip, and its step is the link's whole rate.
@@ -124,7 +124,7 @@ fn suited(controller: &str) -> &'static str {
     }
 }
 
-/// Each controller by its name, and each of its other variants. What a scenario has to say is said.
+/// Each controller by its name, and each of its other variants, with the fields that they require.
 fn every_controller() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for part in controllers() {
@@ -192,13 +192,13 @@ impl Grid {
         cells
     }
 
-    /// Controller, situation and stack.
+    /// The names of controller, situation and stack.
     fn names(&self, cell: Cell) -> [&str; 3] {
         let situation = self.situations.keys().nth(cell.situation).expect("a situation");
         [&self.controllers[cell.controller].0, situation, &self.stacks[cell.stack].0]
     }
 
-    /// The scenario of a cell, which runs by itself.
+    /// The complete scenario of a cell.
     fn text(&self, cell: Cell) -> String {
         let [label, name, stack] = self.names(cell);
         let Situation { link, tcp, quic, app, over, .. } = &self.situations[name];
@@ -227,8 +227,8 @@ impl Grid {
         text + &format!("name = \"f\"\ncontroller = {controller}\napp = {app}\n")
     }
 
-    /// Bounds of a cell, by the last entry of the table for each quantity: share of the link in use, share sent again,
-    /// octets in flight, wait in ms.
+    /// The bounds of a cell, by the last entry of the table for each quantity: share of the link in use, share
+    /// retransmitted, octets in flight, wait in ms.
     fn expected(&self, cell: Cell) -> [f64; 4] {
         let [controller, situation, stack] = self.names(cell);
         let wait = self.situations[situation].longest_wait_ms.unwrap_or(f64::INFINITY);
@@ -297,13 +297,13 @@ impl Grid {
     }
 }
 
-/// The promise that a run breaks.
+/// The bound that a run violates.
 fn promise(payload: &Box<dyn Any + Send>) -> String {
     let text = payload.downcast_ref::<String>().map_or("a panic", String::as_str);
     format!("panics: {}", text.chars().take(200).collect::<String>())
 }
 
-/// A table of the folder.
+/// Reads a table of the folder.
 fn read<T: DeserializeOwned>(name: &str) -> T {
     let file = format!("{FOLDER}/{name}.toml");
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -315,19 +315,19 @@ fn bottleneck(outcome: &Outcome) -> &ackclock_sim::LinkSummary {
     links.iter().max_by(|a, b| a.utilization.total_cmp(&b.utilization)).expect("a link")
 }
 
-/// Cells by name, for the file of those that fail.
+/// Adds a cell to the list of cells that fail.
 fn add(known: &mut Known, [controller, situation, stack]: [&str; 3]) {
     let stacks = known.entry(controller.to_owned()).or_default().entry(situation.to_owned()).or_default();
     stacks.insert(stack.to_owned());
 }
 
-/// Takes a cell from the list; false if it is not there.
+/// Removes a cell from the list; false if it is not in it.
 fn take(known: &mut Known, [controller, situation, stack]: [&str; 3]) -> bool {
     let stacks = known.get_mut(controller).and_then(|situations| situations.get_mut(situation));
     stacks.is_some_and(|stacks| stacks.remove(stack))
 }
 
-/// A few hundred cells: of every controller, on a stack drawn by its name, every third situation.
+/// A few hundred cells: every third situation of each controller, on a stack drawn by its name.
 fn selection(grid: &Grid) -> Vec<Cell> {
     let draw = |names: &[&str]| {
         let fnv = |sum: u64, octet: u8| (sum ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3);
@@ -359,7 +359,7 @@ fn differences(grid: &Grid, cells: &[Cell], mut known: Known) -> Vec<String> {
     found
 }
 
-/// Every cell that fails, as `known.toml` has it.
+/// Writes every cell that fails to `known.toml`.
 fn write_known(grid: &Grid) {
     let mut known = Known::new();
     for (cell, verdict) in grid.run(&grid.every_cell()) {
@@ -379,7 +379,7 @@ fn write_known(grid: &Grid) {
         .expect("the folder is there");
 }
 
-/// Prints what came of each cell of these words.
+/// Prints the verdict on each cell of these words.
 fn show(grid: &Grid, words: &str) {
     let is_asked = |cell: &Cell| words.split_whitespace().all(|word| grid.names(*cell).contains(&word));
     let cells: Vec<Cell> = grid.every_cell().into_iter().filter(is_asked).collect();
@@ -424,7 +424,7 @@ fn what_is_listed_exists() {
         for (situation, stacks) in situations {
             for stack in stacks {
                 let name = [controller, situation, stack].map(Clone::clone);
-                assert!(all.contains(&name), "known.toml: there is no cell {name:?}");
+                assert!(all.contains(&name), "known.toml: unknown cell {name:?}");
             }
         }
     }

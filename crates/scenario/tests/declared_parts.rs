@@ -12,7 +12,7 @@ use ackclock_sim::{
 };
 use serde_json::{Value, json};
 
-/// Scenario around a part, and its place there.
+/// A scenario around a part, and the part's place there.
 struct Stand {
     scenario: fn(&'static str, Value) -> Value,
     field: &'static str,
@@ -34,19 +34,19 @@ fn buffer_policy() -> Stand {
     Stand { scenario, field: "", place: "appliance[0].buffer_policy".to_owned(), has_kind: true }
 }
 
-/// A field of a link that says which of several kinds it is of, with its parameters.
+/// A link's field with a kind and its parameters.
 fn kind_of_link(field: &'static str) -> Stand {
     let scenario = |field: &str, value| chain(field, if field == "discard" { json!([value]) } else { value });
     let index = if field == "discard" { "[0]" } else { "" };
     Stand { scenario, field, place: format!("topology.link.{field}{index}"), has_kind: true }
 }
 
-/// A field of a link that is a table.
+/// A link's field that is a table.
 fn table_of_link(field: &'static str) -> Stand {
     Stand { scenario: chain, field, place: format!("topology.link.{field}"), has_kind: false }
 }
 
-/// A field of a link.
+/// A link with the field.
 fn link() -> Stand {
     let scenario = |_: &str, fields: Value| {
         let (name, value) = fields
@@ -58,7 +58,7 @@ fn link() -> Stand {
     Stand { scenario, field: "", place: "topology.link".to_owned(), has_kind: false }
 }
 
-/// Data to send: of a connection, or of datagrams.
+/// An application on a connection, or on datagrams.
 fn app(is_udp: bool) -> Stand {
     let connection = |_: &str, app| flow(&json!({ "app": app }));
     let datagrams = |_: &str, app| flow(&json!({ "app": app, "protocol": "udp" }));
@@ -104,7 +104,7 @@ fn chain(field: &str, value: Value) -> Value {
 }
 
 impl Stand {
-    /// Configuration of a scenario with this part, in words; else the field and message of each mistake.
+    /// The configuration of a scenario with this part, as text; else the field and message of each mistake.
     fn config(&self, part: &Table) -> Result<String, Vec<(String, String)>> {
         let scenario = (self.scenario)(self.field, Value::Object(part.clone()));
         let found = Scenario::from_json(&scenario.to_string(), &[]);
@@ -116,12 +116,12 @@ impl Stand {
         found.map(|scenario| format!("{:?}", scenario.config())).map_err(said)
     }
 
-    /// Tries every field of every part; returns how many values were.
+    /// Tries every field of every part; returns the number of values.
     fn try_all<C: 'static>(&self, parts: &Parts<C>) -> usize {
         parts.iter().map(|part| self.try_part(part)).sum()
     }
 
-    /// Those of lists of tables are tried with what they hold, in tests of their own.
+    /// Tries every field of a part; lists of tables have tests of their own.
     fn try_part<C: 'static>(&self, part: &Part<C>) -> usize {
         let fields = part.fields.iter().filter(|field| field.items.is_none());
         fields.map(|field| self.try_field(part, field)).sum()
@@ -161,7 +161,7 @@ impl Stand {
         field.inside.len() + field.outside.len()
     }
 
-    /// The part with the fields that have to be written, as in their examples.
+    /// The part with its required fields, as in their examples.
     fn required<C: 'static>(&self, part: &Part<C>) -> Table {
         let mistakes = part.read(&Table::new(), &Context::default()).mistakes;
         let kind = self.has_kind.then(|| ("kind".to_owned(), part.about.name.into()));
@@ -174,7 +174,7 @@ impl Stand {
         table
     }
 
-    /// False of a field that has to stand beside others, which are not required.
+    /// False for a field that needs others which are not required.
     fn goes_together<C: 'static>(&self, part: &Part<C>, field: &FieldInfo, value: &Value) -> bool {
         let mistakes = |table: &Table| part.read(table, &Context::default()).mistakes.len();
         mistakes(&self.with(part, field, value)) == mistakes(&self.required(part))

@@ -6,7 +6,7 @@ use ackclock_net::queue::queues;
 use ackclock_scenario::Scenario;
 use serde_json::{Map, Value, json};
 
-/// Configuration of a scenario with this queue; else the field and message of each mistake, once.
+/// The configuration of a scenario with this queue; else the field and message of each mistake, once.
 fn config(kind: &str, fields: &Map<String, Value>) -> Result<QueueConfig, Vec<(String, String)>> {
     let mut queue = fields.clone();
     queue.insert("kind".to_owned(), kind.into());
@@ -23,7 +23,7 @@ fn config(kind: &str, fields: &Map<String, Value>) -> Result<QueueConfig, Vec<(S
     found.map(|scenario| scenario.config().network.links[0].queue.clone()).map_err(said)
 }
 
-/// The fields that have to be written, and this one.
+/// The required fields, and this one.
 fn with(kind: &str, written: Option<(&str, &Value)>) -> Map<String, Value> {
     let examples = [
         ("threshold", json!("20 packets")),
@@ -38,7 +38,7 @@ fn with(kind: &str, written: Option<(&str, &Value)>) -> Map<String, Value> {
     fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Every field of every discipline with each of the values that `values` takes of it.
+/// Visits every field of every discipline with each of the values that `values` takes of it.
 fn each(values: fn(&FieldInfo) -> &[Value], mut visit: impl FnMut(&'static str, &'static FieldInfo, &Value)) {
     for part in queues() {
         for field in part.fields.iter() {

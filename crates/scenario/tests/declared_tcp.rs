@@ -10,7 +10,7 @@ fn part() -> Part<TcpConfig> {
     Part::new(about, (), &[], |_| (), |config: TcpConfig| config)
 }
 
-/// Configuration of an endpoint with these switches; else the field and message of each mistake.
+/// The configuration of an endpoint with these switches; else the field and message of each mistake.
 fn config(tcp: &Table) -> Result<TcpConfig, Vec<(String, String)>> {
     let said = |error: ScenarioError| error.diagnostics.into_iter().map(|one| (one.field, one.message)).collect();
     let mut table = Table::from_iter([("profile".to_owned(), "rfc".into())]);
@@ -18,7 +18,7 @@ fn config(tcp: &Table) -> Result<TcpConfig, Vec<(String, String)>> {
     endpoint_config(&json!({ "tcp": table }).to_string(), &[]).map(|(config, _)| config).map_err(said)
 }
 
-/// Every field, with the path that leads to it.
+/// Every field with its path.
 fn every<'a>(fields: &'a [FieldInfo], above: &[&'a str]) -> Vec<(Vec<&'a str>, &'a FieldInfo)> {
     let mut all = Vec::new();
     for field in fields {
@@ -29,7 +29,7 @@ fn every<'a>(fields: &'a [FieldInfo], above: &[&'a str]) -> Vec<(Vec<&'a str>, &
     all
 }
 
-/// A table with one value, and what its table cannot do without.
+/// A table with one value, and with the values that it requires.
 fn with(path: &[&str], value: &Value) -> Table {
     let mut tcp = Table::new();
     match path {

@@ -1,16 +1,16 @@
-//! Window after a loss where the queue was full, beside the rule of each source. One flow over 10 Mbit/s and 100 ms:
-//! 833.3 segments a second, and a path that holds 84.4 of them; the buffer is what varies.
+//! The window after a loss where the queue was full, compared with the rule of each source.
+//!
+//! One flow runs over 10 Mbit/s and 100 ms: 833.3 segments a second, and a path of 84.4 segments; the buffer varies.
 
 use crate::common::{MSS, numbers, simulate};
 
-/// Propagation, two segments' service (1.2 ms, 24 us) and that of the ACKs.
+/// The least round trip, s: propagation, two segments' service (1.2 ms, 24 us) and that of the ACKs.
 const RTT_MIN_S: f64 = 0.1013;
-/// Packets that path and queue hold for each bandwidth-delay product of 83.3 packets that the buffer has.
+/// Packets on path and in queue for each bandwidth-delay product of 83.3 packets in the buffer.
 const BDP: f64 = 10e6 * 0.1 / 12_000.0;
 const PATH: f64 = 10e6 * RTT_MIN_S / 12_000.0;
 
-/// Window at each loss of the second half, when slow start and its losses are forgotten, and what it was reduced to;
-/// segments.
+/// The window at each loss of the second half, well after slow start and its losses, and the window after it; segments.
 fn losses(controller: &str, buffer: &str, seconds: u32) -> Vec<(f64, f64)> {
     let outcome = simulate(&format!(
         "duration = \"{seconds} s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"0 ns\" }}\n\
@@ -33,6 +33,7 @@ fn assert_keeps(controller: &str, buffer: &str, seconds: u32, share: f64, tolera
     }
 }
 
+/// Evidence for the controller `westwood`: ssthresh = BWE `RTT_min`, what the path holds, whatever the buffer.
 #[test]
 fn westwood_falls_to_what_the_path_holds_whatever_the_buffer() {
     // Grieco and Mascolo: ssthresh = BWE RTT_min; the link is busy, so BWE is its rate.
@@ -43,6 +44,7 @@ fn westwood_falls_to_what_the_path_holds_whatever_the_buffer() {
     }
 }
 
+/// Evidence for the controller `htcp`.
 #[test]
 fn htcp_keeps_the_ratio_of_the_round_trips_between_a_half_and_four_fifths() {
     // draft-leith-tcp-htcp: beta = RTT_min / RTT_max: 1 / (1 + buffer in bandwidth-delay products), within its bounds.
@@ -52,12 +54,14 @@ fn htcp_keeps_the_ratio_of_the_round_trips_between_a_half_and_four_fifths() {
     }
 }
 
+/// Evidence for the controller `illinois`.
 #[test]
 fn illinois_halves_where_the_queue_was_long() {
     // Liu, Basar, Srikant: d_a beyond eta_3 d_m = 0.8 d_m gives beta_max = 1/2.
     assert_keeps("\"illinois\"", "1 bdp", 400, 0.5, 0.02);
 }
 
+/// Evidence for the controller `veno`.
 #[test]
 fn veno_halves_where_three_segments_were_queued() {
     // Fu and Liew: N >= beta = 3 is congestion, whatever buffer the loss finds full.
@@ -65,6 +69,7 @@ fn veno_halves_where_three_segments_were_queued() {
     assert_keeps("\"veno\"", "1 bdp", 400, 0.5, 0.02);
 }
 
+/// Evidence for the controller `yeah`.
 #[test]
 fn yeah_takes_the_queue_but_an_eighth_at_least() {
     // Baiocchi et al.: min(max(W/8, Q), W/2) goes. A buffer of 5 packets is below an eighth of the 89 that path and buffer

@@ -1,4 +1,4 @@
-//! Disciplines that manage delay, at work: flows of TCP on a scenario's links, held against what their standards promise.
+//! Disciplines that manage delay, with TCP flows on a scenario's links, compared with their standards.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowSummary, LinkSummary, Simulation, Summary};
@@ -8,7 +8,7 @@ fn run(text: &str) -> Summary {
     Simulation::new(scenario.config()).finish().summary
 }
 
-/// A bottleneck of 20 Mbit/s with this queue; two-way propagation delay of 40 ms, of which a flow may have more.
+/// A bottleneck of 20 Mbit/s with this queue; the round trip is 40 ms unless a flow has more.
 fn dumbbell(queue: &str, flows: &str) -> Summary {
     run(&format!(
         "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\
@@ -52,6 +52,7 @@ fn codel_marks_where_flows_can_say_so() {
     assert!((2.0..=10.0).contains(&a), "{a} ms");
 }
 
+/// Evidence for the queue `pie`: 15 ms of queue, by timestamps and by departure rate (RFC 8033); 9 to 21 ms.
 #[test]
 fn pie_holds_two_cubic_flows_near_its_target() {
     for delay in ["timestamps", "departure_rate"] {
@@ -63,8 +64,8 @@ fn pie_holds_two_cubic_flows_near_its_target() {
     }
 }
 
-/// Round trips of 40 and 80 ms: both within the 100 ms of CoDel's interval. A flow of longer round trip cannot use its
-/// share of so short a queue, and then it is not the discipline that keeps it from its half.
+/// Round trips of 40 and 80 ms, both within the 100 ms of CoDel's interval. A flow of longer round trip cannot use its
+/// share of so short a queue, and then the discipline is not the reason.
 const DIFFERENT_RTTS: &str = "[[flow]]\nname = \"near\"\n[[flow]]\nname = \"far\"\nrtt = \"80 ms\"";
 
 #[test]

@@ -1,4 +1,4 @@
-//! How mistakes are said: one for each wrong value, in the form of compilers, whatever the text holds.
+//! Messages of mistakes: one for each wrong value, in the form of compilers, whatever the text holds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -89,8 +89,10 @@ fn a_wrong_value_is_one_mistake_and_not_others_that_follow_from_it() {
     }
 }
 
-/// What papers, Linux, ns-2, ns-3 and OPNET call what these parts and keys are: HSTCP is the TCP of RFC 3649, Linux's pfifo a
-/// queue that drops at its tail, ns-2's FTP data without end, and the RTT twice a one-way delay.
+/// Names that papers, Linux, ns-2, ns-3 and OPNET use for these parts and keys.
+///
+/// HSTCP is the TCP of RFC 3649, Linux's pfifo a queue that drops at its tail, ns-2's FTP data without end, and the RTT
+/// twice a one-way delay.
 #[test]
 fn names_of_elsewhere_lead_to_the_part_or_key_that_is_meant() {
     let controllers = [
@@ -224,7 +226,7 @@ fn a_hundred_mistakes_say_that_there_are_more() {
     assert!(more.to_string().ends_with("there are more than 100 mistakes; these are the first"));
 }
 
-/// Every value of every scenario of ours is put wrong in turn: one mistake each.
+/// Every value of every scenario of the package is made wrong in turn: one mistake each.
 #[test]
 fn a_value_that_cannot_be_read_is_one_mistake_in_every_scenario() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios");
@@ -247,7 +249,7 @@ fn a_value_that_cannot_be_read_is_one_mistake_in_every_scenario() {
     }
 }
 
-/// Much of what a scenario may say, in places that have little to do with each other.
+/// A scenario that sets much of what a scenario may set, in places that have little to do with each other.
 pub(super) const WIDE: &str = r#"duration = "10 s"
 seed = 1
 measure = { from = "2 s", to = "9 s" }
@@ -313,7 +315,7 @@ protocol = { kind = "udp", ecn = "ect0" }
 app = { kind = "media", max_rate = "1 Mbit/s", frame_rate = 30 }
 "#;
 
-/// A mistake each; none makes that another is none, but for those that are a mistake in the name of a flow, or the kind of one.
+/// Independent mistakes; none hides another, except mistakes in the name or the kind of a flow.
 const INDEPENDENT: [(&str, &str); 40] = [
     ("\"10 s\"\nseed", "\"ten s\"\nseed"),
     ("seed = 1", "sead = 1"),
@@ -357,7 +359,7 @@ const INDEPENDENT: [(&str, &str); 40] = [
     ("frame_rate = 30", "frame_rate = 0"),
 ];
 
-/// "Every mistake is reported at once": two that have nothing to do with each other are both told.
+/// Every mistake is reported at once: two unrelated mistakes are both reported.
 #[test]
 fn no_mistake_hides_another() {
     assert_eq!(mistakes(WIDE), []);
@@ -412,7 +414,7 @@ fn what_is_nested_too_deeply_is_told_with_its_line() {
     }
 }
 
-/// A key has an effect, or is refused at its place with what to do.
+/// A key either has an effect, or is refused at its place with a remedy.
 #[test]
 fn a_key_that_can_have_no_effect_is_refused() {
     let of = |old: &str, new: &str| mistakes(&with(old, new)).into_iter().map(|found| found.field).collect::<Vec<_>>();

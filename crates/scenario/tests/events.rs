@@ -1,4 +1,4 @@
-//! A run that is watched: it goes as it would otherwise, and what it tells of adds up to what is counted.
+//! An observed run: it has the same results, and its events add up to the counters.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{LinkSummary, Outcome, Simulation, Summary};
 use ackclock_units::SimTime;
 
-/// Long enough for losses, timeouts and whole recoveries.
+/// A time long enough for losses, timeouts and whole recoveries.
 const UNTIL: SimTime = SimTime(6_000_000_000);
 
 fn scenario(text: &str) -> Scenario {
@@ -36,14 +36,14 @@ fn everything(outcome: &Outcome) -> String {
     format!("{summary:?} {flows:?} {links:?} {episodes:?} {completions:?} {appliances:?} {engine:?}")
 }
 
-/// What is told of a run up to [`UNTIL`], by whom, and what came of it.
+/// The events of a run up to [`UNTIL`] with their sources, and its outcome.
 fn watch(scenario: &Scenario) -> (Told, Outcome) {
     let (mut simulation, mut told) = (Simulation::new(scenario.config()), Told::default());
     simulation.run_observed(UNTIL, &mut told);
     (told, simulation.stop())
 }
 
-/// Keeps what it is told, and sees to it that time does not go back.
+/// An observer that keeps the events, and asserts that time does not go back.
 #[derive(Default)]
 struct Told {
     sources: Vec<Source>,
@@ -75,7 +75,7 @@ impl Told {
     }
 }
 
-/// Of the size of the largest that was sent.
+/// The number of lost segments, each as large as the largest that was sent.
 fn lost_segments(told: &Told, flow: &str) -> u64 {
     let (mut lost, mut largest) = (0, 1);
     for event in told.of(SourceKind::Flow, flow) {
@@ -134,7 +134,7 @@ fn events_add_up_to_what_is_counted_and_change_nothing() {
     }
 }
 
-/// A large window, losses of data and of ACKs, packets late and twice: repairs of every kind.
+/// A scenario with repairs of every kind: a large window, losses of data and of ACKs, packets late and twice.
 const REPAIRED: &str = r#"
 duration = "4 s"
 [topology]
@@ -153,8 +153,8 @@ controller = "cubic"
 app = { kind = "bulk" }
 "#;
 
-/// Where nobody watches, most ACKs are taken in by a shorter way, also of a repair and where marks are told of, and most new data
-/// leaves as a run: on every stack, with small changes of it, to the same end.
+/// Without an observer most ACKs take a fast path, also in repairs and with marks, and most new data leaves as a run.
+/// The results are the same on every stack, with small changes of it.
 #[test]
 fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
     let profiles = ackclock_scenario::profiles();
@@ -196,7 +196,7 @@ fn a_repair_that_nobody_watches_takes_shorter_ways_to_the_same_end() {
     }
 }
 
-/// What happens neither with each segment nor with each packet.
+/// Kinds of events that happen neither with each segment nor with each packet.
 const SELDOM: [&str; 10] = [
     "packet_dropped",
     "packet_marked",
@@ -214,7 +214,8 @@ fn is_seldom(event: &Event) -> bool {
     SELDOM.contains(&event.kind().name())
 }
 
-/// Ten segments at once, over 10 Gbit/s and then 10 Mbit/s, through a queue that marks what finds more than four packets.
+/// Ten segments at once over 10 Gbit/s and then 10 Mbit/s, through a queue that marks packets behind four or more
+/// others.
 const MARKED: &str = r#"
 duration = "1 s"
 [trace]
@@ -368,7 +369,7 @@ fn only_what_is_chosen_is_told() {
     assert!(error.to_string().contains("must be the name of a link"), "{error}");
 }
 
-/// Connections are numbered first, then datagrams, wherever they stand; and appliances make connections that are between the two.
+/// Connections are numbered before datagrams, wherever they stand; appliances insert connections between the two.
 #[test]
 fn flows_are_chosen_by_name_wherever_they_stand() {
     let text = |chosen: &str| {
@@ -437,7 +438,7 @@ fn a_watched_run_is_one_part_and_says_why() {
     assert!(watched.ties.contains(&"events that are watched"), "{:?}", watched.ties);
 }
 
-/// A device without room, beside small queues: the next ACK asks it again, and no timer at a time that has passed.
+/// A device without room, beside small queues: the next ACK asks it again, and no timer is set to a past time.
 #[test]
 fn a_refusing_device_beside_small_queues_lets_time_pass() {
     let text = r#"
@@ -456,7 +457,8 @@ node = "left"
     assert!(outcome.engine.events < 100_000, "{:?}", outcome.engine);
 }
 
-/// The reference: `rtt_ms` is of the samples, each of which an ACK gave. The handshake's is told by no ACK of data: one of some 2,000.
+/// The reference: `rtt_ms` is of samples, each from an ACK. The handshake's sample, one of some 2,000, has no ACK of
+/// data.
 #[test]
 fn round_trips_are_those_that_acks_told_of() {
     for controller in ["bbr", "cubic"] {
@@ -478,7 +480,7 @@ fn round_trips_are_those_that_acks_told_of() {
     }
 }
 
-/// RFC 6298 section 2.1: the first timeout is after 1 s, as it comes, and whether the connection is ever opened or not.
+/// RFC 6298 section 2.1: the first timeout comes after 1 s and is reported then, whether or not the connection opens.
 #[test]
 fn timeouts_of_a_syn_are_told_of_when_they_are() {
     for lost in ["kind = \"nth\", n = 1", "kind = \"every\", k = 1"] {

@@ -1,4 +1,4 @@
-//! Controllers that whoever reads a scenario brings along.
+//! Controllers that a scenario's reader provides.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use ackclock_scenario::{BlamedField, Diagnostic, Extensions, Origin, Refusal, Sc
 use ackclock_sim::Simulation;
 use ackclock_units::Bytes;
 
-/// Controller with a fixed window.
+/// A controller with a fixed window.
 #[derive(Clone, Debug)]
 struct Steady {
     cwnd: Bytes,
@@ -21,7 +21,7 @@ impl CongestionController for Steady {
     }
 }
 
-/// Knows "steady" and Python's "mine:Steady", with a parameter `segments`.
+/// Extensions that know "steady" and Python's "mine:Steady", with a parameter `segments`.
 fn extensions() -> Extensions {
     let refuse = |field, message: &str, remedy: &str| {
         Err(Refusal { field, message: message.to_owned(), remedy: remedy.to_owned() })
@@ -32,7 +32,7 @@ fn extensions() -> Extensions {
             Origin::Python => "mine:Steady",
         };
         if request.name != known {
-            return refuse(BlamedField::Name, "is no controller of this test", "use \"steady\"");
+            return refuse(BlamedField::Name, "is not a controller of this test", "use \"steady\"");
         }
         let Some(segments) = request.parameters.get("segments").and_then(serde_json::Value::as_u64) else {
             return refuse(BlamedField::Parameters, "lack segments", "add segments = 10");
@@ -109,7 +109,7 @@ fn without_extensions_every_request_is_a_mistake() {
     assert!(error.to_string().contains("this program does not bring"), "{error}");
 }
 
-/// Controller that holds 20 segments, and keeps the events of ACKs.
+/// A controller that holds 20 segments and keeps the events of ACKs.
 #[derive(Clone, Debug)]
 struct Recorder {
     cwnd: Bytes,
@@ -129,8 +129,8 @@ impl CongestionController for Recorder {
     }
 }
 
-/// The ACK that ends a recovery is a part of it, whatever the stack permits: `growth_at_recovery_end` is on in Linux's profile and off
-/// in that of the RFCs (docs/dev/tcp-switches.md).
+/// The ACK that ends a recovery is a part of it, whatever the stack permits: `growth_at_recovery_end` is on in Linux's
+/// profile and off in that of the RFCs (docs/dev/tcp-switches.md).
 #[test]
 fn an_ack_tells_facts_and_what_the_stack_permits_apart() {
     for (profile, permitted) in [("linux-6.x", true), ("rfc", false)] {
@@ -159,7 +159,7 @@ fn an_ack_tells_facts_and_what_the_stack_permits_apart() {
     }
 }
 
-/// Controller that counts the reported losses, in a window that never moves.
+/// A controller that counts the reported losses, with a constant window.
 #[derive(Clone, Debug)]
 struct Counting {
     cwnd: Bytes,
@@ -204,7 +204,7 @@ fn every_loss_is_told_whoever_found_it() {
     }
 }
 
-/// Twenty segments, which are to leave at once or not.
+/// A controller of twenty segments, which it sends at once or not.
 #[derive(Clone, Debug)]
 struct Twenty {
     cwnd: Bytes,

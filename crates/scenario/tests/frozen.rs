@@ -1,4 +1,4 @@
-//! A learner that is saved and frozen goes on as one that does not learn any more: the same course, number for number.
+//! A learner that is saved and frozen continues as one that no longer learns: the same course, number for number.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Simulation, SimulationConfig};
 use ackclock_units::SimTime;
 
-/// 10 Mbit/s, 40 ms, a buffer of half a bandwidth-delay product, and another flow that comes and goes.
+/// A scenario of 10 Mbit/s, 40 ms, a buffer of half a bandwidth-delay product, and another flow that comes and goes.
 fn scenario(controller: &str, seed: u64) -> Result<Scenario, String> {
     let text = format!(
         r#"
@@ -37,7 +37,7 @@ fn config(controller: &str, seed: u64) -> SimulationConfig {
     scenario(controller, seed).unwrap_or_else(|error| panic!("{error}")).config().clone()
 }
 
-/// A learner that is greedy from the beginning, and whose steps of learning move nothing.
+/// A learner that is greedy from the beginning, and whose learning steps change nothing.
 fn at_rest(controller: &str, seed: u64) -> SimulationConfig {
     let still = |dqn: &mut DqnConfig| {
         (dqn.learning.warm_up, dqn.learning.epsilon, dqn.learning.learning_rate) = (0, 0.0, 0.0);
@@ -51,7 +51,7 @@ fn at_rest(controller: &str, seed: u64) -> SimulationConfig {
     config
 }
 
-/// A file of this test's own, gone when it is dropped.
+/// A file of this test's own, removed when it is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -72,7 +72,7 @@ impl Drop for File {
     }
 }
 
-/// Course of a run: all reported values, by the names of controllers alike, and the actions that were taken.
+/// The course of a run: all reported values, by the controllers' names, and the actions taken.
 #[derive(Debug, PartialEq)]
 struct Course {
     told: String,
@@ -110,7 +110,7 @@ fn saved(config: &SimulationConfig) -> Vec<u8> {
     learned_policy(simulation.sender(FlowId::new(0)).controller()).expect("it learns")
 }
 
-/// Frozen and learning, from the same network.
+/// The courses of a frozen and a learning run, from the same network.
 fn both(name: &str, controller: &str, seed: u64) -> (Course, Course) {
     let learner = at_rest(controller, seed);
     let file = File::new(name, &saved(&learner));
@@ -188,7 +188,7 @@ fn what_a_file_says_of_its_learner_is_checked() {
     }
 }
 
-/// The content with one text in the place of another of the same length.
+/// The content with one text replaced by another of the same length.
 fn replaced(content: &[u8], from: &str, to: &str) -> Vec<u8> {
     let at = content.windows(from.len()).position(|window| window == from.as_bytes()).expect("it is there");
     [&content[..at], to.as_bytes(), &content[at + from.len()..]].concat()

@@ -1,9 +1,9 @@
-//! Phase effects: flows in step with a queue, and what hosts' noise makes of them.
+//! Phase effects: flows in step with a queue, and the effect of hosts' noise on them.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{Simulation, Summary};
 
-/// Two flows; the second begins at another moment with each seed. Every link has 100 Mbit/s.
+/// Two flows, of which the second begins at another moment with each seed. Every link has 100 Mbit/s.
 const EQUAL_RATES: &str = r#"
 name = "equal rates"
 duration = "40 s"
@@ -32,7 +32,7 @@ fn run(seed: u32, set: &[&str]) -> Summary {
     Simulation::new(scenario(seed, set).config()).finish().summary
 }
 
-/// In how many of six runs one flow has less than a tenth of what both have.
+/// The number of runs, of six, in which one flow has less than a tenth of both flows' goodput.
 fn starved(set: &[&str]) -> usize {
     let is_starved = |seed| {
         let goodput: Vec<f64> = run(seed, set).flows.iter().map(|flow| flow.goodput_bps).collect();

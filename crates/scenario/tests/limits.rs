@@ -2,7 +2,7 @@
 
 use ackclock_sim::{FlowSummary, LimitShares};
 
-/// One flow of stack `profile` over 40 ms of round trip and 1000 Mbit/s of bottleneck, which is never full.
+/// One flow of stack `profile` over a round trip of 40 ms and a bottleneck of 1000 Mbit/s that is never full.
 fn flow(profile: &str, head: &str, own: &str) -> FlowSummary {
     crate::common::run(&format!(
         "{head}\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"10 Gbit/s\", delay = \"0 ns\" }}\n\
@@ -31,8 +31,9 @@ fn is_near(found: f64, expected: f64, by: f64) -> bool {
     (found - expected).abs() <= by
 }
 
-/// RFC 9293 section 3.8.6, RFC 5681 section 2: no more is outstanding than the least of both windows and the buffer. 64 kB in 40 ms are
-/// 13 Mbit/s of 1000; slow start passes 64 kB in the third round trip.
+/// RFC 9293 section 3.8.6, RFC 5681 section 2: outstanding data is at most the least of both windows and the buffer.
+///
+/// 64 kB in 40 ms are 13 Mbit/s of 1000; slow start passes 64 kB in the third round trip.
 #[test]
 fn a_full_window_or_buffer_takes_all_time_after_slow_start() {
     let head = "duration = \"10 s\"\nmeasure = { from = \"1 s\" }";
@@ -46,7 +47,7 @@ fn a_full_window_or_buffer_takes_all_time_after_slow_start() {
     }
 }
 
-/// One of a hundred packets is lost: the window is some fifteen segments, and full at all times.
+/// One of a hundred packets is lost: the window is some fifteen segments, and always full.
 #[test]
 fn reno_on_an_empty_path_is_limited_by_its_window() {
     let text = "duration = \"20 s\"\nmeasure = { from = \"2 s\" }\n[topology]\nkind = \"dumbbell\"\n\
@@ -57,8 +58,8 @@ fn reno_on_an_empty_path_is_limited_by_its_window() {
     assert!(in_window(&flow)[0] > 0.999, "{flow:?}");
 }
 
-/// 1 Mbit/s written each millisecond are 5 kB in a round trip, less than the initial window: the application limits, and something is
-/// outstanding at all times.
+/// Writing 1 Mbit/s each millisecond gives 5 kB in a round trip, less than the initial window: the application limits,
+/// and data is outstanding at all times.
 #[test]
 fn a_paced_application_limits() {
     let app = "app = { kind = \"on_off\", on = \"100 s\", off = \"1 s\", rate = \"1 Mbit/s\" }";
@@ -67,7 +68,7 @@ fn a_paced_application_limits() {
     assert!(in_window(&flow)[3] > 0.999 && found.busy > 0.99, "{found:?}");
 }
 
-/// One second on and one off: what is written last is acknowledged a round trip of 40 ms later, so that Linux's busy time is 1.04 s of 2.
+/// One second on and one off: the last ACK comes a round trip of 40 ms later, so that Linux's busy time is 1.04 s of 2.
 #[test]
 fn a_flow_that_is_idle_half_its_time_is_busy_the_other_half() {
     let app = "app = { kind = \"on_off\", on = \"1 s\", off = \"1 s\", rate = \"1 Mbit/s\" }";
@@ -76,8 +77,8 @@ fn a_flow_that_is_idle_half_its_time_is_busy_the_other_half() {
     assert!(in_window(&flow)[3] > 0.999 && is_near(found.busy, 0.52, 0.005), "{found:?}");
 }
 
-/// draft-ietf-ccwg-bbr: the window is twice what the path holds, so that the pacer holds data back at all times but in `ProbeRTT`, which
-/// is 0.2 s and a round trip in 10 s at most.
+/// draft-ietf-ccwg-bbr: the window is twice the path's BDP, so that the pacer limits at all times except in `ProbeRTT`,
+/// which takes 0.2 s and a round trip in 10 s at most.
 #[test]
 fn bbr_is_limited_by_its_pacer() {
     let text = |profile: &str| {
@@ -93,8 +94,10 @@ fn bbr_is_limited_by_its_pacer() {
     }
 }
 
-/// RFC 5681, RFC 6928: of 30 segments, the last of them short, 10 leave in the first round trip, in which the window is full. The rest
-/// leaves in the second, in which nothing more is to be sent. What comes after the last ACK counts for nothing.
+/// RFC 5681, RFC 6928: of 30 segments, the last one short, 10 leave in the first round trip, in which the window is
+/// full.
+///
+/// The rest leaves in the second, in which no data is left to send. Time after the last ACK does not count.
 #[test]
 fn a_file_counts_from_its_handshake_to_its_last_ack() {
     let own = "controller = \"reno\"\napp = { kind = \"file\", size = \"43 kB\" }\ntcp = { delayed_ack = false }";
@@ -106,7 +109,7 @@ fn a_file_counts_from_its_handshake_to_its_last_ack() {
     }
 }
 
-/// Before a connection is open, and after it was reset, there is nothing to share out.
+/// Before a connection opens and after it was reset, no time is shared out.
 #[test]
 fn what_is_not_open_has_no_shares() {
     let of = |seconds: u32| flow("rfc", &format!("duration = \"{seconds} s\""), "abort_at = \"2 s\"").limited_by;

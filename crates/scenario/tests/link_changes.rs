@@ -1,4 +1,4 @@
-//! Links that are changed on the way, and what is counted of links.
+//! Links that change during the run, and the counters of links.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{LinkSummary, Outcome};
@@ -21,7 +21,7 @@ fn link(outcome: &Outcome, name: &str) -> LinkSummary {
     outcome.summary.links.iter().find(|link| link.name == name).expect("the link").clone()
 }
 
-/// "0 bit/s" is an outage: what may wait does not depend on it.
+/// "0 bit/s" is an outage: the queue's limit does not depend on it.
 #[test]
 fn an_outage_is_no_rate_to_divide_by() {
     for kind in [
@@ -47,7 +47,7 @@ fn an_outage_is_no_rate_to_divide_by() {
     }
 }
 
-/// One delay that begins again is one delay for ever.
+/// A schedule of one delay that repeats is a constant delay.
 #[test]
 fn a_single_delay_that_repeats_can_be_changed() {
     let handover = "rate = \"10 Mbit/s\", handover = { period = \"1 s\", outage = \"50 ms\", delay = [\"10 ms\"] }";
@@ -57,7 +57,8 @@ fn a_single_delay_that_repeats_can_be_changed() {
     assert!(summary.flows[0].rtt_ms.as_ref().expect("samples").mean > 120.0);
 }
 
-/// Demers, Keshav and Shenker 1989: two backlogged flows have the same, whatever the rate was before; also on a trace.
+/// Demers, Keshav and Shenker 1989: two backlogged flows get equal shares, whatever the rate was before; also on a
+/// trace.
 #[test]
 fn fair_queueing_is_fair_after_the_rate_has_risen() {
     let bottleneck = "rate = \"2 Mbit/s\", delay = \"9 ms\", queue = { kind = \"fq\", limit = \"200 packets\" }";
@@ -71,8 +72,8 @@ fn fair_queueing_is_fair_after_the_rate_has_risen() {
     assert!((a / b - 1.0).abs() < 0.05, "{flows:?}"); // they share what is sent; what is delivered follows
 }
 
-/// A limit in time is one of what waits before a packet: at 1 Mbit/s a packet of 1500 octets takes 12 ms, so that with "20 ms" one
-/// may wait with one before it, and never longer than two and the one in service take.
+/// A limit in time bounds the time before a packet. At 1 Mbit/s a packet of 1500 octets takes 12 ms, so that with "20
+/// ms" one may wait behind another, and never longer than two and the one in service take.
 #[test]
 fn a_limit_in_time_is_the_same_on_every_link() {
     let bottleneck = "rate = \"1 Mbit/s\", delay = \"50 ms\", queue = { kind = \"drop_tail\", limit = \"20 ms\" }";
@@ -85,7 +86,7 @@ fn a_limit_in_time_is_the_same_on_every_link() {
     assert!(one.queueing_delay_ms.max > 20.0 && one.queueing_delay_ms.max <= 36.0, "{one:?}");
 }
 
-/// Datagrams under way when a delay becomes shorter are passed by those behind, where order is not kept.
+/// Datagrams in flight when a delay becomes shorter are overtaken by later ones, where order is not kept.
 #[test]
 fn order_that_need_not_be_kept_is_not_kept_after_a_change() {
     let bottleneck = "rate = \"10 Mbit/s\", delay = \"50 ms\", keep_order = false";
@@ -97,8 +98,10 @@ fn order_that_need_not_be_kept_is_not_kept_after_a_change() {
     assert!((14..=22).contains(&reordered), "{reordered}");
 }
 
-/// RFC 8033 section 4.2: the probability of an empty queue is multiplied by 0.98 each 15 ms: by 0.02 within 3 s. RED's average (Floyd and
-/// Jacobson 1993) by 0.998 for each 6 ms that a packet would take: by 0.26 within 4 s, from 15 packets to below 5.
+/// RFC 8033 section 4.2: the probability of an empty queue is multiplied by 0.98 each 15 ms: by 0.02 within 3 s.
+///
+/// RED's average (Floyd and Jacobson 1993) is multiplied by 0.998 for each 6 ms of a packet: by 0.26 within 4 s, from
+/// 15 packets to below 5.
 #[test]
 fn the_drop_probability_of_an_empty_queue_decays_in_the_series() {
     for kind in ["pie", "fq_pie", "red"] {
@@ -111,7 +114,7 @@ fn the_drop_probability_of_an_empty_queue_decays_in_the_series() {
     }
 }
 
-/// A trace sends no more than it could: opportunities of 1500 octets are all used, those of the window's first instant too.
+/// A trace sends no more than its opportunities: all of 1500 octets are used, also those of the window's first instant.
 #[test]
 fn no_trace_is_used_beyond_what_it_carries() {
     let text = "duration = \"1 s\"\nmeasure = { from = \"200 ms\", to = \"810 ms\" }\n[topology]\nkind = \"chain\"\nnodes = [\"a\", \"b\"]\n\
@@ -123,7 +126,7 @@ fn no_trace_is_used_beyond_what_it_carries() {
     assert!((whole - 1.0).abs() < 1e-9, "{whole}");
 }
 
-/// A link behind an equal one has sent a packet when it left, not when it has arrived half a second later.
+/// A link behind an equal one has sent a packet when it left, not when it arrives half a second later.
 #[test]
 fn utilization_behind_an_equal_link_is_that_of_its_near_end() {
     let text = "duration = \"1 s\"\ntrace = { interval = \"100 ms\", which_links = [\"A->B\", \"B->C\"] }\n[topology]\nkind = \"chain\"\n\
@@ -137,7 +140,7 @@ fn utilization_behind_an_equal_link_is_that_of_its_near_end() {
     assert!(throughput.iter().skip(2).all(|bps| bps.is_nan() || *bps > 7e6), "{throughput:?}");
 }
 
-/// The fields of cake's shaper mean nothing without a shaper.
+/// The fields of cake's shaper have no meaning without a shaper.
 #[test]
 fn what_only_a_shaper_counts_stands_beside_its_bandwidth() {
     for field in ["overhead = 400", "cells = \"atm\"", "minimum = \"1 kB\""] {
@@ -151,7 +154,7 @@ fn what_only_a_shaper_counts_stands_beside_its_bandwidth() {
     }
 }
 
-/// Two sending hosts and two receiving; four flows to one of them, one to the other. `router` is what is before the bottleneck.
+/// Two sending hosts and two receiving; four flows to one of them, one to the other. `router` precedes the bottleneck.
 fn hosts(router: &str, flows: &str) -> String {
     let nodes = ["X", "Z", "Y", "W"].map(|name| format!("[[topology.node]]\nname = \"{name}\"\n")).concat();
     let links = [
@@ -171,7 +174,7 @@ fn hosts(router: &str, flows: &str) -> String {
     )
 }
 
-/// Høiland-Jørgensen, Täht and Morton 2018, section 3.2: hosts share equally, then their flows; whatever carries their packets.
+/// Høiland-Jørgensen, Täht and Morton 2018, section 3.2: hosts share equally, then their flows, whatever their packets.
 #[test]
 fn cake_knows_the_hosts_of_split_connections_and_of_short_flows() {
     let tcp = "[[flow]]\nname = \"four\"\ncount = 4\nfrom = \"X\"\nto = \"Y\"\n[[flow]]\nname = \"one\"\nfrom = \"Z\"\nto = \"W\"\n";
@@ -190,7 +193,7 @@ fn mistakes(text: &str) -> Vec<String> {
     diagnostics.into_iter().map(|one| format!("{} {}", one.field, one.message)).collect()
 }
 
-/// A limit that a change gives is held to the packets that cross the link, by the rule that the queue's own limit is held to.
+/// A limit set by a change must hold the packets that cross the link, by the same rule as the queue's own limit.
 #[test]
 fn a_changed_limit_must_hold_the_packets_of_its_link() {
     let of_queue = |mss: u32, limit: &str, framing: &str| {

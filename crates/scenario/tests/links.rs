@@ -1,10 +1,10 @@
-//! Links that change and hurt: what is said of them, what packets see of them, and what is said of mistakes.
+//! Links with changes and effects: their options, their effect on packets, and the messages of mistakes.
 
 use ackclock_scenario::{Diagnostic, Scenario};
 use ackclock_sim::{FlowSummary, LinkSummary, Simulation, SimulationConfig, Summary};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-/// Two nodes, so that there is one link each way, with this said of it; a flow whose window is never the limit.
+/// Two nodes with one link each way that has these fields, and a flow whose window is never the limit.
 fn chain(link: &str, rest: &str) -> String {
     format!(
         "duration = \"20 s\"\ntrace = false\n[topology]\nkind = \"chain\"\nnodes = [\"A\", \"B\"]\nlink = {{ {link} }}\n\
@@ -84,7 +84,7 @@ fn a_trace_is_read_from_a_file_beside_the_scenario() {
     assert_eq!(again.hash(), scenario.hash());
     assert_eq!(again.config(), scenario.config());
     std::fs::write(folder.join("cell.down"), "3\nx\n").expect("a writable folder");
-    let error = Scenario::parse(&text, &file, &[]).expect_err("line 2 is no number");
+    let error = Scenario::parse(&text, &file, &[]).expect_err("line 2 is not a number");
     assert_eq!(error.diagnostics[0].field, "topology.link.rate.trace");
     assert!(error.diagnostics[0].message.contains("line 2"), "{error}");
 }

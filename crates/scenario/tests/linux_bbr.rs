@@ -1,4 +1,4 @@
-//! BBR as Linux's module has it, beside flows of kernel 6.18.44 that ran through an emulated bottleneck of 20 Mbit/s.
+//! BBR as Linux's module has it, compared with flows of kernel 6.18.44 through an emulated bottleneck of 20 Mbit/s.
 
 use crate::common::run;
 
@@ -21,6 +21,8 @@ fn mbit_s(summary: &ackclock_sim::Summary, flow: usize) -> f64 {
     summary.flows[flow].goodput_bps / 1e6
 }
 
+/// Evidence for the controller `bbr`: as Linux has it, beside flows of kernel 6.18: ACKs in clumps of 10 to 40 ms, a
+/// policer, the share beside CUBIC.
 #[test]
 fn acks_in_clumps_cost_it_nothing() {
     // 10 ms; the kernel's flow has 19.0, 18.7 and 18.6 Mbit/s where ACKs come every 10, 20 and 40 ms. Without the allowance
@@ -36,6 +38,7 @@ fn acks_in_clumps_cost_it_nothing() {
     }
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn a_policer_is_found_and_its_rate_kept_to() {
     // 10 Mbit/s with a bucket of 100 kB on 50 Mbit/s and 40 ms, 50 s: the kernel's flow has 9.5 Mbit/s and 2,761 packets policed.
@@ -47,6 +50,7 @@ fn a_policer_is_found_and_its_rate_kept_to() {
     assert!((1_900..3_600).contains(&lost), "{lost} lost");
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn beside_cubic_it_has_the_kernels_share_of_shallow_and_deep_buffers() {
     // 40 ms: a path full is 67 packets. The kernel's shares of BBR: 17.8 of 18.7 Mbit/s, 16.9 of 18.9, 6.7 of 19.3.

@@ -1,5 +1,5 @@
-//! Window where nothing arrives for long: one segment after a timeout (RFC 5681 section 3.1), also where the timeout
-//! falls into a repair or follows another, and the least window after persistent congestion (RFC 9002 section 7.6.2).
+//! The window after silence: one segment after a timeout (RFC 5681 section 3.1), also where the timeout falls into a
+//! repair or follows another, and the least window after persistent congestion (RFC 9002 section 7.6.2).
 
 use ackclock_events::{Event, Observer, Record, RecoveryCause, Source};
 use ackclock_scenario::Scenario;
@@ -18,7 +18,7 @@ impl Observer for Watched {
     }
 }
 
-/// One flow over 20 Mbit/s and 50 ms, which loses what `discard` says.
+/// The events of one flow over 20 Mbit/s and 50 ms, with the losses of `discard`.
 fn watch(flow: &str, discard: &str) -> Vec<(SimTime, Event)> {
     let text = format!(
         "duration = \"8 s\"\ntrace = {{ events = [\"segment_sent\", \"recovery_entered\", \"ack_arrived\"] }}\n[topology]\nkind = \"dumbbell\"\n\

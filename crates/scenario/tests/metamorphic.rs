@@ -1,5 +1,5 @@
-//! Changes that must not matter do not matter: a scenario and the same with a no-op have the same results, and a link
-//! that was changed to a rate ends as one that always had it.
+//! Changes that must not matter do not matter: a no-op leaves a scenario's results, and a link changed to a rate ends
+//! as one that always had it.
 //!
 //! Every queue discipline of the catalogue takes part. `ACKCLOCK_METAMORPHIC=long` runs each case for ten times as long.
 
@@ -11,7 +11,7 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{Column, ColumnData, LinkSummary, Outcome, Simulation, Table};
 use ackclock_units::SimTime;
 
-/// Every discipline, as a scenario writes it; limits are times where a discipline takes one.
+/// Every discipline in a scenario's form; limits are times where a discipline takes one.
 const QUEUES: [(&str, &str); 17] = [
     ("drop_tail", "limit = \"30 ms\""),
     ("sgpq", "limit = \"30 ms\""),
@@ -39,7 +39,7 @@ fn every_discipline_takes_part() {
     assert_eq!(listed, known, "give QUEUES a line of each discipline, in the order of the catalogue");
 }
 
-/// Two octets in the 100 ms of a sample, bit/s.
+/// The rate of two octets in the 100 ms of a sample, bit/s.
 const OCTETS_BPS: f64 = 160.0;
 
 fn queue(kind: &str) -> String {
@@ -81,7 +81,8 @@ protocol = { kind = \"udp\", payload = \"40 B\" }
 app = { kind = \"poisson\", rate = \"200 kbit/s\" }
 ";
 
-/// A chain whose second link is that of the test. The third has its rate, so that it is fed by packets of different sizes at an equal one.
+/// A chain whose second link is under test. The third has its rate, so that packets of different sizes feed an equal
+/// one.
 fn chain(seconds: f64, link: &str, tail: &str) -> String {
     format!(
         "duration = \"{seconds} s\"\nmeasure = {{ from = \"{from} s\" }}\ntrace = {{ interval = \"100 ms\" }}\ntcp = {{ ecn = \"request\" }}\n\
@@ -92,7 +93,7 @@ fn chain(seconds: f64, link: &str, tail: &str) -> String {
     )
 }
 
-/// All results: of series the columns that both have.
+/// Compares all results; of series, the columns that both have.
 fn compare(one: &Outcome, other: &Outcome, what: &str, texts: [&str; 2]) {
     let summaries = [one, other].map(|outcome| serde_json::to_string_pretty(&outcome.summary).expect("JSON"));
     let mut found = String::new();
@@ -111,15 +112,17 @@ fn compare(one: &Outcome, other: &Outcome, what: &str, texts: [&str; 2]) {
     assert!(found.is_empty(), "{what}:\n{found}--- one:\n{}\n--- other:\n{}", texts[0], texts[1]);
 }
 
-/// The same text, or the same number but for the rounding of a quotient: octets over capacity, or time over time.
+/// True for equal texts, or equal numbers but for the rounding of a quotient: octets over capacity, or time over time.
 fn is_same_line(one: &str, other: &str) -> bool {
     let number =
         |line: &str| line.split(':').next_back().and_then(|text| text.trim().trim_end_matches(',').parse::<f64>().ok());
     one == other || number(one).zip(number(other)).is_some_and(|(a, b)| (a - b).abs() <= 1e-12 * b.abs())
 }
 
-/// The first column of both tables that is not the same; not a number is the same as itself. The throughput of a link that is a clock
-/// is its time times its rate, and that of others counts whole octets: known to differ by less than a packet's last octet.
+/// The first column that differs between the tables; NaN equals itself.
+///
+/// A link with a clock reports its throughput as time times rate, other links as whole octets. They are known to differ
+/// by less than a packet's last octet.
 fn other_column(one: &Table, other: &Table) -> Option<String> {
     let pairs = one.columns.iter().filter_map(|a| Some((a, other.columns.iter().find(|b| b.name == a.name)?)));
     let is_of_links = one.columns.iter().any(|column| column.name == "link");
@@ -133,7 +136,7 @@ fn other_column(one: &Table, other: &Table) -> Option<String> {
     pairs.into_iter().find(differs).map(|(a, _)| a.name.to_string())
 }
 
-/// Changes that must not matter on a link: the field, and the text behind the topology.
+/// Changes of a link that must not matter: the field, and the text behind the topology.
 const NO_OPS: [(&str, &str, &str); 7] = [
     ("a loss that never happens", "loss = { kind = \"random\", p = 0.0 },", ""),
     ("jitter of nothing", "jitter = { kind = \"uniform\", max = \"0 ns\" },", ""),
@@ -156,7 +159,7 @@ fn a_no_op_on_a_link_changes_no_result() {
     }
 }
 
-/// Behind a link of its own rate small packets wait for large ones, whether packets enter ahead of time or not.
+/// Behind a link of its own rate small packets wait for large ones, whether or not packets enter ahead of time.
 #[test]
 fn a_no_op_behind_an_equal_link_changes_no_result() {
     let plain = chain(scaled(2.0), &queue("drop_tail"), "");
@@ -183,7 +186,7 @@ fn a_run_that_is_watched_is_the_run() {
     compare(&run(&text), &watched.finish(), "watched", [&text, &text]);
 }
 
-/// Numbers over a window say nothing of what follows it. `rtt_ms` of flows is known to go on.
+/// Numbers over a window do not depend on what follows it. `rtt_ms` of flows is known to go on.
 #[test]
 fn numbers_over_a_window_do_not_depend_on_what_follows_it() {
     for (kind, _) in QUEUES {
@@ -201,7 +204,7 @@ fn numbers_over_a_window_do_not_depend_on_what_follows_it() {
     }
 }
 
-/// Datagrams at 1.3 times 4 Mbit/s over a link of this rate, measured from 3 s on.
+/// The counters of a link of this rate under datagrams at 1.3 times 4 Mbit/s, measured from 3 s on.
 fn overload(kind: &str, rate: &str, change: &str) -> LinkSummary {
     let duration = scaled(6.0);
     let text = format!(

@@ -1,13 +1,13 @@
-//! Changes that must not matter to a network do not matter: names of its hosts, hosts and links that nobody uses, when
-//! everything begins, and whether a link changes by its schedule or by changes of the scenario. Stars, chains and
-//! parking lots, all kinds of traffic.
+//! Changes that must not matter to a network do not matter: names of its hosts, unused hosts and links, the start of
+//! everything, and whether a link changes by its schedule or by changes of the scenario. Stars, chains and parking
+//! lots, all kinds of traffic.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::Simulation;
 use serde_json::Value;
 
-/// Traffic from the first host to the second, from a time on. Hosts of profile "rfc" have no clocks of their own, such as interrupts
-/// at random moments, that time could be out of step with.
+/// Traffic from the first host to the second, from a time on. Hosts of profile "rfc" have no clocks, such as interrupts
+/// at random moments, that a later start could shift.
 const TRAFFIC: &str = r#"
 [tcp]
 profile = "rfc"
@@ -36,13 +36,13 @@ protocol = "udp"
 app = { kind = "media", max_rate = "500 kbit/s" }
 "#;
 
-/// A network, whose hosts `A` and `B` are those of the traffic and whose link of this name is the slowest on its way.
+/// A network: hosts `A` and `B` have the traffic, and the link of this name is the slowest on its path.
 struct Net {
     topology: String,
     slowest: &'static str,
 }
 
-/// Hosts of one letter each, the routers `R` and `S`, and links between them.
+/// A network of hosts with one letter each, routers `R` and `S`, and links between them.
 fn explicit(hosts: &str, links: &[(&str, &str, &str)]) -> String {
     let node = |name: char, kind: &str| format!("{{ name = \"{name}\", kind = \"{kind}\" }}");
     let nodes: Vec<String> =
@@ -52,8 +52,8 @@ fn explicit(hosts: &str, links: &[(&str, &str, &str)]) -> String {
     format!("kind = \"explicit\"\nnode = [{}]\nlink = [{}]\n", nodes.join(", "), links.join(", "))
 }
 
-/// A chain, a star and a parking lot, whose slowest link has these fields and a queue that drops and marks. Star and lot have a
-/// further host if it `is_wide`.
+/// A chain, a star and a parking lot. The slowest link has these fields and a queue that drops and marks. Star and lot
+/// have a further host if `is_wide`.
 fn nets_of(slowest: &str, is_wide: bool) -> [Net; 3] {
     let fast = "rate = \"20 Mbit/s\", delay = \"2 ms\"";
     let slow =
@@ -82,7 +82,7 @@ fn nets(slowest: &str) -> [Net; 3] {
 
 const PLAIN: &str = "rate = \"6 Mbit/s\", delay = \"8 ms\"";
 
-/// A scenario of `seconds` from `start` on, at which it begins to measure.
+/// A scenario of `seconds` from `start`, when measurement begins.
 fn text(net: &Net, traffic: &str, start: u32, seconds: u32) -> String {
     let from = format!("[[flow]]\nfrom = \"A\"\nto = \"B\"\nstart = \"{start} s\"");
     format!(
@@ -105,7 +105,8 @@ fn run(text: &str) -> Value {
     value
 }
 
-/// The first place at which two summaries differ, but for rounding: utilization is of time, or of octets, where nanoseconds are parts of an octet.
+/// The first place at which two summaries differ beyond rounding. Utilization is of time, or of octets, where
+/// nanoseconds are parts of an octet.
 fn difference(one: &Value, other: &Value, place: &str) -> Option<String> {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
@@ -173,7 +174,7 @@ fn when_everything_begins_does_not_matter() {
     }
 }
 
-/// A packet's delay is that of the instant at which its last bit leaves, whoever changes it.
+/// A packet has the delay of the instant at which its last bit leaves, whoever changes the delay.
 #[test]
 fn a_delay_that_changes_is_the_same_by_schedule_and_by_changes() {
     let schedule = "rate = \"6 Mbit/s\", delay = { schedule = [{ delay = \"8 ms\" }, { at = \"1 s\", delay = \"30 ms\" }, \
@@ -190,8 +191,8 @@ fn a_delay_that_changes_is_the_same_by_schedule_and_by_changes() {
     }
 }
 
-/// A packet that is being sent ends at the rate at which it began where a change is made, and at the new one by a
-/// schedule: where nothing is being sent the two are one.
+/// After a change a packet that is being sent ends at the old rate; with a schedule it ends at the new one. Between
+/// packets the two are equal.
 #[test]
 fn a_rate_that_changes_while_nothing_is_sent_is_the_same_by_schedule_and_by_changes() {
     let schedule = "rate = { schedule = [{ rate = \"9 Mbit/s\" }, { at = \"1 s\", rate = \"6 Mbit/s\" }] }, delay = \"8 ms\", \

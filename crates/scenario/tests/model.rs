@@ -1,4 +1,4 @@
-//! Controllers that model their path, and DCTCP's kin, as a scenario names them.
+//! Controllers that model their path, and DCTCP's relatives, in scenarios.
 
 use ackclock_cc::{ControllerConfig, DctcpConfig, SiadConfig, controllers};
 use ackclock_net::{QueueConfig, QueueLimit, ThresholdConfig};
@@ -22,7 +22,7 @@ fn flow(controller: &str) -> FlowConfig {
     parse(&text("\"drop_tail\"", &format!("controller = {controller}"))).flows[0].clone()
 }
 
-/// Message of a mistake.
+/// The message of the mistake in a controller.
 fn mistake(controller: &str) -> String {
     let text = text("\"drop_tail\"", &format!("controller = {controller}"));
     Scenario::parse(&text, "test.toml", &[]).expect_err("a mistake").to_string()
@@ -74,6 +74,7 @@ fn marks_are_on_at_both_ends_unless_a_table_says_otherwise() {
 }
 
 //= rfc9331-4.2-counted-marks
+/// Evidence for the controller `prague`: without counted marks Reno's own course, and none marked.
 #[test]
 fn prague_to_a_peer_that_does_not_count_marks_is_reno_without_ecn() {
     // The authors' module: prague_reno, and TCP_CONG_NO_FALLBACK_RFC3168. What allows no mark waits to the limit and is dropped there.
@@ -139,7 +140,7 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
     }
 }
 
-/// Goodput of an example's flows, bit/s.
+/// Goodputs of an example's flows, bit/s.
 fn example(name: &str) -> Vec<f64> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios").join(name);
     let scenario = Scenario::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));

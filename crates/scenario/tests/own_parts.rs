@@ -1,4 +1,4 @@
-//! Parts that are not built in are named in a scenario as those that are.
+//! Parts that are not built in, named in a scenario like those that are.
 
 use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig, Stack};
 use ackclock_declare::{About, Library, OwnField, Part, Table, default};
@@ -8,7 +8,7 @@ use ackclock_scenario::{Extensions, Scenario, Unloadable};
 use ackclock_sim::{ExternalSourceConfig, Outcome, Simulation, Supply, Then, TrafficSource};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-/// Holds a window.
+/// A controller with a constant window.
 #[derive(Clone, Debug)]
 struct Holds(Bytes);
 
@@ -20,7 +20,7 @@ impl CongestionController for Holds {
     }
 }
 
-/// Room for one packet, and for a second each time that it has dropped one.
+/// A queue with room for one packet, or for two after each drop.
 #[derive(Clone, Debug, Default)]
 struct OneOrTwo {
     packets: Vec<Queued>,
@@ -54,7 +54,7 @@ impl QueueDiscipline for OneOrTwo {
     }
 }
 
-/// Delays what carries data.
+/// An effect that delays packets with data.
 #[derive(Clone, Debug)]
 struct SlowData(SimDuration);
 
@@ -65,7 +65,7 @@ impl LinkEffect for SlowData {
     }
 }
 
-/// A few writes, each when the last has been read.
+/// A source of a few writes, each when the last has been read.
 #[derive(Clone, Debug)]
 struct Few(u64);
 

@@ -1,4 +1,4 @@
-//! A simulation in parts gives the bytes of the simulation as a whole, whatever the network and however many parts there are.
+//! A simulation in parts gives the bytes of the whole simulation, for any network and any number of parts.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,7 @@ fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// All that a run leaves behind, and what the engine did for it.
+/// All results of a run, and the engine's counters.
 fn everything(outcome: &Outcome) -> String {
     format!("{outcome:?}")
 }
@@ -121,7 +121,7 @@ name = "bulk"
 count = 4
 "#;
 
-/// A controller with a mistake in it.
+/// A controller that panics.
 #[derive(Clone, Debug)]
 struct Broken;
 
@@ -135,7 +135,7 @@ impl CongestionController for Broken {
     }
 }
 
-/// No part waits for one that will never come.
+/// A part that fails leaves no other waiting for it.
 #[test]
 #[should_panic(expected = "this controller is broken")]
 fn a_part_that_fails_ends_the_run() {
@@ -146,7 +146,7 @@ fn a_part_that_fails_ends_the_run() {
     parts.finish();
 }
 
-/// A tree of routers with hosts on them; each link its own rate, delay, queue.
+/// A tree of routers with hosts; each link has its own rate, delay and queue.
 fn any_network() -> impl Strategy<Value = String> {
     let rate = prop::sample::select(vec![12_u32, 24, 60, 120]); // few, so that much happens at the same nanosecond
     let link = (rate, 0_u32..5, 0_usize..8);

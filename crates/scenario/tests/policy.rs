@@ -1,4 +1,4 @@
-//! Frozen policies as a scenario names them: read once, held to what they are, learnt in one run and replayed in another.
+//! Frozen policies in scenarios: read once, checked against their hash, trained in one run and replayed in another.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::SimTime;
 
-/// A choice between a segment less and a segment more, by two numbers.
+/// An agent that sends a segment less or a segment more, by two numbers.
 const AGENT: &str =
     r#"{"observations": ["cwnd_segments", "rtt_ms"], "action": {"kind": "deltas", "segments": [-1, 1]}}"#;
 
-/// A file of this test's own, gone when it is dropped.
+/// A file of this test's own, removed when it is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -33,7 +33,7 @@ impl Drop for File {
     }
 }
 
-/// Policy that takes a segment away above `segments` segments.
+/// A policy that takes a segment away above `segments` segments.
 fn up_to(segments: f32) -> Vec<u8> {
     let layer: [(&[f32], &[f32]); 1] = [(&[1.0, 0.0, 0.0, 0.0], &[0.0, segments])];
     policy_file(AGENT, None, layer.into_iter())
@@ -79,8 +79,10 @@ fn a_policy_holds_the_window_that_its_weights_say() {
     assert!((150.0..=275.0).contains(&decisions), "{decisions}");
 }
 
-/// A policy with an LSTM that counts: a segment more at each of its first twenty decisions of a flow, then none
+/// A policy with an LSTM that counts: a segment more at each of a flow's first twenty decisions, then none
 /// (tests/vectors/recurrent/make.py).
+///
+/// Evidence for the controller `policy`.
 #[test]
 fn a_memory_is_each_flows_own_and_empty_when_it_begins() {
     let file = format!("{}/../../tests/vectors/recurrent/counting_old.onnx", env!("CARGO_MANIFEST_DIR"));
@@ -160,7 +162,7 @@ fn the_file_is_part_of_the_scenario_and_of_its_hash() {
 #[test]
 fn mistakes_name_the_place_the_value_and_the_remedy() {
     let right = File::new("right", &up_to(30.0));
-    let wrong = File::new("wrong", b"\x08\x07 this is no graph");
+    let wrong = File::new("wrong", b"\x08\x07 this is not a graph");
     let policy = |rest: &str| format!("controller = {{ kind = \"policy\"{rest} }}");
     let in_file = |file: &File, rest: &str| policy(&format!(", file = {}{rest}", file.name()));
     for (flow, words) in [

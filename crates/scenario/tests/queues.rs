@@ -1,4 +1,4 @@
-//! Queue disciplines: what a scenario may say of them, and that whole runs show what their authors promise.
+//! Queue disciplines: their options in a scenario, and their authors' claims in whole runs.
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, LinkSummary, Outcome, Simulation};
@@ -21,7 +21,7 @@ fn bottleneck(outcome: &Outcome) -> &LinkSummary {
     &outcome.summary.links[0]
 }
 
-/// Means of a series of links after the first 10 s.
+/// The mean of a links' series after the first 10 s.
 fn mean(outcome: &Outcome, column: &str) -> f64 {
     let numbers = |name: &str| {
         let column = outcome.links.columns.iter().find(|column| column.name == name).expect(name);
@@ -33,7 +33,7 @@ fn mean(outcome: &Outcome, column: &str) -> f64 {
     late.iter().sum::<f64>() / late.len() as f64
 }
 
-/// The fields that are blamed for the mistakes in this queue.
+/// The fields of the mistakes in this queue.
 fn blamed(queue: &str) -> Vec<String> {
     let error = Scenario::parse(&dumbbell(queue, "[[flow]]"), "test.toml", &[]).expect_err(queue);
     let mistakes = error.diagnostics.iter();
@@ -103,6 +103,8 @@ fn small_packets_do_not_queue_behind_data() {
     assert!(rtt(bands) <= longest * 1.01, "{}", rtt(bands));
 }
 
+/// Evidence for the queue `red`: adaptive: the average within 0.4 and 0.6 of the way between the thresholds (Floyd,
+/// Gummadi and Shenker 2001).
 #[test]
 fn adaptive_red_holds_the_average_near_its_target() {
     // Floyd, Gummadi and Shenker 2001: the average stays about halfway between the thresholds, here 10 and 30 packets: in
@@ -144,6 +146,7 @@ fn a_device_lengthens_a_queue_in_order_of_arrival_by_what_it_takes() {
     assert_eq!(blamed("\"fq_codel\", device_queue = 0")[0], "topology.bottleneck.device_queue");
 }
 
+/// Evidence for the queue `tbf`: goodput is its rate; within 0.5 %.
 #[test]
 fn a_token_bucket_decides_the_rate() {
     let queue = "{ kind = \"tbf\", rate = \"4 Mbit/s\", burst = \"15 kB\", limit = \"60 packets\" }";
@@ -180,6 +183,8 @@ fn a_flow_that_sends_little_hardly_waits_under_fair_queueing() {
     }
 }
 
+/// Evidence for the queue `shared_buffer`: one busy queue fills alpha / (1 + alpha) of it (Choudhury and Hahne 1998);
+/// within a packet.
 #[test]
 fn a_queue_under_dynamic_thresholds_grows_to_its_share() {
     // Choudhury and Hahne 1998: one busy queue fills alpha / (1 + alpha) of the buffer: 2/3 of 120 packets

@@ -1,4 +1,4 @@
-//! QUIC over whole runs: what RFC 9000 and RFC 9002 say comes out, by hand.
+//! QUIC over whole runs, compared with RFC 9000 and RFC 9002, by hand.
 
 use ackclock_cc::controllers;
 use ackclock_scenario::Scenario;
@@ -6,8 +6,8 @@ use ackclock_sim::{Outcome, Simulation};
 
 use crate::common::{numbers, run, simulate};
 
-/// Data of a full packet: 1472 octets of UDP payload without a short header with an identifier of 8 octets and a number of two,
-/// the tag of 16, and type, stream and offset (of four octets) of a STREAM frame.
+/// Data of a full packet: 1472 octets of UDP payload, less a short header with an identifier of 8 octets and a number
+/// of two, the tag of 16, and type, stream and offset (of four octets) of a STREAM frame.
 const PAYLOAD: f64 = 1472.0 - 11.0 - 16.0 - 6.0;
 
 /// One flow on a path of 100 ms that never queues; `discard` loses packets.

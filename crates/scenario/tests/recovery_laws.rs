@@ -2,6 +2,8 @@
 
 use crate::common::{MSS, mean_window, numbers, simulate, without_queue};
 
+/// Evidence for the controller `tahoe`: Jacobson 1988: each loss costs a slow start of log2(W/2) round trips: 33.1
+/// segments in the mean at p = 1e-3, 114.1 at 1e-4 (Reno's 38.7, 122.5).
 #[test]
 fn tahoe_pays_for_each_loss_with_a_slow_start() {
     // Jacobson 1988: after a loss at W one segment, doubling up to W/2 and then one more in each round trip. In the log2(W/2)
@@ -13,6 +15,7 @@ fn tahoe_pays_for_each_loss_with_a_slow_start() {
     }
 }
 
+/// Evidence for the controller `newreno`.
 #[test]
 fn newreno_follows_the_square_root_law() {
     // RFC 5681 and 6582 for one loss at a time: sqrt(1.5 / p), the law of Mathis et al.
@@ -20,7 +23,7 @@ fn newreno_follows_the_square_root_law() {
     assert!((window / 122.5 - 1.0).abs() < 0.05, "{window}");
 }
 
-/// Duration of the first recovery with these packets of one window lost, in round trips.
+/// Duration of the first recovery, in round trips, with these packets of one window lost.
 fn recovery_rtts(controller: &str, lost: &str) -> f64 {
     let outcome = simulate(&format!(
         "duration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"100 Gbit/s\", delay = \"0 ns\" }}\n\
@@ -31,6 +34,7 @@ fn recovery_rtts(controller: &str, lost: &str) -> f64 {
     numbers(&outcome.episodes, "duration_s")[0] / 0.1
 }
 
+/// Evidence for the controller `newreno`: RFC 6582: one loss repaired in each round trip; the square-root law.
 #[test]
 fn newreno_repairs_one_loss_in_each_round_trip_and_sack_all_in_one() {
     // RFC 6582 section 1: without SACK a partial ACK tells of the next hole only.
@@ -40,6 +44,7 @@ fn newreno_repairs_one_loss_in_each_round_trip_and_sack_all_in_one() {
     assert!((sack - 1.0).abs() < 0.05, "{sack} round trips");
 }
 
+/// Evidence for the controller `fixed`: window / RTT.
 #[test]
 fn a_fixed_window_gets_itself_in_a_round_trip() {
     for segments in [10_u32, 100] {
@@ -50,8 +55,8 @@ fn a_fixed_window_gets_itself_in_a_round_trip() {
     }
 }
 
-/// RFC 6675 section 4, `NextSeg`: a hole that is not known to be lost is tried only where there is no new data, or no window of the
-/// receiver's for it. New data that waits for its pacer is there.
+/// RFC 6675 section 4, `NextSeg`: a hole not known to be lost is sent only without new data, or without a receiver's
+/// window for it. New data that waits for its pacer counts as available.
 #[test]
 fn a_paced_sender_resends_what_was_lost_and_no_more() {
     for controller in ["{ kind = \"fixed\", window = \"200 segments\" }", "\"cubic\"", "\"bbr3\"", "\"copa\""] {

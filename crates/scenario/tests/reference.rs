@@ -1,4 +1,4 @@
-//! The tables of docs/reference that come from declarations are as the declarations are.
+//! Tables in docs/reference agree with the declarations from which they come.
 //!
 //! A table stands between `<!-- declared controllers: NAME NAME -->` (or `queues`,
 //! `buffer_policies`, `links`, `traffic`) and `<!-- end of declared -->`; parts of the same fields share one. `declared tcp: switches` are
@@ -16,7 +16,7 @@ use ackclock_tcp::TcpConfig;
 const BEGIN: &str = "<!-- declared ";
 const END: &str = "<!-- end of declared -->";
 
-/// The pages of the scenario format.
+/// The pages on the scenario format.
 fn pages() -> impl Iterator<Item = PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     ["scenario", "queues", "traffic", "appliances", "controllers", "tcp"]
@@ -24,7 +24,7 @@ fn pages() -> impl Iterator<Item = PathBuf> {
         .map(move |name| folder.join(name).with_extension("md"))
 }
 
-/// The table of the parts of these names.
+/// The table of the parts with these names.
 fn table<C, X>(all: &Parts<C, X>, names: &[&str]) -> String {
     let parts: Vec<_> = names.iter().map(|name| all.find(name).unwrap_or_else(|| panic!("no {name}"))).collect();
     let table = parameter_table(names, parts[0]);
@@ -32,14 +32,14 @@ fn table<C, X>(all: &Parts<C, X>, names: &[&str]) -> String {
     table
 }
 
-/// The tables of the entries of these names, one after the other.
+/// The tables of the entries with these names, in order.
 fn entries(all: &Json, names: &[&str]) -> String {
     let all = all.as_array().expect("a list");
     let entry = |name: &&str| all.iter().find(|entry| entry["name"] == *name).unwrap_or_else(|| panic!("no {name}"));
     names.iter().map(entry).map(entry_table).collect::<Vec<_>>().join("\n")
 }
 
-/// The table of all parts of this kind, each with what it is.
+/// The table of all parts of this kind, with their summaries.
 fn summaries(kind: &str) -> String {
     match kind {
         "buffer_policies" => summary_table("buffer policy", buffer_policies()),
@@ -47,12 +47,12 @@ fn summaries(kind: &str) -> String {
     }
 }
 
-/// The names of the parts that have fields.
+/// The names of parts with fields.
 fn with_fields<C, X>(all: &Parts<C, X>) -> impl Iterator<Item = &'static str> {
     all.iter().filter(|part| !part.fields.is_empty()).map(|part| part.about.name)
 }
 
-/// The switches of TCP, or what their words mean.
+/// The table of TCP's switches, or of their words.
 fn tcp_table(what: &str) -> String {
     let about = About { name: "tcp", aliases: &[], summary: "TCP", source: "", departures: "" };
     let part = Part::new(about, (), &[], |_| (), |config: TcpConfig| config);
@@ -63,7 +63,7 @@ fn tcp_table(what: &str) -> String {
     }
 }
 
-/// The page with every declared table as it should be, and the names that have one.
+/// The page with every declared table up to date, and the names of its tables.
 fn renewed(page: &str) -> (String, Vec<String>) {
     let mut pieces = page.split(BEGIN);
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -91,17 +91,32 @@ fn renewed(page: &str) -> (String, Vec<String>) {
     (text, found)
 }
 
+/// The page with a heading and a place at its end for the table of each part that has none.
+fn completed(page: &Path, text: &str) -> String {
+    let kind = page.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let names = match kind {
+        "controllers" => controllers().names(),
+        "queues" => queues().names(),
+        _ => &[],
+    };
+    let (_, found) = renewed(text);
+    let without = names.iter().filter(|name| !found.iter().any(|found| found == *name));
+    let place = |name| format!("\n## {name}\n\n{BEGIN}{kind}: {name} -->\n{END}\n");
+    text.to_owned() + &without.map(place).collect::<String>()
+}
+
 #[test]
 fn the_tables_are_what_is_declared() {
+    let updates = env::var_os("ACKCLOCK_UPDATE_DOCS").is_some();
     let (mut stale, mut found) = (Vec::new(), Vec::new());
     for page in pages() {
         let text = fs::read_to_string(&page).expect("the page is there");
-        let (wanted, named) = renewed(&text);
+        let (wanted, named) = if updates { renewed(&completed(&page, &text)) } else { renewed(&text) };
         found.extend(named);
         if text == wanted {
             continue;
         }
-        if env::var_os("ACKCLOCK_UPDATE_DOCS").is_some() {
+        if updates {
             fs::write(&page, wanted).expect("the page can be written");
         } else {
             let line = wanted.lines().zip(text.lines()).find(|(wanted, found)| wanted != found);
@@ -120,9 +135,10 @@ fn the_tables_are_what_is_declared() {
     found.sort();
     names.sort();
     let without: Vec<&String> = names.iter().filter(|name| !found.contains(name)).collect();
-    let mark = "add a line '<!-- declared controllers: NAME -->' (or queues: ...) and one '<!-- end of declared -->'";
-    assert!(without.is_empty(), "docs/reference has no table of {without:?}; {mark}, then write it anew");
-    assert_eq!(found, names, "each is declared, and has one table");
     let how = "ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite reference";
+    let mark =
+        "a controller or queue gets one by the command below; others need the line '<!-- declared links: NAME -->'";
+    assert!(without.is_empty(), "docs/reference has no table of {without:?}; {mark}\n  {how}");
+    assert_eq!(found, names, "each is declared, and has one table");
     assert!(stale.is_empty(), "pages are stale; write them anew with\n  {how}\n{stale:#?}");
 }

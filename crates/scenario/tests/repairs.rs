@@ -17,8 +17,8 @@ fn after_outage(controller: &str, path: (u32, u32), tcp: &str, outage: (f64, f64
     summary.flows[0].goodput_bps / (f64::from(rate) * 1e6)
 }
 
-/// A window that doubles in each other round trip of 50 ms has the flight of before, some 600 segments, repaired within
-/// 20 of them, and PowerTCP and HPCC within so many of their own.
+/// A window that doubles in every second round trip of 50 ms repairs the earlier flight, some 600 segments, within 20
+/// of them. PowerTCP and HPCC take as many of their own.
 #[test]
 fn a_window_that_moves_once_in_a_round_trip_moves_while_a_timeout_is_repaired() {
     for controller in
@@ -30,9 +30,10 @@ fn a_window_that_moves_once_in_a_round_trip_moves_while_a_timeout_is_repaired() 
     }
 }
 
-/// Without timestamps, Karn's rule leaves no sample while all that was outstanding is sent again. A segment in a round trip of 80 ms
-/// more, from the timeout at some 6.1 s on, is the path of 69 segments full after 5.6 s (LEDBAT, Swift); slow start takes less
-/// than a second (Copa).
+/// Without timestamps, Karn's rule leaves no sample while all outstanding data is sent again.
+///
+/// With a segment more in each round trip of 80 ms from the timeout at some 6.1 s, the path of 69 segments is full
+/// after 5.6 s (LEDBAT, Swift). Slow start takes less than a second (Copa).
 #[test]
 fn windows_grow_without_samples() {
     let cases = [("\"copa\"", 9.0), ("\"ledbat\"", 12.5), ("{ kind = \"swift\", base_target = \"200 ms\" }", 12.5)];
@@ -43,16 +44,17 @@ fn windows_grow_without_samples() {
     }
 }
 
-/// RFC 9002 section 7.8: what pacing holds back is no sign of a window that is not used; ABC paces by the round trip of before.
+/// RFC 9002 section 7.8: data held back by pacing does not mean an unused window; ABC paces by the earlier round trip.
 #[test]
 fn a_window_grows_that_the_pace_of_before_an_outage_holds_back() {
     let share = after_outage("\"abc\"", (10, 40), "profile = \"windows-11\"", (5.0, 6.5), (15.0, 18.0));
     assert!(share > 0.8, "{share}");
 }
 
-/// The path holds a segment and a half, 10 Mbit/s for the 2 ms of the handshake. With an ACK for each, as in the
-/// papers, one leaves in each round trip of 2 ms and the 1.2 ms that it takes: 3.6 Mbit/s. A delayed ACK would make
-/// that 42 ms.
+/// The path holds a segment and a half, 10 Mbit/s for the 2 ms of the handshake.
+///
+/// With an ACK for each, as in the papers, one leaves in each round trip of 2 ms and the 1.2 ms that it takes: 3.6
+/// Mbit/s. A delayed ACK would make that 42 ms.
 #[test]
 fn paths_of_few_segments_are_used_by_default() {
     for controller in ["\"hpcc\"", "\"powertcp\""] {
@@ -81,8 +83,9 @@ fn data_of_controllers_without_an_answer_to_marks_is_not_ecn_capable() {
     assert!(over_codel("reno", "").links[0].marks > 0);
 }
 
-/// Nimbus answers a mark as CUBIC does while it is CUBIC, in its first 15 s at least: RFC 8289 section 4.4 has the queue back at its
-/// target of 5 ms after some intervals of 100 ms.
+/// Nimbus answers a mark as CUBIC does while it is CUBIC, in its first 15 s at least.
+///
+/// RFC 8289 section 4.4 has the queue back at its target of 5 ms after some intervals of 100 ms.
 #[test]
 fn nimbus_answers_marks_while_it_competes() {
     let summary = over_codel("nimbus", "[[flow]]\ncontroller = \"reno\"");

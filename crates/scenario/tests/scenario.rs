@@ -1,4 +1,4 @@
-//! Scenario files: what they say, and what is said of wrong ones.
+//! Scenario files: their meaning, and the messages of wrong ones.
 
 use ackclock_cc::{ControllerConfig, CubicConfig, CubicVariant, Hystart, Increase, RenoConfig};
 use ackclock_net::{LinkId, NodeId, QueueConfig, QueueLimit};
@@ -8,7 +8,7 @@ use ackclock_tcp::{LossRecovery, RtoEstimator};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use proptest::prelude::*;
 
-/// The example of the documentation.
+/// The example in the documentation.
 const TWO_ALGORITHMS: &str = r#"
 name = "two algorithms share a link"
 duration = "50 s"
@@ -346,7 +346,7 @@ fn what_would_eat_the_machine_is_refused() {
     assert!(!mistakes(&dumbbell("[[flow]]").replace("10 s", "9999999 h")).is_empty());
 }
 
-/// The fields that a scenario's mistakes are blamed on.
+/// The fields of a scenario's mistakes.
 fn blamed(text: &str) -> Vec<String> {
     mistakes(text).into_iter().map(|mistake| mistake.field).collect()
 }
@@ -443,7 +443,7 @@ proptest! {
         let _ = Scenario::from_json(&text, &[]);
     }
 
-    /// A valid scenario with a piece cut out, doubled or replaced.
+    /// A valid scenario with a part removed, doubled or replaced.
     #[test]
     fn no_damaged_scenario_makes_it_panic(
         from in 0_usize..900, length in 0_usize..60, with in "[a-z0-9\"=.{}\\[\\] \n-]{0,12}"

@@ -1,4 +1,4 @@
-//! The tests from outside, in one program: a program for each file would take much longer to build.
+//! Tests through the public interface, in one program: a program for each file would take much longer to build.
 //!
 //! `cargo test -p ackclock-scenario --test suite ack_control` runs those of a file.
 
@@ -13,9 +13,8 @@ mod classic;
 mod classic_laws;
 mod common;
 mod controller_grid;
-mod controllers_checked;
 mod datacentre;
-mod declared;
+mod declared_controllers;
 mod declared_parts;
 mod declared_queues;
 mod declared_tcp;
@@ -46,12 +45,12 @@ mod parallel;
 mod pcc;
 mod policy;
 mod profiles;
-mod queue_evidence;
 mod queue_laws;
 mod queues;
 mod quic_laws;
 mod recovery_laws;
 mod reference;
+mod reference_evidence;
 mod repairs;
 mod scenario;
 mod switches;

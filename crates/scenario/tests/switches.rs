@@ -1,8 +1,9 @@
-//! Each switch of TCP is flipped alone, on small runs that reach one situation each: what its documentation names may
-//! change, nothing else may, and something must. The data is `switches/`, from which `docs/dev/tcp-switches.md` is
-//! made: `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite switches` writes it.
+//! Each switch of TCP is flipped alone, on small runs that reach one situation each. Only the situations that its
+//! documentation names may change, and one must.
 //!
-//! Flipped are the values that `switches.toml` gives, and every value of a profile that differs from the defaults.
+//! The data is `switches/`, from which `ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-scenario --test suite switches`
+//! writes `docs/dev/tcp-switches.md`. Flipped are the values in `switches.toml`, and every value of a profile that
+//! differs from the defaults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -38,9 +39,9 @@ struct Switch {
     /// Values of the switch, as TOML.
     #[serde(default)]
     to: Vec<String>,
-    /// The situations that it bears on.
+    /// The situations that it changes.
     changes: Vec<String>,
-    /// Reason for which it changes no situation.
+    /// The reason why it changes no situation.
     #[serde(default)]
     none: String,
 }
@@ -79,7 +80,7 @@ impl Situation {
         )
     }
 
-    /// A sum over all that the run reports; a setting that the scenario refuses is a mistake of the test.
+    /// A hash of all results of the run; a setting that the scenario refuses is a mistake of the test.
     fn digest(&self, name: &str, change: Option<&str>) -> u64 {
         let changes: Vec<String> = change.into_iter().map(str::to_owned).collect();
         let scenario = Scenario::parse(&self.text(), &format!("{name}.toml"), &changes)
@@ -110,7 +111,7 @@ fn add(hasher: &mut DefaultHasher, table: &Table) {
     }
 }
 
-/// Every switch, by the path that sets it: fields of `tcp`, and of those of its tables whose fields stand apart.
+/// Every switch, by the path that sets it: fields of `tcp`, and of its tables whose fields are switches themselves.
 fn every_switch() -> BTreeSet<String> {
     let schema = schema();
     let fields = schema["$defs"]["TcpTable"]["properties"].as_object().expect("a table");
@@ -124,7 +125,7 @@ fn every_switch() -> BTreeSet<String> {
     names
 }
 
-/// Values that profiles give switches and the defaults do not, as TOML.
+/// Values of switches in profiles that differ from the defaults, as TOML.
 fn values_of_profiles() -> BTreeMap<String, BTreeSet<String>> {
     let all = profiles();
     let all = all.as_array().expect("a list");
@@ -163,7 +164,7 @@ fn toml_of(value: &Value) -> String {
     }
 }
 
-/// The situations that a switch changes, at any of its values.
+/// The situations that a switch changes, with any of its values.
 fn changed_by(
     name: &str,
     values: &BTreeSet<String>,
@@ -183,7 +184,7 @@ fn changed_by(
     changed
 }
 
-/// Situations that each switch changes; on as many threads as there are cores.
+/// The situations that each switch changes, run on as many threads as there are cores.
 fn all_changes(
     values: &BTreeMap<&str, BTreeSet<String>>,
     situations: &Situations,
@@ -208,7 +209,7 @@ fn all_changes(
     found.into_inner().expect("no thread failed")
 }
 
-/// All the values that a switch is flipped to.
+/// All values to which a switch is flipped.
 fn flips(switches: &Switches) -> BTreeMap<&str, BTreeSet<String>> {
     let of_profiles = values_of_profiles();
     let values = |name: &str, switch: &Switch| {

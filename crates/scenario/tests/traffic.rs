@@ -1,4 +1,4 @@
-//! Traffic in scenarios, and the messages on wrong ones.
+//! Traffic in scenarios, and the messages of mistakes.
 
 use std::path::PathBuf;
 
@@ -226,7 +226,7 @@ fn rules_know_datagrams_and_refuse_groups() {
     assert_eq!(found[0].field, "topology.bottleneck.discard[0].flow");
 }
 
-/// A folder that goes when the test is over.
+/// A folder that is removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -463,7 +463,8 @@ fn a_default_is_not_judged_as_if_it_had_been_written() {
     assert_eq!(Scenario::parse(&written, "test.toml", &[]).expect_err("no packet").diagnostics.len(), 1);
 }
 
-/// A hop of a parking lot that no flow crosses has no bdp; nothing waits there either, and two packets have room as at any bottleneck.
+/// A hop of a parking lot that no flow crosses has no BDP; no packets wait there, and two have room as at any
+/// bottleneck.
 #[test]
 fn a_default_in_bdp_is_no_mistake_where_no_flow_crosses() {
     let lot = |queue: &str, flow: &str| {
@@ -490,7 +491,7 @@ fn a_default_in_bdp_is_no_mistake_where_no_flow_crosses() {
     assert_eq!(found[0].field, "topology.bottleneck.queue.limit");
 }
 
-/// A column that is left empty must not take the next one's number: 1000 octets of reply are none of request.
+/// An empty column does not take the next one's number: 1000 octets of reply are not a request.
 #[test]
 fn an_empty_column_is_no_number_and_a_byte_order_mark_no_text() {
     let folder = Folder::new("columns");

@@ -1,4 +1,4 @@
-//! Values that a scenario has drawn.
+//! Values that are drawn for a scenario.
 
 use std::collections::BTreeMap;
 

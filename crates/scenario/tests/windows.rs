@@ -1,7 +1,7 @@
 //! Measurements over a window do not depend on what follows it, and parts of a window add up to the whole.
 //!
-//! Every number of the summary is held to what is said of it here, so that a new one is met: it is of the whole run, of the window, or
-//! of what began in the window, whenever that ends.
+//! Every number of the summary is classified here, so that a new one is noticed: it is of the whole run, of the window,
+//! or of traffic that began in the window, whenever that ends.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,32 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, Outcome, Simulation, Summary, Table};
 use serde_json::Value;
 
-/// Period of a number.
+/// The period of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
-    /// The scenario, or the whole run, as the reference says.
+    /// The scenario or the whole run, as the reference says.
     Run,
-    /// The number is of the window.
+    /// The window.
     Window(Parts),
-    /// Datagrams, frames, requests and flows that began in the window: they may end after it.
+    /// Datagrams, frames, requests and flows that began in the window; they may end after it.
     Begun(Parts),
 }
 
-/// Combination of the numbers of two windows that follow each other.
+/// The combination of the numbers of two consecutive windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parts {
     Sum,
-    /// Mean weighted by time.
+    /// The mean weighted by time.
     Mean,
     Max,
-    /// The numbers cannot be combined.
+    /// No combination.
     Apart,
 }
 
 use Of::{Begun, Run, Window};
 use Parts::{Apart, Max, Mean, Sum};
 
-/// Numbers by their places, without the positions in lists; a place stands for all below it.
+/// Numbers by their places, without positions in lists; a place includes all below it.
 const FIELDS: &[(&str, Of)] = &[
     ("scenario", Run),
     ("seed", Run),
@@ -230,7 +230,7 @@ fn collect(value: &Value, place: String, found: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// Period of the number at a place.
+/// The period of the number at a place.
 fn of(place: &str) -> Of {
     let without: String = place.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
     let without = without.replace(".forward", ".DIRECTION").replace(".backward", ".DIRECTION");
@@ -288,7 +288,7 @@ fn numbers(table: &Table, name: &str) -> Vec<f64> {
     values.clone()
 }
 
-/// Octets that a rate, sampled each 100 ms, comes to, by the names in a column.
+/// Octets that a rate, sampled each 100 ms, amounts to, by the names in a column.
 fn octets(table: &Table, who: &str, rate: &str) -> BTreeMap<String, f64> {
     let ColumnData::Name { codes, names } = column(table, who) else { panic!("{who} holds names") };
     let mut sums = BTreeMap::new();
@@ -334,8 +334,9 @@ fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
     values.retain(|_| *keep.next().expect("as many"));
 }
 
-/// A file that is complete while its ACKs are lost: the sender goes on. Over a window that is the whole run, what is counted in the
-/// window is what is counted in the run.
+/// A file is complete while its ACKs are lost, and the sender goes on.
+///
+/// Over a window that is the whole run, the window's counters are those of the run.
 #[test]
 fn a_window_goes_on_when_a_stream_is_complete() {
     let text = |measure: &str| {
@@ -356,8 +357,8 @@ fn a_window_goes_on_when_a_stream_is_complete() {
     }
 }
 
-/// An application that reads 80 kbit/s for 5 s has read 50 kB at most, however much has arrived: the reference says of
-/// both `goodput_bps` and `delivered_bytes` that they count what was read.
+/// An application that reads 80 kbit/s for 5 s has read 50 kB at most, however much has arrived. The reference says
+/// that `goodput_bps` and `delivered_bytes` count data that was read.
 #[test]
 fn what_is_delivered_is_what_was_read() {
     let flow = crate::common::run(
@@ -370,8 +371,9 @@ fn what_is_delivered_is_what_was_read() {
     assert!((45_000..=50_000).contains(&flow.delivered_bytes), "{flow:?}");
 }
 
-/// The SYN is lost: RFC 6298 sends it again after 1 s and 2 s (section 2.1, 5.5). Of two SYN-ACKs that are lost the opener's timer knows, too.
-/// Linux counts such expiries among its timeouts (`tcpi_total_rto`: "including SYN/SYN-ACK and recurring timeouts").
+/// The SYN is lost: RFC 6298 sends it again after 1 s and 2 s (section 2.1, 5.5). Two lost SYN-ACKs also expire the
+/// opener's timer. Linux counts such expiries among its timeouts (`tcpi_total_rto`: "including SYN/SYN-ACK and
+/// recurring timeouts").
 #[test]
 fn timeouts_of_the_handshake_are_counted() {
     let text = |link: &str| {
@@ -393,7 +395,7 @@ fn summary(text: &str) -> Summary {
     Simulation::new(scenario.config()).finish().summary
 }
 
-/// Pairs of packets of 1 ms, one pair each 10 ms until 95 ms, over three links of 9 ms; the second of each waits for the first.
+/// Pairs of packets of 1 ms, one pair each 10 ms until 95 ms, over three links of 9 ms; the second waits for the first.
 fn pairs(window: &str, further: &str) -> Summary {
     let link = format!("{{ rate = \"8 Mbit/s\", delay = \"9 ms\"{further} }}");
     let flow = |name: &str| {
@@ -410,9 +412,10 @@ fn pairs(window: &str, further: &str) -> Summary {
     ))
 }
 
-/// The reference: a window has what happens from its beginning on and before its end. The firsts of the pairs come out of the links at
-/// 10, 20, 30, ... ms, each later by 10 ms for each link before, ten in all; the seconds a millisecond later. It does not matter
-/// whether packets enter a link ahead of time.
+/// The reference: a window has what happens from its beginning on and before its end.
+///
+/// The firsts of the pairs come out of the links at 10, 20, 30, ... ms, each later by 10 ms for each link before, ten
+/// in all; the seconds a millisecond later. It does not matter whether packets enter a link ahead of time.
 #[test]
 fn a_window_has_what_happens_at_its_beginning_and_not_what_happens_at_its_end() {
     for further in ["", ", loss = { kind = \"random\", p = 0.0 }"] {
@@ -433,7 +436,7 @@ fn a_window_has_what_happens_at_its_beginning_and_not_what_happens_at_its_end() 
     }
 }
 
-/// Before a flow starts there is nothing to leave out.
+/// Before a flow starts, no packets are to be left out.
 #[test]
 fn a_window_that_begins_with_all_flows_has_their_first_packets() {
     let links = |window: &str| {
@@ -450,7 +453,7 @@ fn a_window_that_begins_with_all_flows_has_their_first_packets() {
     assert_eq!(format!("{:?}", links("measure = { from = \"0 s\" }")), whole);
 }
 
-/// Jain, Chiu, Hawe 1984: of one user alone the index is 1. A flow that was reset before the window is no user in it.
+/// Jain, Chiu, Hawe 1984: the index of one user alone is 1. A flow reset before the window is not a user in it.
 #[test]
 fn who_was_reset_before_the_window_shares_nothing_in_it() {
     let jain = |from: u32| {

@@ -1,4 +1,4 @@
-//! Wrong values: each is told once, where it stands, by what is wrong with it and with a remedy that is one.
+//! Wrong values: each is reported once, at its place, with the reason and a remedy that works.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn with_flow(fields: &str) -> String {
     format!("{DUMBBELL}[[flow]]\nname = \"a\"\n{fields}\n")
 }
 
-/// Every place of a document that holds a value, as JSON pointers; `in_lists` are those of the items of lists only.
+/// Every place of a document that holds a value, as JSON pointers; `in_lists` has those of list items only.
 fn places(value: &Value, at: &str, in_lists: bool, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -48,7 +48,7 @@ fn places(value: &Value, at: &str, in_lists: bool, found: &mut Vec<String>) {
     }
 }
 
-/// Of our scenarios those that say much, each as JSON.
+/// The scenarios of the package that set many fields, each as JSON.
 fn documents() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ackclock/scenarios");
     let names = ["two-algorithms", "parking-lot", "requests", "video", "satellite", "fair-queueing"];
@@ -67,7 +67,7 @@ fn put(document: &Value, place: &str, value: &Value) -> Vec<Diagnostic> {
     mistakes(&changed.to_string())
 }
 
-/// The format takes no list of a list of an empty table anywhere. What follows from a value that could not be read is no mistake.
+/// The format has no list of a list of an empty table. Consequences of a value that could not be read are not reported.
 #[test]
 fn a_value_that_cannot_be_read_is_one_mistake_wherever_it_stands() {
     let mut wrong = Vec::new();
@@ -212,7 +212,7 @@ fn json_is_told_of_as_json_and_may_begin_with_a_mark_of_the_order_of_octets() {
     assert_eq!(mistakes(&format!("\u{feff}{document}")), []);
 }
 
-/// Where the starts of a group are drawn, the seed decides which flows come too late to send anything; it makes nothing wrong.
+/// The seed decides which flows of a group start too late to send anything; that is not a mistake.
 #[test]
 fn no_seed_makes_a_right_scenario_wrong() {
     let groups = [
@@ -261,7 +261,7 @@ fn an_override_reaches_flows_of_any_name() {
     assert!(error.to_string().contains("known: flow.a, flow[0]"), "{error}");
 }
 
-/// docs/reference/scenario.md: a group goes by the name of its entry, too.
+/// docs/reference/scenario.md: a group also goes by the name of its entry.
 #[test]
 fn the_name_of_a_group_stands_for_its_flows() {
     let read = |bottleneck: &str, trace: &str| {
@@ -283,7 +283,7 @@ fn the_name_of_a_group_stands_for_its_flows() {
     assert_ne!(queue(&band("\"a\"")), queue(&band("\"b\"")));
 }
 
-/// Keys that a table does not take are told by their names, of whatever signs these are.
+/// Unknown keys are named in messages, whatever their characters.
 #[test]
 fn an_unknown_key_is_called_by_its_name() {
     for written in ["\"a.b\"", "\"\"", "\"a b\"", "\"a[0]\"", "ä"] {

@@ -35,6 +35,8 @@ fn mean(simulation: &mut Simulation, (from_s, to_s): (f64, f64), value: impl Fn(
     sum / count
 }
 
+/// Evidence for the controller `bbr`: bandwidth and round trip as they are; four segments for 200 ms every 10 s; two
+/// path fulls in flight of several flows; 15 % of random loss.
 #[test]
 fn the_estimates_are_the_bottleneck_and_after_drain_about_a_path_full_is_in_flight() {
     for controller in [v1(), v3()] {
@@ -77,6 +79,7 @@ fn assert_every(seconds: f64, began: &[f64], times: usize) {
     }
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn the_first_version_measures_the_round_trip_every_ten_seconds_at_four_segments() {
     // Two flows keep a queue between them, so that no sample is as short as the least.
@@ -87,6 +90,8 @@ fn the_first_version_measures_the_round_trip_every_ten_seconds_at_four_segments(
     assert!(least <= 4.0 * 1448.0, "{least} octets in flight");
 }
 
+/// Evidence for the controller `bbr3`: the same estimates; half a bandwidth-delay product in flight every 5 s;
+/// `LossThresh` = 2 % bounds what is in flight.
 #[test]
 fn the_third_version_measures_it_every_five_seconds_at_half_a_path_full() {
     let mut simulation = path(&v3(), 40, QueueLimit::Unlimited, 45).start();
@@ -96,6 +101,7 @@ fn the_third_version_measures_it_every_five_seconds_at_half_a_path_full() {
     assert!((0.48..0.505).contains(&share), "{share} bandwidth-delay products");
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn random_loss_costs_the_first_version_no_more_than_what_is_lost() {
     // ACM Queue figure 8: 100 Mbit/s, 100 ms; the limit, the rate times what is not lost, is met up to 5 % and nearly
@@ -114,6 +120,7 @@ fn random_loss_costs_the_first_version_no_more_than_what_is_lost() {
     }
 }
 
+/// Evidence for the controller `bbr3`.
 #[test]
 fn the_third_version_finds_what_path_and_buffer_hold_and_loses_little() {
     for buffer in [50_000, 100_000, 250_000] {
@@ -134,6 +141,7 @@ fn the_third_version_finds_what_path_and_buffer_hold_and_loses_little() {
     }
 }
 
+/// Evidence for the controller `bbr`.
 #[test]
 fn flows_of_the_first_version_together_keep_two_path_fulls_in_flight() {
     // Each overestimates its share, so that the window, cwnd_gain = 2 estimated bandwidth-delay products (and some quanta),

@@ -36,6 +36,7 @@ fn share(simulation: &mut Simulation, flow: usize, from_s: u64, to_s: u64) -> f6
     (delivered(simulation, flow) - before) * 8.0 / (to_s - from_s) as f64 / RATE
 }
 
+/// Evidence for the controller `pcc_allegro`: the utility's knee: the link up to 5 % of loss, not at 10 %.
 #[test]
 fn allegro_fills_the_link_and_keeps_to_it_under_loss_up_to_the_knee_of_its_utility() {
     // Section 2.2: the sigmoid cuts at 5 %. At 10 % the utility of any rate is below zero, and less of it is better. It
@@ -68,6 +69,7 @@ fn vivace_fills_the_link_without_a_queue_however_deep_the_buffer() {
     }
 }
 
+/// Evidence for the controller `pcc_vivace`.
 #[test]
 fn two_flows_of_vivace_share_alike() {
     // Theorem 1: the equilibrium is fair.
@@ -91,6 +93,8 @@ fn queue_of_vivaces(flows: u64, latency_coefficient: f64) -> f64 {
     sum / count / 30.0
 }
 
+/// Evidence for the controller `pcc_vivace`: no queue if b >= t n^(2-t) C^(t-1), one below it; equal shares; loss
+/// beyond 5 % at 100 Mbit/s is not worth its price.
 #[test]
 fn a_queue_stands_where_delay_is_cheaper_than_the_equilibrium_allows() {
     // The paper's theorem on latency: n flows on a link of C Mbit/s keep no queue if b >= t n^(2-t) C^(t-1), where what a
@@ -105,6 +109,7 @@ fn a_queue_stands_where_delay_is_cheaper_than_the_equilibrium_allows() {
     }
 }
 
+/// Evidence for the controller `pcc_vivace`.
 #[test]
 fn loss_beyond_what_rate_is_worth_drives_vivace_off_the_link() {
     // More rate pays while t x^(t-1) > c L: at 100 Mbit/s up to L = 0.568 / 11.35 = 5 %. At 8 % only up to

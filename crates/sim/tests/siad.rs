@@ -27,6 +27,7 @@ fn flow(rounds: u32, share: f64) -> (f64, f64) {
     (carried / (100e6 * 1448.0 / 1500.0), 80.0 / events as f64 / (rtts / count))
 }
 
+/// Evidence for the controller `siad`.
 #[test]
 fn any_buffer_fills_the_link() {
     for share in [0.05, 0.1, 0.25, 0.5, 1.0, 2.0] {
@@ -35,6 +36,8 @@ fn any_buffer_fills_the_link() {
     }
 }
 
+/// Evidence for the controller `siad`: `Num_RTT` round trips from one congestion event to the next; a full link with
+/// any buffer.
 #[test]
 fn congestion_comes_every_so_many_round_trips_as_configured() {
     for rounds in [10, 20, 40] {

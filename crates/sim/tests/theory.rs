@@ -80,6 +80,8 @@ fn assert_square_root_law(p: f64, b: u32, increase: Increase, acks: u32, duratio
 }
 
 //= rfc5681-3.1-avoidance
+/// Evidence for the controller `reno`: sqrt(3 / (2 b p)) under regular loss; 1.31 / sqrt(b p) under random loss; RFC
+/// 5681: a half is kept.
 #[test]
 fn renos_mean_window_is_the_square_root_law_counting_acks() {
     for (p, duration_s) in [(1e-3, 200), (1e-4, 400), (1e-5, 1500)] {
@@ -96,6 +98,7 @@ fn counting_bytes_makes_b_one_whatever_the_receiver_does() {
     }
 }
 
+/// Evidence for the controller `reno`.
 #[test]
 fn under_bernoulli_loss_the_constant_is_ott_kemperman_and_mathis() {
     for (p, b, duration_s) in [(1e-3, 1, 3_000), (1e-4, 1, 8_000), (1e-4, 2, 10_000)] {
@@ -118,6 +121,8 @@ fn assert_bernoulli_law(p: f64, b: u32, duration_s: u64) {
 }
 
 //= rfc9438-4.2-curve
+/// Evidence for the controller `cubic`: RFC 9438 section 4.2: W(t) and K; section 4.3: Reno's share at short round
+/// trips.
 #[test]
 fn cubic_follows_its_curve_packet_by_packet() {
     // One loss at a window of some 2000 segments, then the curve: K = cbrt(W_max * 0.3 / C).
@@ -152,6 +157,7 @@ fn cubic_follows_its_curve_packet_by_packet() {
 }
 
 //= rfc9438-4.3-reno-friendly
+/// Evidence for the controller `cubic`.
 #[test]
 fn in_its_reno_friendly_region_cubic_gets_renos_share() {
     // RFC 9438 section 4.3: with a short round trip and a small window CUBIC follows W_est, whose mean is Reno's.

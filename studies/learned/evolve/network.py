@@ -27,7 +27,7 @@ INPUTS: Final[dict[str, tuple[float, float]]] = {
     "cwnd_segments": (0.35, 0.15),
     "srtt_ms": (0.3, 0.07),
 }
-"""What it is shown, scaled, with the middle and the width that bring each to about 1: set by hand from a few runs."""
+"""Scaled observations, each with the centre and width that bring it to about 1: set by hand from a few runs."""
 
 AGENT: Final[dict[str, Any]] = {
     "observations": list(INPUTS),
@@ -58,11 +58,11 @@ RULE: Final[dict[str, float]] = {
     "cwnd_segments": -0.4,
     "bias": -0.65,
 }
-"""What a search starts from, on inputs brought to size: grow while nothing waits and what is delivered grows, shrink
-while much waits or is lost. The signs are plain; the sizes are those of a first search over the rule alone, on the same
-training paths, rounded."""
+"""The rule with which a search begins, on normalised inputs. It grows the window while nothing waits and delivery
+grows, and shrinks it while much waits or is lost. The signs are plain; the sizes come from a first search over the
+rule alone, on the same training paths, rounded."""
 HINGE: Final[dict[str, float]] = {"standing_queue_share": 0.5, "bias": -0.5}
-"""Where the second node starts: it speaks once the queue never empties, which is how a flow that fills it shows."""
+"""The second node at the beginning: it is active once the queue never empties, as with a flow that fills it."""
 
 
 def start() -> Vector:

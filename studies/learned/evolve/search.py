@@ -23,12 +23,12 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to search.
+    """The settings of a search.
 
     Attributes:
-        candidates: In a generation.
-        deviation: Of each parameter, at the beginning.
-        generations: How many.
+        candidates: Number of candidates in a generation.
+        deviation: Standard deviation of each parameter at the beginning.
+        generations: Number of generations.
         tie: Worth by which candidates differ on a path by chance: where they differ by less, it counts for less. A
             large one makes paths on which much is to be gained count for more.
     """

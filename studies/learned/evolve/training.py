@@ -27,7 +27,7 @@ from .worth import Worth
 CHOOSING_SEEDS: Final = range(1_000_001, 1_000_021)
 """Seeds of the training scenarios that are kept from learning: which generation is best is decided on these."""
 FILES: Final = ("policy.onnx", "parameters.json", "curve.json")
-"""What is written of the best so far."""
+"""Files of the best policy so far."""
 
 MOST_PROCESSES: Final = 1000
 
@@ -37,13 +37,13 @@ CHOOSE_EVERY = 10
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What to learn, and for how long.
+    """The settings of a training.
 
     Attributes:
-        plan: Of the search.
-        worth: What a path pays.
-        paths: How many paths of each family a generation meets.
-        seed: Of the first parameters, of perturbations, and of the paths.
+        plan: Settings of the search.
+        worth: Reward of a path.
+        paths: Paths of each family in a generation.
+        seed: Seed of the first parameters, of perturbations, and of the paths.
     """
 
     plan: Plan
@@ -59,11 +59,11 @@ class Course:
 
 @dataclass(slots=True)
 class Learned:
-    """What came out.
+    """The result of a training.
 
     Attributes:
-        parameters: The best by the paths set aside.
-        value: Their mean worth there.
+        parameters: The parameters with the highest worth on the validation paths.
+        value: Their mean worth on those paths.
         curve: A row for each choice: generation, seconds, worth by family and on average.
     """
 

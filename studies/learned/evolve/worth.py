@@ -1,4 +1,4 @@
-"""What training pays for a path."""
+"""The reward of training for a path."""
 
 import math
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ _LEAST_SHARE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What training pays for a path.
+    """The reward of training for a path.
 
-    The logarithm of the share of the path, less that of the RTT's growth, less the loss, each with a weight, so that no
-    path counts for more than another. Beside CUBIC more than the fair share is worth no more; two of a kind are paid
-    for the mean of their logarithms, which is greatest when they share evenly.
+    It is the logarithm of the share of the path, less that of the RTT's growth, less the loss, each with a weight. No
+    path therefore counts for more than another. Beside CUBIC a share above the fair one adds nothing. Two flows of a
+    kind are paid the mean of their logarithms, which is greatest when they share evenly.
 
     Attributes:
-        delay_weight: Of ln(1 + mean queueing delay over propagation RTT).
-        loss_weight: Of the loss rate.
+        delay_weight: Weight of ln(1 + mean queueing delay over propagation RTT).
+        loss_weight: Weight of the loss rate.
     """
 
     delay_weight: float = 0.5

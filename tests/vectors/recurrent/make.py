@@ -117,10 +117,10 @@ class Case:
     network: torch.nn.Module
     agent: dict[str, object]
     shape: tuple[int, ...]
-    """Of what it is shown."""
+    """Shape of the observations."""
     cells: int
     dynamo: bool
-    """By PyTorch's present exporter; else by the one of old."""
+    """Export by PyTorch's present exporter; False is the older one."""
 
 
 def cases() -> Iterator[Case]:

@@ -1,4 +1,4 @@
-//! The values of an observation of one's own.
+//! The values of a user's observation.
 
 use serde_json::{Value as Json, json};
 
@@ -13,21 +13,22 @@ pub struct ObservationRange {
 }
 
 impl ObservationRange {
-    /// Any number; it cannot be scaled.
+    /// Any number, without scaling.
     pub const ANY: Self = Self::new(f64::NEG_INFINITY, f64::INFINITY);
 
-    /// From `low` to `high`; scaled, these are -1 and 1.
+    /// The range from `low` to `high`, which are scaled to -1 and 1.
     pub const fn new(low: f64, high: f64) -> Self {
         Self { low, high, scale: Scale::Linear }
     }
 
-    /// The same, scaled from 0 to 1 by its logarithm: for what spans decades. It turns from linear to logarithmic at `unit`.
+    /// The range with logarithmic scaling from 0 to 1, for values over several decades. It turns from linear to
+    /// logarithmic at `unit`.
     #[must_use]
     pub const fn logarithmic_from(self, unit: f64) -> Self {
         Self { scale: Scale::Log { unit }, ..self }
     }
 
-    /// The range in the description of another language, or of the other side of some boundary: `low`, `high` and
+    /// The range from a description of another language, or from beyond another boundary: `low`, `high` and
     /// `logarithmic_from`, each a number or null.
     pub fn of_description(description: &Json) -> Self {
         let number = |key: &str| description[key].as_f64();
@@ -36,7 +37,7 @@ impl ObservationRange {
         number("logarithmic_from").map_or(range, |unit| range.logarithmic_from(unit))
     }
 
-    /// Description for [`Self::of_description`].
+    /// The description for [`Self::of_description`].
     pub fn describe(&self) -> Json {
         let unit = if let Scale::Log { unit } = self.scale { Some(unit) } else { None };
         json!({ "low": self.low, "high": self.high, "logarithmic_from": unit })
@@ -57,12 +58,12 @@ impl ObservationRange {
         }
     }
 
-    /// True if its values can be brought into [-1, 1].
+    /// True if its values can be scaled to [-1, 1].
     pub(crate) fn is_bounded(&self) -> bool {
         self.low.is_finite() && self.high.is_finite()
     }
 
-    /// A value as it is shown.
+    /// The value for the agent, scaled or not.
     pub(crate) fn shown(&self, value: f64, is_scaled: bool) -> f64 {
         let Self { low, high, scale } = *self;
         let value = if value.is_nan() { low } else { value.clamp(low, high) };

@@ -1,7 +1,7 @@
-//! The controller that a frozen policy acts through: an [`Agent`] that is answered at once.
+//! The controller that a frozen policy acts through: an [`Agent`] that gets its actions immediately.
 //!
-//! Source: none. Departures: none from the environment: a decision falls after what its ACK by itself lets go, and what the
-//! action lets go leaves at the same instant, as where a program outside decides.
+//! Source: none. Departures: none from the environment: a decision comes after the segments that its ACK permits by
+//! itself. Segments that the action permits leave at the same instant, as with an external program.
 
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ use super::network::Work;
 use super::quantised::{Memory, Sight};
 use crate::agent::Agent;
 
-/// The controller that a frozen [`Policy`] acts through: an [`Agent`] that is answered at once. A decision falls after what
-/// its ACK by itself lets go, and what the action lets go leaves at the same instant, as where a program outside decides.
+/// The controller that a frozen [`Policy`] acts through: an [`Agent`] that gets its actions immediately. A decision
+/// comes after the segments that its ACK permits by itself. Segments that the action permits leave at the same instant,
+/// as with an external program.
 #[derive(Clone, Debug)]
 pub struct PolicyController {
     agent: Agent,
@@ -26,14 +27,14 @@ pub struct PolicyController {
     work: Work,
     action: f64,
     decisions: u64,
-    /// The largest delivery rate that a policy in whole numbers has seen, bit/s.
+    /// The largest delivery rate that an integer policy has seen, bit/s.
     max_delivery_rate: u64,
-    /// Memory of such a policy.
+    /// The memory of an integer policy.
     memory: Memory,
 }
 
 impl PolicyController {
-    /// A policy in the place of `own`, the controller of slow start and losses, for segments of `mss`.
+    /// A policy in place of `own`, the controller of slow start and losses, for segments of `mss`.
     pub fn new(policy: &Arc<Policy>, own: Controller, mss: Bytes) -> Self {
         Self {
             agent: Agent::new(policy.config(), own, mss),
@@ -47,7 +48,8 @@ impl PolicyController {
         }
     }
 
-    /// The policy in whole numbers, if it is one, as the kernel's program takes it: [`Image::octets`](super::quantised::Image::octets).
+    /// The integer form of the policy, if it has one, as the kernel's program takes it:
+    /// [`Image::octets`](super::quantised::Image::octets).
     pub fn whole_numbers(&self) -> Option<Vec<u8>> {
         self.policy.quantised.as_ref().map(|quantised| quantised.image().octets())
     }

@@ -1,24 +1,24 @@
-//! Why a file is no policy.
+//! The reason why a file is not a policy.
 
 use std::fmt;
 
-/// Place of a mistake.
+/// The place of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyPlace {
-    /// In the file as a whole.
+    /// The file as a whole.
     File,
-    /// In what is said of the agent.
+    /// The description of the agent.
     Agent,
 }
 
-/// A file that is no policy: where, what is wrong, and what to do.
+/// A file that is not a policy: the place, the mistake, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// Place in the file at which the policy is wrong.
+    /// The place of the mistake in the file.
     pub place: PolicyPlace,
     /// The mistake, as the end of a sentence that begins with the place.
     pub what: String,
-    /// Instruction what to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 

@@ -1,4 +1,4 @@
-//! Files that `PyTorch` wrote of policies of Stable-Baselines3, and what `PyTorch` made of them: `tests/vectors/policies`.
+//! Files that `PyTorch` wrote of policies of Stable-Baselines3, and the outputs of `PyTorch`: `tests/vectors/policies`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::network::Work;
 use super::{Form, Policy};
 
-/// What `PyTorch` gave for observations.
+/// The outputs of `PyTorch` for observations.
 #[derive(Deserialize)]
 struct Expected {
     observations: Vec<Vec<f32>>,
@@ -29,7 +29,7 @@ fn policy(name: &str) -> Policy {
     Policy::from_onnx(&bytes, None).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Sums of a dozen products of numbers below 12, in another order: within a few units of the seventh digit.
+/// True if sums of a dozen products of numbers below 12, in another order, agree to a few units of the seventh digit.
 fn is_close(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= 2e-6 * (1.0 + expected.abs())
 }
@@ -57,7 +57,7 @@ fn each_exported_policy_gives_what_pytorch_gave() {
     }
 }
 
-/// A network that always did the same would say little.
+/// A network with a constant output would prove little.
 #[test]
 fn exported_policies_choose_now_this_and_now_that() {
     let mut actions = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! From an ONNX graph to a [`Network`]: what the output needs, in order, with every shape known.
+//! The conversion of an ONNX graph to a [`Network`]: the nodes of the output, in order, with every shape known.
 //!
-//! Source: the ONNX specification of graphs (static single assignment, nodes sorted). Departures: what the output does not
-//! need is not looked at, so that an exported value function or log-probability does no harm.
+//! Source: the ONNX specification of graphs (static single assignment, nodes sorted). Departures: nodes that the output
+//! does not need are ignored, such as an exported value function or log-probability.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use super::onnx::{FLOAT, GraphProto, NodeProto, ValueInfoProto};
 use super::tensor::{Tensor, Values, count};
 use super::{operators, states};
 
-/// Value that a name stands for.
+/// The value of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) shape: Vec<usize>,
     pub(crate) content: Content,
-    /// It is the number of a choice, of which there are this many.
+    /// The number of choices, if the value is the number of a choice.
     pub(crate) index_below: Option<usize>,
 }
 
-/// Place of its numbers.
+/// The place of a value's numbers.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// To be computed, or constant.
+    /// Floats that are computed, or constant.
     Floats(Operand),
-    /// Constant: shapes and axes.
+    /// Constant integers: shapes and axes.
     Integers(Vec<i64>),
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Builder {
     values: BTreeMap<String, Value>,
 }
 
-/// A network, how many numbers it gives, and of how many choices the one number is, if it is one's.
+/// A network, the number of its outputs, and the number of choices if its output is the number of one.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) network: Network,
@@ -45,7 +45,7 @@ pub(crate) struct Built {
     pub(crate) index_below: Option<usize>,
 }
 
-/// The output that is an action's, by its name; else the first.
+/// The names of the output with the action; else it is the first.
 const ACTION_NAMES: [&str; 2] = ["action", "actions"];
 
 /// Builds the network of a graph for observations of `history` rows of `width` numbers.
@@ -76,7 +76,7 @@ pub(crate) fn build(graph: &GraphProto, opset: i64, history: usize, width: usize
     Ok(Built { network: builder.network, outputs, index_below: value.index_below })
 }
 
-/// The nodes that the output needs, in the order of the file, and the names that no node gives.
+/// The nodes that the output needs, in the order of the file, and the names that no node defines.
 fn needed<'a>(graph: &'a GraphProto, output: &'a str) -> (Vec<&'a NodeProto>, BTreeSet<&'a str>) {
     let mut makers: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, node) in graph.node.iter().enumerate() {
@@ -98,7 +98,7 @@ fn needed<'a>(graph: &'a GraphProto, output: &'a str) -> (Vec<&'a NodeProto>, BT
 }
 
 impl Builder {
-    /// The one input that holds the observation, and those that are states.
+    /// Adds the one input with the observation, and those that are states.
     fn add_inputs(
         &mut self,
         graph: &GraphProto,
@@ -141,20 +141,20 @@ impl Builder {
         Value { shape: tensor.shape, content, index_below: None }
     }
 
-    /// The place of numbers that are kept from one evaluation to the next.
+    /// A place for numbers that are kept from one evaluation to the next.
     pub(crate) fn memory(&mut self) -> usize {
         self.network.memory.push(Memory { length: 0, next: 0 });
         self.network.memory.len() - 1
     }
 
-    /// Remembers a value at a place of the memory.
+    /// Stores a value at a place of the memory.
     pub(crate) fn remember(&mut self, place: usize, value: &Value) {
         if let Content::Floats(Operand::Slot(next)) = value.content {
             self.network.memory[place] = Memory { length: count(&value.shape).unwrap_or(0), next };
         }
     }
 
-    /// Adds a step; its numbers have this shape.
+    /// Adds a step with an output of this shape.
     pub(crate) fn step(&mut self, step: Step, shape: Vec<usize>) -> Value {
         self.network.steps.push(step);
         Value { shape, content: Content::Floats(Operand::Slot(self.network.steps.len())), index_below: None }
@@ -173,7 +173,7 @@ impl Builder {
     }
 }
 
-/// The shape that an input of floats declares, `None` where it may be any number; `None` if it declares none.
+/// The shape that an input of floats declares, `None` for a dimension of any size; `None` without a declaration.
 fn declared(input: &ValueInfoProto) -> Result<Option<Vec<Option<i64>>>, PolicyError> {
     let tensor = input.r#type.as_ref().and_then(|kind| kind.tensor_type.as_ref());
     if let Some(tensor) = tensor.filter(|tensor| tensor.elem_type != FLOAT) {
@@ -184,7 +184,7 @@ fn declared(input: &ValueInfoProto) -> Result<Option<Vec<Option<i64>>>, PolicyEr
     Ok(shape.map(|shape| shape.dim.iter().map(|dim| dim.dim_value).collect()))
 }
 
-/// Shape that the input declares, checked against the agent's observations. A batch is of one.
+/// The shape of the input, checked against the agent's observations. A batch has one item.
 fn input_shape(input: &ValueInfoProto, history: usize, width: usize) -> Result<Vec<usize>, PolicyError> {
     let length = history * width;
     let Some(declared) = declared(input)? else { return Ok(vec![1, length]) };

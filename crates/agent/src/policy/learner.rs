@@ -1,9 +1,9 @@
-//! State that a policy which was learnt in a flow needs besides its network, to go on as the controller that learnt it.
+//! The state that a policy from a flow needs besides its network, to continue as the controller that learnt it.
 //!
-//! A file of `dqn_newreno` or `dqn_cubic` says under [`LEARNER_KEY`] which of them it was, with its settings that hold when
-//! nothing is learnt. The engine then runs that controller, slow start and answer to losses included, with the network in the
-//! place of its agent. Source: none. Departures: no action is random any more, and what "running" normalisation knew of
-//! states at the end is known from the beginning.
+//! A file of `dqn_newreno` or `dqn_cubic` names its controller under [`LEARNER_KEY`], with the settings that apply
+//! without learning. The engine then runs that controller, slow start and answer to losses included, with the network
+//! in the place of its agent. Source: none. Departures: no action is random, and "running" normalisation begins with
+//! its final statistics.
 
 use ackclock_cc::{
     BelowSsthresh, ControllerConfig, DecreaseFrom, Frozen, FrozenNetwork, Hystart, Learned, LearnedKind,
@@ -26,7 +26,7 @@ pub(super) struct Learner {
     rules: WindowRules,
 }
 
-/// Settings as written, with the names of a scenario's file. Files of earlier versions lack what follows
+/// Settings as written, with the names of a scenario's file. Files of earlier versions lack the fields after
 /// `below_ssthresh`.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -53,7 +53,7 @@ enum Written {
     },
 }
 
-/// Default of controllers before there was a choice.
+/// The default of controllers from before there was a choice.
 fn once_from_flight() -> Word<DecreaseFrom> {
     Word(DecreaseFrom::FlightSize)
 }
@@ -75,7 +75,7 @@ impl<'de, T: Words> Deserialize<'de> for Word<T> {
     }
 }
 
-/// The settings of a controller that learns, as they go into a file.
+/// The settings of a learning controller, as a file holds them.
 pub(super) fn written(learned: &Learned) -> String {
     let WindowRules { beta, decrease_from, min_window, below_ssthresh, slow_start, hystart } = learned.rules;
     let (below_ssthresh, decrease_from) = (Word(below_ssthresh), Word(decrease_from));
@@ -117,7 +117,7 @@ impl Learner {
         }
     }
 
-    /// The limits are those of a scenario's file.
+    /// The first mistake; the limits are those of a scenario's file.
     fn mistake(&self, inputs: usize) -> Option<String> {
         let WindowRules { beta, min_window, .. } = self.rules;
         if !(beta > 0.0 && beta < 1.0) {
@@ -135,14 +135,15 @@ impl Learner {
         (inputs != wanted).then(|| format!("its controller sees {wanted} numbers, and the network takes {inputs}"))
     }
 
-    /// True if the outputs are values of its actions.
+    /// True if the outputs are the values of its actions.
     pub(super) fn fits(&self, form: Form, outputs: usize) -> bool {
         form == Form::Values && outputs == self.kind.actions()
     }
 }
 
 impl Policy {
-    /// The controller that learnt the policy in its flow, learning no more; `None` for a policy that was trained otherwise.
+    /// The controller that learnt the policy in its flow, without further learning; `None` for a policy that was
+    /// trained otherwise.
     pub fn learner(&self) -> Option<ControllerConfig> {
         let Learner { kind, rules } = self.learner?;
         Some(frozen(kind, rules, Frozen::new(self.network.clone())))

@@ -1,4 +1,4 @@
-//! A network as a list of steps, evaluated for one observation, and what it remembers from one to the next.
+//! A network as a list of steps, evaluated for one observation, with a memory between evaluations.
 //!
 //! Source: the operators of ONNX, opset 7 to 23, on one row of numbers. Departures: an affine step adds each output's
 //! products to its bias in the order of the inputs, in 32-bit floats, so that the result has the same bits on every machine;
@@ -7,18 +7,18 @@
 use ackclock_learn::affine;
 use ackclock_units::math;
 
-/// Place of numbers.
+/// The place of a step's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// 0 is the observation, n what the n-th step gives.
+    /// A slot: 0 is the observation, n the output of the n-th step.
     Slot(usize),
-    /// Place among the constants.
+    /// A place among the constants.
     Constant(usize),
-    /// Value remembered from the evaluation before.
+    /// A value from the evaluation before.
     Memory(usize),
 }
 
-/// Function of each number.
+/// A function of each number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Unary {
     Relu,
@@ -28,12 +28,12 @@ pub(crate) enum Unary {
     Tanh,
     Sigmoid,
     Softplus,
-    /// `x Phi(x)` with the normal distribution's function Phi; true: with tanh in its place, as is usual.
+    /// The function `x Phi(x)` with the normal distribution's function Phi; true: with the usual approximation by tanh.
     Gelu(bool),
     Clip(f32, f32),
 }
 
-/// Function of two numbers.
+/// A function of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Add,
@@ -42,30 +42,31 @@ pub(crate) enum Binary {
     Div,
 }
 
-/// Operation of a step.
+/// The operation of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
-    /// Weights, a row for each output, and biases.
+    /// An affine map: weights, a row for each output, and biases.
     Affine { weights: Vec<f32>, biases: Vec<f32> },
-    /// Each number by itself.
+    /// A function of each number.
     Each(Unary),
-    /// Combination with the numbers of another operand; the shorter one begins anew as often as needed.
+    /// A function of the numbers and of another operand; the shorter one is repeated as needed.
     With(Binary, Operand),
-    /// To each number a row's products with another operand.
+    /// A sum of each number and a row's products with another operand.
     AddProducts { weights: Vec<f32>, with: Operand },
-    /// The state of an LSTM's cells, from the sums of the gates of input, output, forgetting and cell, and the state before.
+    /// The state of an LSTM's cells, from the sums of the gates of input, output, forgetting and cell, and the state
+    /// before.
     CellState { before: Operand },
-    /// Outputs of an LSTM, from the state of its cells and the same sums.
+    /// The outputs of an LSTM, from the state of its cells and the same sums.
     CellOutput { sums: Operand },
-    /// `exp x / sum exp x`.
+    /// The softmax `exp x / sum exp x`.
     Softmax,
-    /// `ln sum exp x`.
+    /// The logarithm `ln sum exp x`.
     LogSumExp,
-    /// The place of the greatest, the first of equals.
+    /// The position of the greatest number, the first of equals.
     ArgMax,
 }
 
-/// An operation and what it is done to.
+/// An operation and its operand.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
     pub(crate) operation: Operation,
@@ -76,7 +77,7 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) length: usize,
-    /// Slot of the step that gives the next value.
+    /// The slot of the step that computes the next value.
     pub(crate) next: usize,
 }
 
@@ -89,11 +90,12 @@ pub(crate) struct Network {
     pub(crate) memory: Vec<Memory>,
 }
 
-/// A flow's memory, and room to work in: the observation, and what each step gives. A flow begins with none.
+/// A flow's memory and scratch space: the observation, and the output of each step. It is empty at the beginning of a
+/// flow.
 pub(crate) type Work = Vec<Vec<f32>>;
 
 impl Network {
-    /// Outputs for an observation, after those that `work` has seen before.
+    /// The outputs for an observation, after those that `work` has seen before.
     pub(crate) fn evaluate<'a>(&'a self, input: &[f32], work: &'a mut Work) -> &'a [f32] {
         let first = self.memory.len();
         work.resize_with(first + self.steps.len() + 1, Vec::new);
@@ -148,7 +150,7 @@ impl Unary {
         self.at(f64::from(x)) as f32
     }
 
-    /// In 64 bits, of which [`Self::of`] is rounded once: what takes 32 bits alone comes out as if it had.
+    /// The value in 64 bits, which [`Self::of`] rounds once, so that functions of 32 bits are exact.
     pub(crate) fn at(self, x: f64) -> f64 {
         match self {
             Self::Relu if x > 0.0 => x,
@@ -208,7 +210,7 @@ const OUTPUT: usize = 1;
 const FORGET: usize = 2;
 const CELL: usize = 3;
 
-/// `sigmoid(f) c + sigmoid(i) tanh(g)`.
+/// The state of a cell, `sigmoid(f) c + sigmoid(i) tanh(g)`.
 fn cell_state(sums: &[f32], before: &[f32], into: &mut Vec<f32>) {
     let cells = before.len();
     let after = |(cell, before): (usize, &f32)| {
@@ -218,13 +220,13 @@ fn cell_state(sums: &[f32], before: &[f32], into: &mut Vec<f32>) {
     into.extend(before.iter().enumerate().map(after));
 }
 
-/// Output of a cell: `sigmoid(o) tanh(c)`.
+/// The output of a cell, `sigmoid(o) tanh(c)`.
 fn cell_output(state: &[f32], sums: &[f32], into: &mut Vec<f32>) {
     let gates = &sums[OUTPUT * state.len()..];
     into.extend(gates.iter().zip(state).map(|(gate, c)| Unary::Sigmoid.of(*gate) * Unary::Tanh.of(*c)));
 }
 
-/// The place of the greatest, the first of equals.
+/// The position of the greatest number, the first of equals.
 pub(crate) fn arg_max(values: &[f32]) -> usize {
     values.iter().enumerate().fold(0, |best, (at, value)| if *value > values[best] { at } else { best })
 }

@@ -38,7 +38,7 @@ pub(crate) struct StringStringEntryProto {
     pub(crate) value: String,
 }
 
-/// Nodes in the order in which they are computed, and what they begin from.
+/// Nodes in the order of their computation, and their constants.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct GraphProto {
     #[prost(message, repeated, tag = "1")]
@@ -89,7 +89,7 @@ pub(crate) struct AttributeProto {
     pub(crate) ints: Vec<i64>,
     #[prost(bytes = "vec", repeated, tag = "9")]
     pub(crate) strings: Vec<Vec<u8>>,
-    /// Number of the field that holds the value.
+    /// Number of the field with the value.
     #[prost(int32, tag = "20")]
     pub(crate) r#type: i32,
 }
@@ -113,7 +113,7 @@ pub(crate) struct TensorProto {
     pub(crate) raw_data: Vec<u8>,
     #[prost(double, repeated, tag = "10")]
     pub(crate) double_data: Vec<f64>,
-    /// 1: the numbers are in another file.
+    /// The location of the numbers; 1 is another file.
     #[prost(int32, tag = "14")]
     pub(crate) data_location: i32,
 }
@@ -127,7 +127,7 @@ pub(crate) struct ValueInfoProto {
     pub(crate) r#type: Option<TypeProto>,
 }
 
-/// Type of a value; anything but a tensor is left out.
+/// The type of a value; types other than tensors are skipped.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TypeProto {
     #[prost(message, optional, tag = "1")]
@@ -143,14 +143,14 @@ pub(crate) struct TensorType {
     pub(crate) shape: Option<TensorShapeProto>,
 }
 
-/// One entry a dimension.
+/// A shape with one entry for each dimension.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TensorShapeProto {
     #[prost(message, repeated, tag = "1")]
     pub(crate) dim: Vec<Dimension>,
 }
 
-/// A number, or a name for what may be any number.
+/// The size of a dimension, or a name for any size.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Dimension {
     #[prost(int64, optional, tag = "1")]

@@ -1,7 +1,7 @@
 //! The ONNX operators that a policy may consist of, each checked and turned into a step.
 //!
-//! Source: the ONNX operator specification, opset 7 to 23. Departures: of an observation's numbers only one row is ever
-//! computed, so that all dimensions but the last are one.
+//! Source: the ONNX operator specification, opset 7 to 23. Departures: only one row of numbers is ever computed, so
+//! that all dimensions but the last are one.
 
 mod lstm;
 mod shapes;
@@ -13,7 +13,7 @@ use super::onnx::{AttributeProto, DOUBLE, FLOAT, NodeProto};
 use super::tensor::{Tensor, Values};
 pub(super) use lstm::{CELLS, HIDDEN};
 
-/// Operators that are known.
+/// The supported operators.
 pub const OPERATORS: &[&str] = &[
     "Add",
     "ArgMax",
@@ -111,7 +111,7 @@ fn unsupported(node: &NodeProto) -> PolicyError {
     PolicyError::of_file(what, remedy)
 }
 
-/// Name of a node in a mistake.
+/// The name of a node in a message.
 fn place(node: &NodeProto) -> String {
     let output = node.output.first().map_or("", String::as_str);
     format!("node {:?}", if node.name.is_empty() { output } else { &node.name })
@@ -178,7 +178,8 @@ fn constant(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyErro
     Ok(builder.constant(Tensor { shape, values }))
 }
 
-/// Whole numbers are exact in floats, as far as they number choices; a float that is cut to a whole number is another.
+/// Adds a cast. Integers are exact in floats up to the numbers of choices; a float that is cut to an integer is not
+/// supported.
 fn cast(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     if value.index_below.is_some()
@@ -189,7 +190,7 @@ fn cast(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     Err(wrong(node, "rounds what it computes", "export the network in 32-bit floats"))
 }
 
-/// A row of numbers: its length.
+/// The length of a row of numbers.
 fn row(node: &NodeProto, value: &Value) -> Result<usize, PolicyError> {
     let (last, others) = value.shape.split_last().unwrap_or((&1, &[]));
     if others.iter().any(|dim| *dim != 1) {
@@ -280,7 +281,7 @@ fn binary(builder: &mut Builder, node: &NodeProto, binary: Binary) -> Result<Val
     Ok(builder.step(Step { operation: Operation::With(binary, with), from }, shape))
 }
 
-/// Without the ones at the front, which say nothing.
+/// The shape without ones at the front, which have no meaning.
 fn stripped(shape: &[usize]) -> &[usize] {
     let ones = shape.iter().take_while(|dim| **dim == 1).count();
     &shape[ones..]
@@ -309,7 +310,7 @@ fn clip(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     each(builder, node, Operation::Each(Unary::Clip(low, high)))
 }
 
-/// The axis has to be the last.
+/// Checks that the axis is the last one.
 fn check_axis(builder: &Builder, node: &NodeProto, default: i64) -> Result<(), PolicyError> {
     let value = input(builder, node, 0)?;
     row(node, value)?;
@@ -320,7 +321,7 @@ fn check_axis(builder: &Builder, node: &NodeProto, default: i64) -> Result<(), P
     Err(wrong(node, &format!("works along axis {axis} of {rank}"), "let it work along the last axis, -1"))
 }
 
-/// Logarithm of the summed exponentials of a row, which becomes one number.
+/// The logarithm of the summed exponentials of a row, which becomes one number.
 fn log_sum_exp(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     row(node, value)?;

@@ -1,10 +1,10 @@
-//! A policy in whole numbers: what a machine without floating point decides, such as a program in the kernel.
+//! A policy in integer arithmetic, for a machine without floating point, such as a program in the kernel.
 //!
-//! Source: none but arithmetic. Numbers are fixed-point with 16 bits after the point ("q16"); weights have as many as the sums of
-//! their layer leave room for. A layer's sum is exact in 64 bits, then shifted, rounding down. Logarithms, powers of two and activation
-//! functions are tables with straight lines between, which lie in the file itself, so that whoever runs it has the same. An LSTM's state is
-//! rounded to the nearest, since errors that all point one way would add up. The same
-//! arithmetic in C is crates/bpf/src/programs/policy.h, which is held to this.
+//! Source: none but arithmetic. Numbers are fixed-point with 16 bits after the point ("q16"); weights have as many as
+//! the sums of their layer allow. A layer's sum is exact in 64 bits, then shifted, rounding down. Logarithms, powers of
+//! two and activation functions are tables with straight lines between, which are part of the file, so that all
+//! machines use the same. An LSTM's state is rounded to the nearest, since errors that all point one way would add up.
+//! The same arithmetic in C is crates/bpf/src/programs/policy.h, which is held to this.
 //!
 //! Departures from the policy in floating point: these roundings; an action of a range is a multiple of 2^-16; and observations are
 //! those of [`sight`], of whole microseconds.
@@ -30,17 +30,17 @@ use crate::decision::Decision;
 
 /// The first line of such a file; the second is the agent's configuration as JSON, and an [`Image`] follows.
 pub const MAGIC: &str = "ackclock policy in whole numbers, 2\n";
-/// The same of files of before, whose [`Image`] has no LSTM and ends before it.
+/// The first line of earlier files, whose [`Image`] lacks the LSTM and ends before it.
 const MAGIC_1: &str = "ackclock policy in whole numbers, 1\n";
 
-/// A policy in whole numbers.
+/// A policy in integer arithmetic.
 #[derive(Clone, Debug)]
 pub struct Quantised {
     image: Arc<Image>,
 }
 
 impl Quantised {
-    /// Converts a policy.
+    /// Converts a policy to integers.
     pub fn of(policy: &Policy) -> Result<Self, PolicyError> {
         let config = &policy.config;
         refuse_what_no_program_does(config)?;
@@ -53,7 +53,7 @@ impl Quantised {
         Ok(Self { image: image.into() })
     }
 
-    /// Reads a file that [`Quantised::file`] wrote; `None` if it is none. Its agent's configuration comes with it.
+    /// Reads a file that [`Quantised::file`] wrote; `None` for another file. Its agent's configuration comes with it.
     pub fn read(bytes: &[u8]) -> Option<Result<(Self, String), PolicyError>> {
         let (rest, has_lstm) = match bytes.strip_prefix(MAGIC_1.as_bytes()) {
             Some(rest) => (rest, false),
@@ -82,7 +82,7 @@ impl Quantised {
         file
     }
 
-    /// Decides: the number of a choice, or a value in q16. `memory` is the flow's, and moves on.
+    /// Decides: the number of a choice, or a value in q16. `memory` is that of the flow, and is updated.
     pub fn decide(&self, sight: &Sight, memory: &mut Memory) -> i64 {
         let mut inputs = [0; image::WIDTH];
         for (place, input) in inputs.iter_mut().enumerate().take(self.image.inputs as usize) {
@@ -91,27 +91,27 @@ impl Quantised {
         self.image.run(&mut inputs, memory)
     }
 
-    /// The same for inputs that are given as they are, q16.
+    /// Decides by given inputs, q16.
     pub fn decide_on(&self, given: &[i64], memory: &mut Memory) -> i64 {
         let mut inputs = [0; image::WIDTH];
         inputs[..given.len()].copy_from_slice(given);
         self.image.run(&mut inputs, memory)
     }
 
-    /// True if it is what becomes of a policy with this configuration.
+    /// True if a policy with this configuration converts to this one.
     pub(super) fn is_of(&self, config: &AgentConfig) -> bool {
         let mut expected = Box::new(Image::clone(&self.image));
         let codes = sight::codes(config);
         codes.is_ok_and(|codes| expected.set_agent(config, &codes).is_ok()) && *expected == *self.image
     }
 
-    /// Image in the file behind the configuration.
+    /// The image behind the configuration in the file.
     pub fn image(&self) -> &Image {
         &self.image
     }
 }
 
-/// Value of a decision where actions are [`f64`]s.
+/// The action of a decision, where actions are [`f64`]s.
 pub(super) fn action_of(decision: i64, form: Form, space: ActionSpace) -> f64 {
     match (form, space) {
         (Form::Values, _) | (Form::Action, ActionSpace::Discrete(_)) => decision as f64,

@@ -1,4 +1,4 @@
-//! Files that `PyTorch` wrote of policies with an LSTM, and what `PyTorch` made of sequences, which ONNX Runtime agrees with:
+//! Files that `PyTorch` wrote of policies with an LSTM, and its outputs for sequences, with which ONNX Runtime agrees:
 //! `tests/vectors/recurrent`. And LSTMs that are refused.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 use super::write::{model, node, row, tensor};
 use super::{Form, Policy};
 
-/// What `PyTorch` gave for sequences, each from a state of zeros.
+/// The outputs of `PyTorch` for sequences, each from a state of zeros.
 #[derive(Deserialize)]
 pub(super) struct Expected {
     pub(super) observations: Vec<Vec<Vec<f32>>>,
@@ -36,7 +36,7 @@ pub(super) fn policy(name: &str) -> Policy {
     Policy::from_onnx(&bytes(name), None).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Forty steps, each of sums of some dozens of products in another order.
+/// True if forty steps, with sums of some dozens of products in another order, agree.
 fn is_close(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= 2e-5 * (1.0 + expected.abs())
 }
@@ -62,7 +62,7 @@ fn each_exported_policy_gives_over_sequences_what_pytorch_gave() {
     }
 }
 
-/// A memory that did not matter would say nothing: the same observation is answered otherwise at another time.
+/// A memory without effect would prove nothing: the same observation has another output at another time.
 #[test]
 fn what_came_before_matters() {
     for (name, sequences) in expected() {
@@ -79,7 +79,7 @@ fn what_came_before_matters() {
     }
 }
 
-/// One cell by hand: all weights zero, biases alone, given by halves.
+/// One cell worked by hand: all weights zero, only biases, given as halves.
 #[test]
 fn one_cell_by_hand() {
     let policy = lstm(|_| {}, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -93,7 +93,7 @@ fn one_cell_by_hand() {
     assert!((second - 0.243_695_47).abs() < 2e-7, "{second}");
 }
 
-/// A file of one LSTM of one cell, "x" to "y", after an edit, with further inputs of the node by their places.
+/// A file of one LSTM with one cell, "x" to "y", after an edit, with further inputs of the node at their positions.
 fn lstm(edit: impl FnOnce(&mut NodeProto), more: &[(usize, TensorProto)]) -> Result<Policy, super::PolicyError> {
     let mut cell = node("LSTM", &["x", "w", "r", "b", "", "", "", ""], "y");
     edit(&mut cell);
@@ -179,14 +179,15 @@ fn a_state_that_is_not_handed_on_is_refused() {
     assert!(error.contains("begins from a state that is computed"), "{error}");
 }
 
-/// `PyTorch`'s present exporter gives the cells' state for both; its file is another network than the one that was trained.
+/// `PyTorch`'s present exporter writes the cells' state for both states; its file is another network than the trained
+/// one.
 #[test]
 fn the_present_exporters_mistake_is_told() {
     let error = Policy::from_onnx(&bytes("wrong_both_from_c"), None).expect_err("both from c").to_string();
     assert!(error.contains("begins a second state from \"c\"") && error.contains("dynamo=False"), "{error}");
 }
 
-/// A history that is not put into one row is refused.
+/// A history that is not in one row is refused.
 #[test]
 fn a_sequence_of_several_is_refused() {
     let mut model = ModelProto::decode(&bytes("first_old")[..]).expect("right");

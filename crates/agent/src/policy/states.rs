@@ -1,7 +1,8 @@
-//! A state that a file takes as inputs and gives back as outputs: which of its inputs are one.
+//! States that a file takes as inputs and returns as outputs: which of its inputs are states.
 //!
-//! Source: the form in which recurrent networks are deployed, as `torch.onnx.export` writes it. An input is a state if an LSTM begins from it, and
-//! the engine keeps it only if an output of the file gives what that LSTM leaves. Names and order do not matter.
+//! Source: the form in which recurrent networks are deployed, as `torch.onnx.export` writes it. An input is a state if
+//! an LSTM begins from it, and the engine keeps it only if an output of the file is that LSTM's new state. Names and
+//! order do not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +10,10 @@ use super::error::PolicyError;
 use super::onnx::{GraphProto, NodeProto};
 use super::operators::{CELLS, HIDDEN, wrong};
 
-/// Operators that put numbers into another shape and change none of them.
+/// The operators that change shapes and no numbers.
 const MOVES: [&str; 8] = ["Cast", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"];
 
-/// Nodes by the values that they make.
+/// The nodes by the values that they compute.
 struct Makers<'a>(BTreeMap<&'a str, &'a NodeProto>);
 
 impl<'a> Makers<'a> {
@@ -21,7 +22,7 @@ impl<'a> Makers<'a> {
         Self(graph.node.iter().flat_map(made).collect())
     }
 
-    /// The value whose numbers these are, in another shape maybe.
+    /// The value with the same numbers, perhaps in another shape.
     fn origin(&self, name: &'a str) -> &'a str {
         let mut at = name;
         // as many moves as there are nodes, at most: a damaged file may have a circle

@@ -1,4 +1,4 @@
-//! Numbers out of an ONNX file, held to their shape.
+//! Numbers from an ONNX file, checked against their shape.
 
 use super::error::PolicyError;
 use super::onnx::{DOUBLE, FLOAT, INT32, INT64, TensorProto};
@@ -10,7 +10,7 @@ pub(crate) struct Tensor {
     pub(crate) values: Values,
 }
 
-/// Numbers of either kind.
+/// Numbers of either type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Values {
     Floats(Vec<f32>),
@@ -63,7 +63,7 @@ impl Values {
     }
 }
 
-/// Elements of a shape; `None` if they are too many to count.
+/// The number of elements of a shape; `None` if it is too large.
 pub(crate) fn count(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1_usize, |product, dim| product.checked_mul(*dim))
 }

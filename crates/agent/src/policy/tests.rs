@@ -11,9 +11,9 @@ use super::onnx::{AttributeProto, FLOAT, GraphProto, INT64, ModelProto, NodeProt
 use super::write::{model, node, row, tensor};
 use super::{OPERATORS, Policy, PolicyPlace, policy_file};
 
-/// Two numbers are seen; two choices.
+/// An agent with two observations and two choices.
 const TWO: &str = r#"{"observations": ["cwnd_segments", "rtt_ms"], "action": {"kind": "deltas", "segments": [-1, 1]}}"#;
-/// Two numbers are seen; the action is one number.
+/// An agent with two observations and a range of actions.
 const RANGE: &str = r#"{"observations": ["cwnd_segments", "rtt_ms"], "action": "orca"}"#;
 
 fn with(name: &str, edit: impl FnOnce(&mut AttributeProto)) -> AttributeProto {
@@ -33,7 +33,7 @@ fn file(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, outputs: usize, ag
     model(graph, agent).encode_to_vec()
 }
 
-/// Outputs of the network of these nodes, from "x" to "y".
+/// The outputs of the network of these nodes, from "x" to "y".
 fn outputs(nodes: Vec<NodeProto>, initializer: Vec<TensorProto>, x: [f32; 2]) -> Vec<f32> {
     let policy = Policy::from_onnx(&file(nodes, initializer, 2, TWO), None).unwrap_or_else(|error| panic!("{error}"));
     policy.network.evaluate(&x, &mut Work::new()).to_vec()
@@ -48,7 +48,7 @@ fn refusal(bytes: &[u8], settings: Option<&str>) -> String {
     Policy::from_onnx(bytes, settings).expect_err("wrong").to_string()
 }
 
-/// h = relu([[1, -1], [0.5, 2]] x + [0.5, -1]); y = [[1, 1], [2, -1]] h + [0, 0.25].
+/// A file with h = relu([[1, -1], [0.5, 2]] x + [0.5, -1]); y = [[1, 1], [2, -1]] h + [0, 0.25].
 fn two_layers(agent: &str) -> Vec<u8> {
     let layers: [(&[f32], &[f32]); 2] =
         [(&[1.0, -1.0, 0.5, 2.0], &[0.5, -1.0]), (&[1.0, 1.0, 2.0, -1.0], &[0.0, 0.25])];
@@ -148,7 +148,7 @@ fn constants_in_nodes_and_reshapes_are_read() {
     assert_eq!(outputs(vec![node("Add", &["x", "c"], "y")], vec![numbers], [0.0, 0.0]), [1.0, 2.0]);
 }
 
-/// The export of the distribution around PPO's mean: y = x, by way of its shape.
+/// The export of the distribution around PPO's mean: y = x, through its shape.
 #[test]
 fn shapes_are_known_and_numbers_stay() {
     let nodes = vec![

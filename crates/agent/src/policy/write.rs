@@ -1,7 +1,7 @@
-//! Writes the network that a controller has learnt as an ONNX file.
+//! The export of a trained network as an ONNX file.
 //!
-//! The normalisation is nodes of its own before the first layer: folded into the weights it would be rounded otherwise, and
-//! its limit cannot be folded.
+//! The normalisation has nodes of its own before the first layer: folded into the weights it would be rounded
+//! differently, and its limit cannot be folded.
 
 use ackclock_cc::{Controller, LearnedKind, learned};
 use ackclock_learn::Normaliser;
@@ -18,23 +18,23 @@ use super::{AGENT_KEY, Policy};
 /// IR version and operators of ONNX 1.8, of 2020, which every runtime still reads.
 const IR_VERSION: i64 = 7;
 const OPSET: i64 = 13;
-/// Number of `AttributeProto.AttributeType.INT`.
+/// The code of `AttributeProto.AttributeType.INT`.
 const INT_ATTRIBUTE: i32 = 2;
 
 const NEWRENO: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms"], "decide": "window", "action": {"kind": "deltas", "segments": [-10, -3, -1, 0, 1, 3, 10]}, "reward": "dqn"}"#;
 const CUBIC: &str = r#"{"observations": ["threshold_segments", "cwnd_segments", "rtt_ms", "w_max_segments", "since_congestion_ms"], "decide": "cubic_pace", "action": "cubic_pace", "reward": "dqn"}"#;
 
-/// Function between two layers.
+/// The function between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
-    /// Rectifier, `max(x, 0)`.
+    /// The rectifier `max(x, 0)`.
     Relu,
     /// The hyperbolic tangent of `x`.
     Tanh,
 }
 
 impl Activation {
-    /// The one of this name: `relu` or `tanh`.
+    /// The function of this name: `relu` or `tanh`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "relu" => Some(Self::Relu),
@@ -51,8 +51,8 @@ impl Activation {
     }
 }
 
-/// The network of a controller that learns in its flow, with what it is shown and when it is asked, as a policy's file.
-/// `None` if the controller does not learn.
+/// The network of a controller that learns in its flow, with its observations and decisions, as a policy's file. `None`
+/// if the controller does not learn.
 pub fn learned_policy(controller: &Controller) -> Option<Vec<u8>> {
     let learned = learned(controller)?;
     let agent = match learned.kind {
@@ -65,8 +65,8 @@ pub fn learned_policy(controller: &Controller) -> Option<Vec<u8>> {
     Some(model.encode_to_vec())
 }
 
-/// A policy's file: layers with a rectifier between them, each with its weights (a row for each output) and biases, for an
-/// agent of this configuration. There is at least one layer, and none is empty.
+/// A policy's file for an agent of this configuration: layers with a rectifier between them, each with its weights (a
+/// row for each output) and biases. There is at least one layer, and none is empty.
 pub fn policy_file<'a>(
     agent: &str,
     normaliser: Option<&Normaliser>,
@@ -75,8 +75,8 @@ pub fn policy_file<'a>(
     model(self::layers(normaliser, Activation::Relu, layers), agent).encode_to_vec()
 }
 
-/// Same as [`policy_file`], for a network that was trained elsewhere: each layer is weights and biases, as many weights
-/// for each bias. Errors are those of reading a file.
+/// A policy's file for a network that was trained elsewhere: each layer has weights and biases, as many weights for
+/// each bias. Errors are those of reading a file.
 pub fn trained_policy(
     agent: &str,
     activation: Activation,
@@ -140,7 +140,7 @@ fn entry(key: &str, value: &str) -> StringStringEntryProto {
     StringStringEntryProto { key: key.to_owned(), value: value.to_owned() }
 }
 
-/// A file of this graph.
+/// A file with this graph.
 pub(super) fn model(graph: GraphProto, agent: &str) -> ModelProto {
     ModelProto {
         ir_version: IR_VERSION,
@@ -151,7 +151,7 @@ pub(super) fn model(graph: GraphProto, agent: &str) -> ModelProto {
     }
 }
 
-/// The nodes that bring an observation to size; what the last of them gives.
+/// Adds the nodes that normalise an observation; returns the name of the last one's output.
 fn normalise(normaliser: &Normaliser, graph: &mut GraphProto) -> String {
     let (shifts, factors, farthest) = normaliser.parameters();
     graph.initializer.push(tensor("shifts", &[shifts.len()], shifts));

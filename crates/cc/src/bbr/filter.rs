@@ -1,17 +1,17 @@
-//! The greatest of recent values.
+//! A windowed maximum filter.
 //!
 //! Source: the windowed filters of the BBR drafts. Departures: exact, where Linux keeps three values (Nichols' algorithm).
 
 use std::collections::VecDeque;
 
-/// Values with the time of each, greatest first; a value goes when a greater one comes.
+/// The values that can still become the maximum, each with its time, greatest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowedMax {
     values: VecDeque<(u64, u64)>,
 }
 
 impl WindowedMax {
-    /// Takes `value` at `time`, forgets what is `window` or more older, and returns the greatest that is left.
+    /// Takes `value` at `time`, drops values that are `window` or more older, and returns the greatest of the rest.
     pub(super) fn update(&mut self, time: u64, window: u64, value: u64) -> u64 {
         while self.values.back().is_some_and(|(_, smaller)| *smaller <= value) {
             self.values.pop_back();
@@ -21,7 +21,7 @@ impl WindowedMax {
         self.greatest()
     }
 
-    /// Forgets what is `window` or more older than `time`.
+    /// Drops values that are `window` or more older than `time`.
     fn forget(&mut self, time: u64, window: u64) {
         while self.values.front().is_some_and(|(stamp, _)| stamp + window <= time) {
             self.values.pop_front();

@@ -1,4 +1,4 @@
-//! BBR as Linux runs it: the first version with what its module has gained since, in whole segments and integers.
+//! BBR as in Linux's module: the first version with the module's later additions, in whole segments and integers.
 //!
 //! Source: the behaviour of `tcp_bbr` in Linux 6.18, whose names are given. Beyond the draft of 2017 it allows for ACKs
 //! that come in clumps (`extra_acked`), paces one hundredth below its estimate, models policers (`lt_bw`), rounds the
@@ -7,7 +7,7 @@
 //!
 //! Departures: an ACK that may have been delayed for a lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
 //!
-//! As on Linux, ECN is negotiated where it is asked for, and a mark changes nothing.
+//! As on Linux, ECN is negotiated where it is enabled, and a mark changes nothing.
 
 mod aggregation;
 mod arithmetic;
@@ -43,7 +43,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// The round trip that the newest segment of an ACK took, unless one of those acknowledged had been sent again.
+/// The round-trip time of the newest segment of an ACK, unless the ACK covers a retransmission.
 #[derive(Clone, Copy, Debug, Default)]
 struct NewestRtt {
     sent_at: Option<SimTime>,
@@ -56,7 +56,7 @@ impl NewestRtt {
         self.sent_at = self.sent_at.max(Some(segment.sent_at));
     }
 
-    /// Microseconds; forgets what it is of.
+    /// Takes the round-trip time, in microseconds.
     fn take(&mut self, now: SimTime) -> Option<u64> {
         let Self { sent_at, is_ambiguous } = std::mem::take(self);
         let rtt = microseconds(now.saturating_since(sent_at?));
@@ -64,7 +64,7 @@ impl NewestRtt {
     }
 }
 
-/// Rounds: one ends with the delivery of something that was sent after it began.
+/// Packet-timed rounds: each ends with the delivery of a segment that was sent after it began.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
     /// `rtt_cnt`, `round_start`, `next_rtt_delivered` in octets.
@@ -73,7 +73,7 @@ struct Rounds {
     ends_at: u64,
 }
 
-/// BBR as Linux's module has it. Source and departures: [`mod@crate::bbr::linux`].
+/// BBR as in Linux's module. Source and departures: [`mod@crate::bbr::linux`].
 #[derive(Clone, Debug)]
 pub struct LinuxBbr {
     config: BbrConfig,
@@ -88,33 +88,33 @@ pub struct LinuxBbr {
     bandwidth: MaxFilter,
     policer: Policer,
     aggregation: Aggregation,
-    /// `min_rtt_us`, `min_rtt_stamp`.
+    /// The minimum RTT and its time (`min_rtt_us`, `min_rtt_stamp`).
     min_rtt: Option<u64>,
     min_rtt_at: SimTime,
     newest: NewestRtt,
     full_bandwidth_reached: bool,
     full_bandwidth: u64,
     full_rounds: u32,
-    /// `cycle_idx`, `cycle_mstamp`.
+    /// The phase of `ProbeBW` and its beginning (`cycle_idx`, `cycle_mstamp`).
     phase: usize,
     phase_began: SimTime,
-    /// `delivered_mstamp`: when something was last delivered. Phases and stretches of a policer begin and end then, and not with ACKs
-    /// that bring nothing.
+    /// The time of the latest delivery (`delivered_mstamp`). Phases and policer intervals begin and end at it, and not
+    /// at ACKs that deliver nothing.
     delivered_at: SimTime,
     probe_rtt_until: Option<SimTime>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
-    /// Segments.
+    /// The congestion window, segments.
     cwnd: u64,
     prior_cwnd: u64,
     initial_window: u64,
     ssthresh: Option<u64>,
-    /// `prior_ssthresh`: what undoing raises ssthresh to; `u64::MAX` is infinite, as it was in Startup.
+    /// The ssthresh that an undo restores (`prior_ssthresh`); `u64::MAX` is infinite, as in Startup.
     prior_ssthresh: u64,
     /// `sk_pacing_rate`, octets a second.
     pacing_rate: u64,
     has_rtt: bool,
-    /// `prev_ca_state`, `packet_conservation`.
+    /// The previous recovery state and its use (`prev_ca_state`, `packet_conservation`).
     repair: Repair,
     conserves: bool,
 }
@@ -160,12 +160,12 @@ impl LinuxBbr {
         }
     }
 
-    /// `bbr_bw`: the rate that the policer allows, if there seems to be one.
+    /// The estimated rate, or that of the policer, if there seems to be one (`bbr_bw`).
     fn rate(&self) -> u64 {
         self.policer.rate().unwrap_or(self.bandwidth.greatest())
     }
 
-    /// `bbr_update_model`.
+    /// Updates the model from an ACK (`bbr_update_model`).
     fn update_model(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         let valid = delivery.sample.filter(|sample| !sample.interval.is_zero());
         self.rounds.starts = false;
@@ -180,7 +180,7 @@ impl LinuxBbr {
         self.update_gains();
     }
 
-    /// `bbr_update_bw`. A sample that the application limited counts if it is greater all the same.
+    /// Updates the rate (`bbr_update_bw`). An application-limited sample counts only if it is greater.
     fn update_bandwidth(&mut self, ack: &AckEvent, delivery: &DeliveryReport, sample: &RateSample) {
         if sample.prior_delivered.0 >= self.rounds.ends_at {
             self.rounds = Rounds { count: self.rounds.count + 1, starts: true, ends_at: delivery.delivered.0 };
@@ -218,7 +218,7 @@ impl LinuxBbr {
         }
     }
 
-    /// `bbr_update_cycle_phase`, `bbr_is_next_cycle_phase`.
+    /// Begins the next phase of `ProbeBW` when it is due (`bbr_update_cycle_phase`, `bbr_is_next_cycle_phase`).
     fn update_cycle_phase(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         if self.mode != Mode::ProbeBw {
             return;
@@ -247,7 +247,7 @@ impl LinuxBbr {
         self.phase_began = self.delivered_at;
     }
 
-    /// `bbr_check_full_bw_reached`: three rounds without a quarter more.
+    /// Finds the pipe full after three rounds without a quarter more (`bbr_check_full_bw_reached`).
     fn check_full_pipe(&mut self, valid: Option<&RateSample>) {
         let is_app_limited = valid.is_some_and(|sample| sample.is_app_limited);
         if self.full_bandwidth_reached || !self.rounds.starts || is_app_limited {
@@ -262,7 +262,7 @@ impl LinuxBbr {
         self.full_bandwidth_reached = self.full_rounds >= ROUNDS_WITHOUT_MORE;
     }
 
-    /// `bbr_check_drain`.
+    /// Enters and leaves Drain (`bbr_check_drain`).
     fn check_drain(&mut self, now: SimTime, delivery: &DeliveryReport) {
         let path_full = self.inflight(self.bandwidth.greatest(), GAIN_UNIT);
         if self.mode == Mode::Startup && self.full_bandwidth_reached {
@@ -275,7 +275,7 @@ impl LinuxBbr {
         }
     }
 
-    /// `bbr_reset_probe_bw_mode`: begins in any phase but the one that drains.
+    /// Enters `ProbeBW` in any phase but the one that drains (`bbr_reset_probe_bw_mode`).
     fn enter_probe_bw(&mut self) {
         self.mode = Mode::ProbeBw;
         let back = 1 + (self.random.uniform() * (CYCLE.len() - 1) as f64) as usize;
@@ -283,7 +283,7 @@ impl LinuxBbr {
         self.advance_cycle_phase();
     }
 
-    /// `bbr_update_min_rtt`.
+    /// Updates the minimum RTT, and enters `ProbeRTT` when it expires (`bbr_update_min_rtt`).
     fn update_min_rtt(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         let expired = ack.now > self.min_rtt_at + self.config.min_rtt_window;
         let known = self.min_rtt.unwrap_or(microseconds(ack.rtt.min_rtt));
@@ -306,7 +306,7 @@ impl LinuxBbr {
         }
     }
 
-    /// Four segments in flight for 200 ms and a round at least.
+    /// Holds four segments in flight for at least 200 ms and a round.
     fn probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport) {
         if self.probe_rtt_until.is_some() {
             self.probe_rtt_round_done |= self.rounds.starts;
@@ -333,7 +333,7 @@ impl LinuxBbr {
         }
     }
 
-    /// `bbr_update_gains`.
+    /// Sets the gains of the present state (`bbr_update_gains`).
     fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (self.high_gain, self.high_gain),
@@ -346,7 +346,7 @@ impl LinuxBbr {
         };
     }
 
-    /// `bbr_init_pacing_rate_from_rtt`.
+    /// Initialises the pacing rate from the first RTT sample (`bbr_init_pacing_rate_from_rtt`).
     fn note_first_rtt(&mut self, srtt: SimDuration) {
         if !self.has_rtt && !srtt.is_zero() {
             self.has_rtt = true;
@@ -355,7 +355,7 @@ impl LinuxBbr {
         }
     }
 
-    /// `bbr_set_pacing_rate`: before the pipe is full the rate only rises.
+    /// Sets the pacing rate; before the pipe is full the rate only rises (`bbr_set_pacing_rate`).
     fn set_pacing_rate(&mut self, gain: u64) {
         let rate = self.segments.octets_per_second(self.rate(), gain);
         if self.full_bandwidth_reached || rate > self.pacing_rate {
@@ -363,7 +363,7 @@ impl LinuxBbr {
         }
     }
 
-    /// `bbr_set_state`: a timeout is taken for the end of a round, and for a loss.
+    /// Takes a timeout for the end of a round, and for a loss (`bbr_set_state`).
     fn enter_loss(&mut self) {
         self.repair = Repair::Timeout;
         self.full_bandwidth = 0;
@@ -396,14 +396,14 @@ impl CongestionController for LinuxBbr {
         }
     }
 
-    /// `bbr_undo_cwnd`, and what the kernel does to ssthresh; the next ACK restores the window.
+    /// Restores ssthresh as the kernel does; the next ACK restores the window (`bbr_undo_cwnd`).
     fn on_spurious(&mut self, _now: SimTime) {
         self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.max(self.prior_ssthresh)).filter(|most| *most < u64::MAX);
         (self.full_bandwidth, self.full_rounds) = (0, 0);
         self.policer.reset(self.delivered_at);
     }
 
-    /// The window after idle time or little use is left as it is, as for every controller of Linux that sets its own.
+    /// Leaves the window as it is after idle time or little use, as Linux does for controllers that set their own.
     fn on_restart(&mut self, restart: &RestartEvent) {
         let window = self.segments.of(restart.window.0);
         match restart.cause {
@@ -416,7 +416,7 @@ impl CongestionController for LinuxBbr {
         }
     }
 
-    /// `bbr_cwnd_event`: sending begins again after the application was silent.
+    /// Restarts the model when sending resumes after the application was silent (`bbr_cwnd_event`).
     fn on_send(&mut self, sent: &SendEvent) {
         if !sent.is_app_limited {
             return;

@@ -1,13 +1,13 @@
-//! BBR, the first version: sends at the greatest rate delivered of late, with about twice the path's content in flight,
-//! and looks from time to time whether more is to be had and whether the round trip is as short as it was.
+//! BBR, the first version: paces at the greatest recent delivery rate, with about two bandwidth-delay products in
+//! flight, and probes for more bandwidth and a shorter round trip from time to time.
 //!
 //! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017), whose names are given; Cardwell, Cheng, Gunn, Hassas
 //! Yeganeh, Jacobson, ACM Queue 14(5), 2016.
 //!
-//! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one unless the host
-//! sends in bursts, so the send quantum only enlarges the window; the filter of the rate is exact; a
-//! timeout leaves a segment beside what is still in the network, where the draft has nothing there. What Linux's module has
-//! gained since the draft is not here but in [`LinuxBbr`].
+//! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one unless the
+//! host sends in bursts, so the send quantum only enlarges the window; the filter of the rate is exact; a timeout
+//! leaves a segment beside what is still in the network, where the draft has nothing there. Later additions of Linux's
+//! module are in [`LinuxBbr`].
 
 use ackclock_declare::{declare, default, words};
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
@@ -21,43 +21,45 @@ use crate::delivery::{DeliveryReport, Demands, Repair};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 
 words! {
-    /// Whose BBR.
+    /// The source of BBR's rules.
     #[derive(Default)]
     pub enum BbrVariant {
-        /// The draft's of 2017: [`Bbr`].
+        /// The draft of 2017: [`Bbr`].
         #[default]
         "draft" = Draft,
-        /// Linux's module: [`LinuxBbr`](crate::LinuxBbr).
+        /// Linux's `tcp_bbr` module: [`LinuxBbr`](crate::LinuxBbr).
         "linux" = Linux,
     }
 }
 
 declare! {
-    /// Parameters of [`Bbr`].
+    /// The parameters of [`Bbr`].
     #[derive(Copy)]
     pub struct BbrConfig {
-        /// Whose rules: the draft's of 2017, or those of Linux's module, which allow for ACKs in clumps and model policers.
+        /// Source of the rules: the draft of 2017, or Linux's module, which allows for ACK aggregation and models
+        /// policers.
         variant: BbrVariant = BbrVariant::Draft,
         /// Gain of rate and window in Startup, 2/ln 2; Drain paces at its inverse (`BBRHighGain`).
         high_gain: f64 = default(2.0 / std::f64::consts::LN_2).at_least(1.01).at_most(100.0),
         /// Window in `ProbeBW`, in estimated bandwidth-delay products.
         cwnd_gain: f64 = default(2.0).at_least(1.0).at_most(100.0),
-        /// Round trips over which the greatest rate is taken (`BBRBtlBwFilterLen`).
+        /// Round trips of the windowed maximum of the delivery rate (`BBRBtlBwFilterLen`).
         bandwidth_window: u64 = default(10).at_least(1).unit("round trips"),
-        /// How long the least round trip counts before it is measured anew, with four segments in flight (`RTpropFilterLen`).
+        /// Lifetime of the minimum RTT, after which it is measured anew with four segments in flight
+        /// (`RTpropFilterLen`).
         min_rtt_window: SimDuration = default(SimDuration::from_secs(10)).above(SimDuration::ZERO),
-        /// How long the window stays small to measure the round trip.
+        /// Duration of the small window that measures the round trip.
         probe_rtt_duration: SimDuration = default(SimDuration::from_millis(200)).above(SimDuration::ZERO),
     }
     apart {
-        /// Of the random stream that chooses the phase in which `ProbeBW` begins.
+        /// Seed of the random stream that chooses the phase in which `ProbeBW` begins.
         seed: u64 = 0,
     }
     bases by variant: BbrVariant = BbrConfig::of;
 }
 
 impl BbrConfig {
-    /// The defaults of a variant.
+    /// The parameters of a variant.
     fn of(variant: BbrVariant) -> Self {
         match variant {
             BbrVariant::Draft => Self::as_declared(),
@@ -65,7 +67,7 @@ impl BbrConfig {
         }
     }
 
-    /// Linux's rules and its gain of Startup, 2885/1000 in 256ths and one more of them.
+    /// Linux's rules and its gain of Startup: 2885/1000 in 256ths, and one 256th more.
     pub fn linux() -> Self {
         Self { variant: BbrVariant::Linux, high_gain: 739.0 / 256.0, ..Self::as_declared() }
     }
@@ -103,11 +105,11 @@ enum State {
 /// Gains of the phases of `ProbeBW`, each about a round trip long.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
-/// `BBRMinPipeCwnd`, in segments.
+/// The least window, in segments (`BBRMinPipeCwnd`).
 const MIN_PIPE: u64 = 4;
 
-/// BBR, version 1: paces at the greatest delivery rate seen of late and caps what is in flight at a multiple of the
-/// path's bandwidth-delay product. Source and departures: [`mod@crate::bbr::v1`].
+/// BBR, version 1: paces at the greatest recent delivery rate and caps the flight size at a multiple of the
+/// bandwidth-delay product. Source and departures: [`mod@crate::bbr::v1`].
 #[derive(Clone, Debug)]
 pub struct Bbr {
     config: BbrConfig,
@@ -118,20 +120,20 @@ pub struct Bbr {
     pacing_gain: f64,
     cwnd_gain: f64,
     rounds: Rounds,
-    /// `BtlBw`, bit/s, and the samples that it is the greatest of.
+    /// The estimated rate `BtlBw`, bit/s, and the filter of its samples.
     bandwidth: u64,
     bandwidth_filter: WindowedMax,
-    /// `RTprop`, and when it was measured.
+    /// The minimum RTT `RTprop`, and the time of its measurement.
     min_rtt: Option<SimDuration>,
     min_rtt_at: SimTime,
-    /// The pipe has been filled once; the rate that has to be exceeded to say that it is not, and rounds without that.
+    /// True once the pipe has been filled; the rate that would disprove it, and the rounds without that rate.
     filled_pipe: bool,
     full_bandwidth: u64,
     full_rounds: u32,
-    /// `cycle_index`, `cycle_stamp`.
+    /// The phase of `ProbeBW` and its beginning (`cycle_index`, `cycle_stamp`).
     phase: usize,
     phase_began: SimTime,
-    /// `probe_rtt_done_stamp`, `probe_rtt_round_done`.
+    /// The end of `ProbeRTT` by time and by rounds (`probe_rtt_done_stamp`, `probe_rtt_round_done`).
     probe_rtt_until: Option<SimTime>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
@@ -140,7 +142,7 @@ pub struct Bbr {
     pacing_rate: u64,
     has_rtt: bool,
     repair: Repair,
-    /// One segment for each delivered, in the first round of a recovery.
+    /// True in the first round of a recovery, in which one segment leaves for each delivered.
     conserves: bool,
 }
 
@@ -186,7 +188,7 @@ impl Bbr {
         self.check_probe_rtt(ack.now, delivery, expired);
     }
 
-    /// `BBRUpdateBtlBw`. A sample that the application limited counts if it is greater all the same.
+    /// Updates the rate (`BBRUpdateBtlBw`). An application-limited sample counts only if it is greater.
     fn update_bandwidth(&mut self, delivery: &DeliveryReport) {
         let Some(sample) = delivery.sample else {
             self.rounds.starts = false;
@@ -201,7 +203,7 @@ impl Bbr {
         }
     }
 
-    /// `BBRCheckCyclePhase`, `BBRIsNextCyclePhase`.
+    /// Begins the next phase of `ProbeBW` when it is due (`BBRCheckCyclePhase`, `BBRIsNextCyclePhase`).
     fn check_cycle_phase(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         if self.state != State::ProbeBw {
             return;
@@ -226,7 +228,7 @@ impl Bbr {
         self.pacing_gain = CYCLE[self.phase];
     }
 
-    /// `BBRCheckFullPipe`: three rounds without a quarter more.
+    /// Finds the pipe full after three rounds without a quarter more (`BBRCheckFullPipe`).
     fn check_full_pipe(&mut self, delivery: &DeliveryReport) {
         let is_app_limited = delivery.sample.is_none_or(|sample| sample.is_app_limited);
         if self.filled_pipe || !self.rounds.starts || is_app_limited {
@@ -252,7 +254,7 @@ impl Bbr {
         }
     }
 
-    /// Begins in any phase but the one that drains, which would have nothing to drain.
+    /// Begins `ProbeBW` in any phase but the one that drains, which would have nothing to drain.
     fn enter_probe_bw(&mut self, now: SimTime) {
         self.state = State::ProbeBw;
         self.cwnd_gain = self.config.cwnd_gain;
@@ -266,7 +268,7 @@ impl Bbr {
         (self.pacing_gain, self.cwnd_gain) = (self.config.high_gain, self.config.high_gain);
     }
 
-    /// `BBRUpdateRTprop`. Returns true if what was known had expired.
+    /// Updates the minimum RTT; returns true if the old one had expired (`BBRUpdateRTprop`).
     fn update_min_rtt(&mut self, ack: &AckEvent) -> bool {
         let expired = self.min_rtt.is_some() && ack.now > self.min_rtt_at + self.config.min_rtt_window;
         if let Some(rtt) = ack.rtt_sample
@@ -291,7 +293,7 @@ impl Bbr {
         self.idle_restart = false;
     }
 
-    /// Four segments in flight for a while and a round at least.
+    /// Holds four segments in flight for a while, and for at least a round.
     fn handle_probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport) {
         match self.probe_rtt_until {
             None if delivery.inflight.0 <= self.min_pipe() => {
@@ -318,7 +320,7 @@ impl Bbr {
         }
     }
 
-    /// `BBRInflight`: so many estimated bandwidth-delay products, and what offload holds at either end.
+    /// The window for `gain` bandwidth-delay products, and an allowance for offload at both ends (`BBRInflight`).
     fn inflight(&self, gain: f64) -> u64 {
         let Some(rtt) = self.min_rtt else { return self.initial_window };
         bdp(self.bandwidth, rtt, gain) + 3 * self.send_quantum()
@@ -336,7 +338,7 @@ impl Bbr {
         MIN_PIPE * self.mss
     }
 
-    /// `BBRSetCwnd`.
+    /// Sets the window on an ACK (`BBRSetCwnd`).
     fn set_window(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         let target = self.inflight(self.cwnd_gain);
         let acked = ack.newly_acked.0;
@@ -354,7 +356,7 @@ impl Bbr {
         }
     }
 
-    /// `BBRModulateCwndForRecovery`, with what entering and leaving a recovery does.
+    /// Adjusts the window at the beginning, during and at the end of a recovery (`BBRModulateCwndForRecovery`).
     fn modulate_for_recovery(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         let held = delivery.inflight.0 + ack.newly_acked.0.max(self.mss);
         if delivery.repair == Repair::Fast && self.repair != Repair::Fast {
@@ -375,7 +377,7 @@ impl Bbr {
         }
     }
 
-    /// A timeout, within an episode or not: one segment may leave.
+    /// Answers a timeout, within an episode or not: one segment may leave.
     fn enter_loss(&mut self, window: u64) {
         self.save_cwnd();
         self.repair = Repair::Timeout;
@@ -392,7 +394,7 @@ impl Bbr {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// A round trip is known: the rate is no longer that of the shortest one.
+    /// Takes the first RTT sample, which replaces the assumed round trip in the initial rate.
     fn note_first_rtt(&mut self, srtt: SimDuration) {
         if !self.has_rtt && !srtt.is_zero() {
             self.has_rtt = true;
@@ -420,7 +422,7 @@ impl CongestionController for Bbr {
         }
     }
 
-    /// The window after idle time or little use is left as it is.
+    /// Leaves the window as it is after idle time or little use.
     fn on_restart(&mut self, restart: &RestartEvent) {
         match restart.cause {
             RestartCause::Timeout => self.enter_loss(restart.window.0),
@@ -434,7 +436,7 @@ impl CongestionController for Bbr {
         self.restore_cwnd();
     }
 
-    /// `BBRHandleRestartFromIdle`.
+    /// Restarts the model when sending resumes (`BBRHandleRestartFromIdle`).
     fn on_send(&mut self, sent: &SendEvent) {
         if sent.is_app_limited && self.has_rtt {
             self.idle_restart = true;

@@ -1,4 +1,4 @@
-//! BBR, the third version: as the first, and with losses in the model, which bound what is put in flight.
+//! BBR, the third version: the first with losses in the model, which bound the flight size.
 //!
 //! Source: draft-ietf-ccwg-bbr, the working group's copy of 2025 (`inflight_longterm` was `inflight_hi` before,
 //! `bw_shortterm` `bw_lo`), whose names are given.
@@ -7,10 +7,11 @@
 //! Google's third version (`bbr_probe_rtt_win_ms`). The working group's copy has since gone over to one filter of 10 s, and
 //! keeps the window of a measurement as it was at its beginning: neither is here (`probe_rtt_interval`).
 //!
-//! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the send
-//! quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. What a spurious recovery goes back to is
-//! saved once, before its first loss changes anything, as the text says; the pseudo-code saves it again when the recovery begins and in
-//! each round trip of it. ECN has no part in the draft: data is not ECN-capable.
+//! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the
+//! send quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. The state that a
+//! spurious recovery restores is saved once, before its first loss changes anything, as the text says; the pseudo-code
+//! saves it again when the recovery begins and in each round trip of it. ECN has no part in the draft: data is not
+//! ECN-capable.
 
 mod congestion;
 mod control;
@@ -31,25 +32,25 @@ use probe_bw::ProbeBw;
 use probe_rtt::ProbeRtt;
 
 declare! {
-    /// Parameters of [`Bbr3`].
+    /// The parameters of [`Bbr3`].
     #[derive(Copy)]
     pub struct Bbr3Config {
         /// Gain of the rate in Startup, 4 ln 2 (`StartupPacingGain`).
         startup_gain: f64 = default(4.0 * std::f64::consts::LN_2).at_least(1.01).at_most(100.0),
-        /// Fraction of a round trip's data whose loss means that it was too much (`LossThresh`).
+        /// Lost fraction of a round trip's data from which the flight size counts as too large (`LossThresh`).
         loss_threshold: f64 = default(0.02).above(0.0).below(1.0),
-        /// Fraction of rate and window that a round trip with losses keeps at least (`Beta`).
+        /// Fraction of rate and window that remains at least after a round trip with losses (`Beta`).
         beta: f64 = default(0.7).above(0.0).below(1.0),
         /// Fraction of the long-term limit left free while cruising (`Headroom`).
         headroom: f64 = default(0.15).above(0.0).below(1.0),
         /// Time without a shorter round trip after which it is measured anew, with half a bandwidth-delay product in flight
         /// (`ProbeRTTInterval`).
         probe_rtt_interval: SimDuration = default(SimDuration::from_secs(5)).above(SimDuration::ZERO),
-        /// How long the window stays small to measure the round trip.
+        /// Duration of the small window that measures the round trip.
         probe_rtt_duration: SimDuration = default(SimDuration::from_millis(200)).above(SimDuration::ZERO),
     }
     apart {
-        /// Of the random stream that says when to probe for bandwidth.
+        /// Seed of the random stream that times the probes for bandwidth.
         seed: u64 = 0,
     }
 }
@@ -87,28 +88,28 @@ impl State {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
 
-    /// `IsProbingBW`.
+    /// True in the states that accelerate to probe for bandwidth (`IsProbingBW`).
     fn accelerates(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }
 }
 
-/// No bound.
+/// The value of an absent bound.
 const UNBOUNDED: u64 = u64::MAX;
 
-/// `MinPipeCwnd`, in segments.
+/// The least window, in segments (`MinPipeCwnd`).
 const MIN_PIPE: u64 = 4;
 
 /// The estimator of a full pipe.
 #[derive(Clone, Copy, Debug, Default)]
 struct FullPipe {
-    /// `full_bw_reached`: ever.
+    /// True once the pipe has been full (`full_bw_reached`).
     reached: bool,
-    /// `full_bw_now`: since the estimator was last reset.
+    /// True if the pipe is full since the last reset of the estimator (`full_bw_now`).
     now: bool,
-    /// `full_bw`, bit/s.
+    /// The rate to exceed, bit/s (`full_bw`).
     bandwidth: u64,
-    /// `full_bw_count`.
+    /// The rounds without growth of the rate (`full_bw_count`).
     rounds: u32,
 }
 
@@ -118,7 +119,7 @@ impl FullPipe {
     }
 }
 
-/// `extra_acked`: what arrives acknowledged beyond what the rate lets one expect.
+/// ACK aggregation: acknowledged data in excess of the expected amount (`extra_acked`).
 #[derive(Clone, Debug, Default)]
 struct Aggregation {
     since: SimTime,
@@ -127,7 +128,7 @@ struct Aggregation {
     extra: u64,
 }
 
-/// BBR, version 3: as [`Bbr`](crate::Bbr), with losses bounding what is put in flight. Source and departures:
+/// BBR, version 3: [`Bbr`](crate::Bbr) with losses that bound the flight size. Source and departures:
 /// [`mod@crate::bbr::v3`].
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
@@ -138,7 +139,7 @@ pub struct Bbr3 {
     state: State,
     rounds: Rounds,
     drain_start_round: u64,
-    /// `max_bw`, `bw`, bit/s.
+    /// The greatest rate and the rate in use, bit/s (`max_bw`, `bw`).
     max_bandwidth: u64,
     bandwidth: u64,
     bandwidth_filter: WindowedMax,
@@ -147,14 +148,14 @@ pub struct Bbr3 {
     aggregation: Aggregation,
     latest: Latest,
     undo: Undo,
-    /// `bw_shortterm`, `inflight_shortterm`, `inflight_longterm`.
+    /// The short-term and long-term bounds (`bw_shortterm`, `inflight_shortterm`, `inflight_longterm`).
     bandwidth_shortterm: u64,
     inflight_shortterm: u64,
     inflight_longterm: u64,
     probe_bw: ProbeBw,
     probe_rtt: ProbeRtt,
     idle_restart: bool,
-    /// The window was full in the present round, or in the last.
+    /// True if the window was full in the present round or in the last.
     fills_window: bool,
     filled_window: bool,
     cwnd: u64,
@@ -163,7 +164,7 @@ pub struct Bbr3 {
     has_rtt: bool,
     has_sack: bool,
     repair: Repair,
-    /// `C.delivered`.
+    /// The octets delivered so far (`C.delivered`).
     delivered: u64,
 }
 
@@ -204,7 +205,7 @@ impl Bbr3 {
         }
     }
 
-    /// `UpdateModelAndState`.
+    /// Updates the model and the state from an ACK (`UpdateModelAndState`).
     fn update_model_and_state(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         let sample = delivery.sample.unwrap_or_default();
         let loss_round_ends = self.update_latest_signals(delivery);
@@ -224,7 +225,7 @@ impl Bbr3 {
         self.bandwidth = self.max_bandwidth.min(self.bandwidth_shortterm);
     }
 
-    /// `UpdateMaxBw`, with `UpdateRound`.
+    /// Updates the round and the greatest rate (`UpdateMaxBw`, `UpdateRound`).
     fn update_bandwidth(&mut self, delivery: &DeliveryReport) {
         let Some(sample) = delivery.sample else {
             self.rounds.starts = false;
@@ -240,7 +241,7 @@ impl Bbr3 {
         }
     }
 
-    /// `C.is_cwnd_limited`: the window was full at some moment of this round or the last.
+    /// Records whether the window was full at some moment of this round or the last (`C.is_cwnd_limited`).
     fn note_use_of_window(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         if self.rounds.starts {
             self.filled_window = std::mem::take(&mut self.fills_window);
@@ -253,7 +254,7 @@ impl Bbr3 {
         self.fills_window || self.filled_window
     }
 
-    /// `UpdateACKAggregation`.
+    /// Updates the estimate of ACK aggregation (`UpdateACKAggregation`).
     fn update_aggregation(&mut self, ack: &AckEvent) {
         const ROUNDS: u64 = 10; // ExtraAckedFilterLen
         let rounds = if self.full_pipe.reached { ROUNDS } else { 1 };
@@ -267,7 +268,7 @@ impl Bbr3 {
         seen.extra = seen.filter.update(self.rounds.count, rounds, extra);
     }
 
-    /// `CheckFullBWReached`: three rounds without a quarter more.
+    /// Finds the pipe full after three rounds without a quarter more (`CheckFullBWReached`).
     fn check_full_pipe(&mut self, sample: &RateSample) {
         if self.full_pipe.now || !self.rounds.starts || sample.is_app_limited {
             return;
@@ -282,7 +283,8 @@ impl Bbr3 {
         self.full_pipe.reached |= self.full_pipe.now;
     }
 
-    /// `CheckStartupDone`; `lost_ranges` of the round of losses that ends with this ACK, if one does.
+    /// Leaves Startup when the pipe is full or losses are high (`CheckStartupDone`). `lost_ranges` are those of the
+    /// round that this ACK ends, if it ends one.
     fn check_startup_done(&mut self, sample: &RateSample, lost_ranges: Option<u32>, delivery: &DeliveryReport) {
         if self.state != State::Startup {
             return;
@@ -296,7 +298,7 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckStartupHighLoss`.
+    /// Finds the pipe full by the losses of a round of Startup (`CheckStartupHighLoss`).
     fn check_startup_loss(&mut self, sample: &RateSample, ranges: u32, delivery: &DeliveryReport) {
         const LEAST_RANGES: u32 = 6; // BBRStartupFullLossCnt
         let is_much = if self.has_sack { ranges >= LEAST_RANGES } else { ranges > 0 };
@@ -317,7 +319,7 @@ impl Bbr3 {
         }
     }
 
-    /// `OnEnterFastRecovery`, and what leaving a recovery does.
+    /// Answers the beginning and the end of a recovery (`OnEnterFastRecovery`).
     fn note_repair(&mut self, repair: Repair) {
         if repair == Repair::Fast && self.repair != Repair::Fast {
             self.save_upon_loss();
@@ -328,14 +330,14 @@ impl Bbr3 {
         self.repair = repair;
     }
 
-    /// `OnEnterRTO`, within an episode or not.
+    /// Answers a timeout, within an episode or not (`OnEnterRTO`).
     fn enter_loss(&mut self, window: u64) {
         self.save_upon_loss();
         self.repair = Repair::Timeout;
         self.cwnd = window;
     }
 
-    /// A round trip is known: the rate is no longer that of the shortest one.
+    /// Takes the first RTT sample, which replaces the assumed round trip in the initial rate.
     fn note_first_rtt(&mut self, srtt: SimDuration) {
         if !self.has_rtt && !srtt.is_zero() {
             self.has_rtt = true;
@@ -366,7 +368,7 @@ impl CongestionController for Bbr3 {
         }
     }
 
-    /// The window after idle time or little use is left as it is.
+    /// Leaves the window as it is after idle time or little use.
     fn on_restart(&mut self, restart: &RestartEvent) {
         match restart.cause {
             RestartCause::Timeout => self.enter_loss(restart.window.0),
@@ -383,7 +385,7 @@ impl CongestionController for Bbr3 {
         self.on_lost_segment(segment);
     }
 
-    /// `HandleRestartFromIdle`.
+    /// Restarts the model when sending resumes (`HandleRestartFromIdle`).
     fn on_send(&mut self, sent: &SendEvent) {
         if !sent.is_app_limited || !self.has_rtt {
             return;

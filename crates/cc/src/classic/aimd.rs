@@ -13,12 +13,12 @@ use crate::event::CongestionEvent;
 use ackclock_declare::{declare, default};
 
 declare! {
-    /// Parameters of [`Aimd`].
+    /// The parameters of [`Aimd`].
     #[derive(Copy)]
     pub struct AimdConfig {
-        /// a: segments added in a round trip.
+        /// Segments added in a round trip, a.
         increase as "a": f64 = default(1.0).at_least(1e-6).at_most(1e9).unit("segments"),
-        /// b: fraction taken away on congestion.
+        /// Fraction taken away on congestion, b.
         decrease as "b": f64 = default(0.5).at_least(1e-6).at_most(0.999_999),
     }
 }
@@ -36,7 +36,8 @@ impl Algorithm for AimdConfig {
     }
 }
 
-/// AIMD(a, b): a segments more in a round trip, a fraction b less on congestion. Source: [`mod@crate::classic::aimd`].
+/// AIMD(a, b): adds a segments in a round trip, and takes away a fraction b on congestion. Source:
+/// [`mod@crate::classic::aimd`].
 #[derive(Clone, Debug)]
 pub struct Aimd(AimdConfig);
 

@@ -21,32 +21,32 @@ use crate::event::{AckEvent, CongestionEvent};
 use ackclock_declare::{declare, default, words};
 
 words! {
-    /// Whose BIC.
+    /// The source of BIC's rules.
     #[derive(Default)]
     pub enum BicVariant {
-        /// The paper's.
+        /// The rules of the paper.
         #[default]
         "paper" = Paper,
-        /// Linux's.
+        /// The rules of Linux's module.
         "linux" = Linux,
     }
 }
 
 declare! {
-    /// Parameters of [`Bic`].
+    /// The parameters of [`Bic`].
     #[derive(Copy)]
     pub struct BicConfig {
-        /// Whose steps and constants: the paper's, or those of Linux's module.
+        /// Source of the steps and constants: the paper, or Linux's module.
         variant: BicVariant = BicVariant::Paper,
-        /// `S_max`: the most that a round trip adds.
+        /// Largest increase in a round trip (`S_max`).
         max_increment: f64 = default(32.0).at_least(1e-6).at_most(1e9).unit("segments"),
-        /// `S_min`: the least that a round trip adds.
+        /// Smallest increase in a round trip (`S_min`).
         min_increment: f64 = default(0.01).at_least(1e-6).at_most(1e9).unit("segments"),
         /// Fraction taken away on congestion.
         beta: f64 = default(0.125).at_least(1e-6).at_most(0.999_999),
-        /// Below it Reno's rules hold.
+        /// Window below which Reno's rules hold.
         low_window: f64 = default(14.0).at_least(0.0).at_most(1e9).unit("segments"),
-        /// Aim lower when the window falls twice in a row.
+        /// Lower the target when the window falls twice in a row.
         fast_convergence: bool = true,
     }
     bases by variant: BicVariant = BicConfig::of;
@@ -56,7 +56,7 @@ declare! {
 }
 
 impl BicConfig {
-    /// The defaults of a variant.
+    /// The parameters of a variant.
     fn of(variant: BicVariant) -> Self {
         match variant {
             BicVariant::Paper => Self::as_declared(),
@@ -64,7 +64,7 @@ impl BicConfig {
         }
     }
 
-    /// Linux's constants: beta 819/1024 is kept, `max_increment` 16.
+    /// Linux's constants: 819/1024 of the window remains after congestion, and `max_increment` is 16.
     pub fn linux() -> Self {
         Self { variant: BicVariant::Linux, max_increment: 16.0, beta: 205.0 / 1024.0, ..Self::as_declared() }
     }
@@ -89,9 +89,9 @@ impl Algorithm for BicConfig {
 #[derive(Clone, Debug)]
 pub struct Bic {
     config: BicConfig,
-    /// The window that the search aims at; `None` before the first loss.
+    /// The target window of the search; `None` before the first loss.
     max_window: Option<f64>,
-    /// Segments that an ACK acknowledges, smoothed, for Linux's.
+    /// The smoothed number of segments that an ACK acknowledges, for Linux's variant.
     acked_at_once: f64,
 }
 
@@ -100,13 +100,13 @@ impl Bic {
         Self { config, max_window: None, acked_at_once: LINUX_ACKED_AT_ONCE }
     }
 
-    /// Reno's rules hold: below the low window, in Linux also at it.
+    /// True where Reno's rules hold: below the low window, in Linux's variant also at it.
     fn is_low(&self, cwnd: f64) -> bool {
         let low = self.config.low_window;
         if self.config.variant == BicVariant::Linux { cwnd.floor() <= low } else { cwnd < low }
     }
 
-    /// Segments that the round trip adds.
+    /// The increase of the round trip, segments.
     fn step(&self, cwnd: f64) -> f64 {
         let config = &self.config;
         if config.variant == BicVariant::Linux {
@@ -122,16 +122,16 @@ impl Bic {
     }
 }
 
-/// Linux's `BICTCP_B`: the search goes a quarter of the way; `smooth_part`: near the maximum a segment takes five round trips;
-/// before the first loss a segment is added for every twenty at the slowest; an ACK is taken to bring two segments at first, and
-/// its sixteenth part counts.
+/// Linux's constants. The search goes a quarter of the way (`BICTCP_B`), and near the maximum a segment takes five
+/// round trips (`smooth_part`). Before the first loss a segment is added for every twenty at the slowest. An ACK brings
+/// two segments at first; the weight of a new count is 1/16.
 const LINUX_QUARTER: f64 = 4.0;
 const LINUX_SMOOTH_PART: f64 = 20.0;
 const LINUX_SLOWEST_AT_FIRST: f64 = 20.0;
 const LINUX_ACKED_AT_ONCE: f64 = 2.0;
 const LINUX_ACK_RATIO: f64 = 1.0 / 16.0;
 
-/// Segments that a round trip adds in Linux, if each ACK brought one segment.
+/// Linux's increase in a round trip, segments, if each ACK brought one segment.
 fn linux_step(cwnd: f64, max_window: Option<f64>, most: f64) -> f64 {
     let smooth = LINUX_QUARTER / LINUX_SMOOTH_PART;
     let max = max_window.unwrap_or(0.0);
@@ -149,8 +149,7 @@ fn linux_step(cwnd: f64, max_window: Option<f64>, most: f64) -> f64 {
     if max_window.is_none() { step.max(cwnd / LINUX_SLOWEST_AT_FIRST) } else { step }
 }
 
-/// Segments that a round trip of max probing adds where so many have been gained: each round trip twice as many as the one
-/// before, beginning with one.
+/// The increase of a round trip of max probing after `gained` segments: one at first, then twice the last.
 fn probing_step(gained: f64) -> f64 {
     let mut step = 1.0;
     while gained >= 2.0 * step - 1.0 {
@@ -182,7 +181,7 @@ impl Rule for Bic {
         if is_low { flight / 2.0 } else { kept }
     }
 
-    /// Linux forgets where it was.
+    /// Forgets the target, as Linux does.
     fn on_timeout(&mut self) {
         if self.config.variant == BicVariant::Linux {
             *self = Self::new(self.config);
@@ -258,7 +257,7 @@ mod tests {
         assert!((after_timeout(BicConfig::default()) - 1_000.0).abs() < 1e-9);
     }
 
-    /// `bictcp_recalc_ssthresh`: fast convergence is judged before the low window, which a window of 14 segments is, too.
+    /// `bictcp_recalc_ssthresh` judges fast convergence before the low window, which a window of 14 segments also is.
     #[test]
     fn linux_aims_lower_also_where_renos_rules_hold() {
         let mut bic = Bic { config: BicConfig::linux(), max_window: Some(20.0), acked_at_once: 1.0 };

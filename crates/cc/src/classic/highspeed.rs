@@ -20,7 +20,7 @@ use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
 
 words! {
-    /// Where a(w) and b(w) come from.
+    /// The source of a(w) and b(w).
     #[derive(Default)]
     pub enum HighSpeedResponse {
         /// The formulas of section 5.
@@ -32,10 +32,10 @@ words! {
 }
 
 words! {
-    /// What congestion avoidance counts.
+    /// The unit that congestion avoidance counts.
     #[derive(Default)]
     pub enum HighSpeedIncrease {
-        /// Octets acknowledged: a(w) segments per round trip however the receiver acknowledges.
+        /// Octets acknowledged: a(w) segments in a round trip however the receiver acknowledges.
         #[default]
         "bytes" = Bytes,
         /// ACKs, each as one segment, as Linux's own HighSpeed does: half of a(w) with an ACK for every second segment.
@@ -47,17 +47,17 @@ declare! {
     /// Parameters of [`HighSpeed`]; the defaults are the RFC's.
     #[derive(Copy)]
     pub struct HighSpeedConfig {
-        /// a(w) and b(w) from the RFC's section 5, or the table of its appendix B.
+        /// Source of a(w) and b(w): the RFC's section 5, or the table of its appendix B.
         response: HighSpeedResponse = HighSpeedResponse::Formula,
-        /// What the window counts: octets, or ACKs, as `tcp_highspeed.c` of Linux.
+        /// Unit that the window counts: octets, or ACKs, as `tcp_highspeed.c` of Linux.
         increase: HighSpeedIncrease = HighSpeedIncrease::Bytes,
-        /// Up to it Reno's rules hold.
+        /// Window up to which Reno's rules hold.
         low_window: f64 = default(38.0).at_least(1.0).at_most(1e9).unit("segments").source("RFC 3649 section 5"),
-        /// The window to be reached at `high_p`.
+        /// Window to be reached at `high_p`.
         high_window: f64 = default(83_000.0).at_least(2.0).at_most(1e9).unit("segments").source("RFC 3649 section 5"),
-        /// The loss rate at `high_window`.
+        /// Loss rate at `high_window`.
         high_p: f64 = default(1e-7).at_least(1e-12).at_most(9e-4).source("RFC 3649 section 5"),
-        /// The fraction taken away at `high_window`.
+        /// Fraction taken away at `high_window`.
         high_decrease: f64 = default(0.1).at_least(1e-3).at_most(0.5).source("RFC 3649 section 5"),
     }
     check |config, review| {
@@ -79,19 +79,20 @@ impl Algorithm for HighSpeedConfig {
 }
 
 impl HighSpeedConfig {
-    /// a(w), segments a round trip, and b(w) by the formulas of section 5, for any window above `low_window`, in segments.
+    /// The values of a(w), segments a round trip, and b(w) by the formulas of section 5, for a window above
+    /// `low_window`, in segments.
     pub fn response_at(&self, window: f64) -> (f64, f64) {
         from_formulas(self, window)
     }
 }
 
-/// Section 5: the loss rate at which Reno's window is `low_window`, 1.5 / W^2: `10^-3` for the RFC's 38 segments, rounded
-/// as there.
+/// The loss rate at which Reno's window is `low_window`, 1.5 / W^2 (section 5): `10^-3` for the RFC's 38 segments,
+/// rounded as there.
 fn low_p(low_window: f64) -> f64 {
     if low_window.to_bits() == 38_f64.to_bits() { 1e-3 } else { 1.5 / (low_window * low_window) }
 }
 
-/// Appendix B: w, a(w) is the entry's number, and 100 b(w).
+/// The table of appendix B: w, and 100 b(w); a(w) is the number of the entry.
 //= rfc3649-B-table
 const TABLE: [(u32, u8); 73] = [
     (38, 50),
@@ -174,7 +175,7 @@ const TABLE: [(u32, u8); 73] = [
 #[derive(Clone, Debug)]
 pub struct HighSpeed {
     config: HighSpeedConfig,
-    /// The window, rounded, for which a and b were worked out last: logarithms are dear.
+    /// The rounded window of the latest a and b, which are kept because logarithms are expensive.
     known_for: f64,
     known: (f64, f64),
 }
@@ -184,7 +185,7 @@ impl HighSpeed {
         Self { config, known_for: 0.0, known: (1.0, 0.5) }
     }
 
-    /// a(w), segments a round trip, and b(w).
+    /// The values of a(w), segments a round trip, and b(w).
     fn response(&mut self, window: f64) -> (f64, f64) {
         let window = window.floor();
         if window.to_bits() != self.known_for.to_bits() {
@@ -207,10 +208,10 @@ fn from_table(window: f64) -> (f64, f64) {
     (entries as f64, f64::from(TABLE[entries - 1].1) / 100.0)
 }
 
-/// Where b(w) ends, in `High_Decrease`: 0.09 in the table, of 0.1.
+/// The least b(w), as a share of `High_Decrease`: the table ends at 0.09 of 0.1.
 const LEAST_DECREASE: f64 = 0.9;
 
-/// Section 5: b(w) falls linearly in log w; a(w) follows from b(w) and the loss rate p(w) that is to give w.
+/// The values by section 5: b(w) falls linearly in log w; a(w) follows from b(w) and the loss rate p(w) of w.
 fn from_formulas(config: &HighSpeedConfig, window: f64) -> (f64, f64) {
     //= rfc3649-5-decrease
     //= rfc3649-5-response

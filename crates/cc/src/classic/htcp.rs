@@ -1,4 +1,4 @@
-//! H-TCP: the longer since the last congestion, the faster the window grows; what is kept follows the queue's share of
+//! H-TCP: the window grows faster the longer ago the last congestion was, and its decrease follows the queue's share of
 //! the round trip.
 //!
 //! Source: Leith and Shorten, H-TCP: TCP for High-Speed and Long-Distance Networks, `PFLDnet` 2004; draft-leith-tcp-htcp:
@@ -20,12 +20,12 @@ use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
 declare! {
-    /// Parameters of [`Htcp`].
+    /// The parameters of [`Htcp`].
     #[derive(Copy)]
     pub struct HtcpConfig {
-        /// Keep `RTT_min` / `RTT_max`, 0.5 to 0.8, rather than 0.5.
+        /// Keep `RTT_min` / `RTT_max` on congestion, 0.5 to 0.8, rather than 0.5.
         adaptive_backoff: bool = true,
-        /// Growth in proportion to the round trip.
+        /// Scale growth by the round trip.
         rtt_scaling: bool = true,
     }
 }
@@ -43,10 +43,10 @@ impl Algorithm for HtcpConfig {
     }
 }
 
-/// Seconds after congestion in which growth is Reno's.
+/// The seconds after congestion in which growth is Reno's.
 const LOW_SPEED_S: f64 = 1.0;
 const REFERENCE_RTT_S: f64 = 0.1;
-/// A change of throughput beyond this fraction lets beta be 0.5.
+/// The fraction of throughput whose change makes beta 0.5.
 const SAME_THROUGHPUT: f64 = 0.2;
 
 /// H-TCP: growth follows the time since the last congestion. Source and departures: [`mod@crate::classic::htcp`].
@@ -56,26 +56,27 @@ pub struct Htcp {
     beta: f64,
     alpha: f64,
     delays: Delays,
-    /// The flow's first ACK, before there was congestion.
+    /// The time of the last congestion; before the first, of the flow's first ACK.
     last_congestion: Option<SimTime>,
     throughput: Throughput,
-    /// The largest throughput between the two congestions before, segments/s.
+    /// The largest throughput between the two previous congestions, segments/s.
     last_peak: f64,
 }
 
-/// What is delivered in the time of a round trip, and the most that was since the last congestion.
+/// The delivery in the time of a round trip, and the largest since the last congestion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Throughput {
-    /// When the time began; `None` during a recovery, whose ACKs may tell of what arrived long before.
+    /// The beginning of the measured time; `None` during a recovery, whose ACKs may acknowledge data that arrived long
+    /// before.
     began: Option<SimTime>,
-    /// Segments since then.
+    /// The segments acknowledged in the measured time.
     acked: f64,
-    /// Segments/s.
+    /// The largest throughput, segments/s.
     peak: f64,
 }
 
 impl Throughput {
-    /// Takes an ACK of so many segments; `rtt` is the least round trip, in seconds.
+    /// Takes an ACK of `segments`; `rtt` is the minimum RTT, in seconds.
     fn on_ack(&mut self, ack: &AckEvent, segments: f64, rtt: f64) {
         if ack.in_recovery {
             (self.began, self.acked) = (None, 0.0);

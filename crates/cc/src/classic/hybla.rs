@@ -20,10 +20,10 @@ use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
 declare! {
-    /// Parameters of [`Hybla`].
+    /// The parameters of [`Hybla`].
     #[derive(Copy)]
     pub struct HyblaConfig {
-        /// The round trip whose growth to equal.
+        /// Reference round trip, whose growth every connection equals.
         rtt0: SimDuration = default(SimDuration::from_millis(25)).at_least(SimDuration::from_millis(1)),
     }
 }
@@ -43,10 +43,10 @@ impl Algorithm for HyblaConfig {
 
 const MOST_RHO: f64 = 40.0;
 
-/// An ACK adds no more than 2^16 segments.
+/// The largest rho in slow start, with which an ACK adds 2^16 segments.
 const MOST_SLOW_START_RHO: f64 = 16.0;
 
-/// Hybla: grows in time as a connection of 25 ms would, whatever its round trip. Source and departures:
+/// Hybla: grows as fast as a connection of 25 ms, whatever its round trip. Source and departures:
 /// [`mod@crate::classic::hybla`].
 #[derive(Clone, Debug)]
 pub struct Hybla {

@@ -1,4 +1,5 @@
-//! Illinois: grows fast while the queue is short and slowly while it is long; keeps more when it was short.
+//! Illinois: grows fast while the queue is short and slowly while it is long; a short queue also means a smaller
+//! decrease.
 //!
 //! Source: Liu, Basar, Srikant, TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed Networks,
 //! Performance Evaluation 65, 2008: alpha from 10 to 0.3 and beta from 1/8 to 1/2 as functions of the mean queueing delay
@@ -18,18 +19,18 @@ use crate::event::{AckEvent, CongestionEvent};
 use ackclock_declare::{declare, default};
 
 declare! {
-    /// Parameters of [`Illinois`].
+    /// The parameters of [`Illinois`].
     #[derive(Copy)]
     pub struct IllinoisConfig {
-        /// The most that a round trip adds.
+        /// Largest increase in a round trip.
         alpha_max: f64 = default(10.0).at_least(1e-6).at_most(1e9).unit("segments"),
-        /// The least that a round trip adds.
+        /// Smallest increase in a round trip.
         alpha_min: f64 = default(0.3).at_least(1e-6).at_most(1e9).unit("segments"),
-        /// The most that congestion takes away, a fraction.
+        /// Largest fraction taken away on congestion.
         beta_max: f64 = default(0.5).at_least(1e-6).at_most(0.999_999),
-        /// The least that congestion takes away, a fraction.
+        /// Smallest fraction taken away on congestion.
         beta_min: f64 = default(0.125).at_least(1e-6).at_most(0.999_999),
-        /// Below it Reno's rules hold.
+        /// Window below which Reno's rules hold.
         window_threshold: f64 = default(15.0).at_least(0.0).at_most(1e9).unit("segments"),
     }
     check |config, review| {
@@ -55,10 +56,10 @@ impl Algorithm for IllinoisConfig {
 const ETA_1: f64 = 0.01;
 const ETA_2: f64 = 0.1;
 const ETA_3: f64 = 0.8;
-/// Before anything is known of the path, and after a timeout.
+/// The increase alpha before the path has been measured, and after a timeout.
 const RENOS_ALPHA: f64 = 1.0;
 const RENOS_BETA: f64 = 0.5;
-/// theta: round trips with a short queue before alpha is the largest again.
+/// The round trips with a short queue after which alpha is at its largest again (theta).
 const PATIENCE: u32 = 5;
 
 /// Illinois: increase and decrease follow the mean queueing delay. Source: [`mod@crate::classic::illinois`].
@@ -85,7 +86,7 @@ impl Illinois {
         self.beta = beta(&self.config, mean, longest);
     }
 
-    /// The paper's `f_1`.
+    /// The next alpha, by the paper's `f_1`.
     fn next_alpha(&mut self, mean: f64, longest: f64) -> f64 {
         let IllinoisConfig { alpha_max, alpha_min, .. } = self.config;
         let short = ETA_1 * longest;
@@ -101,7 +102,7 @@ impl Illinois {
     }
 }
 
-/// The paper's `f_2`.
+/// The decrease beta, by the paper's `f_2`.
 fn beta(config: &IllinoisConfig, mean: f64, longest: f64) -> f64 {
     let (from, to) = (ETA_2 * longest, ETA_3 * longest);
     if mean <= from {

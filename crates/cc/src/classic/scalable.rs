@@ -13,14 +13,14 @@ use crate::event::CongestionEvent;
 use ackclock_declare::{declare, default};
 
 declare! {
-    /// Parameters of [`Scalable`].
+    /// The parameters of [`Scalable`].
     #[derive(Copy)]
     pub struct ScalableConfig {
-        /// a: segments added for each acknowledged one.
+        /// Segments added for each acknowledged one, a.
         increase as "a": f64 = default(0.01).at_least(1e-6).at_most(0.999_999).unit("segments"),
-        /// b: fraction taken away on congestion.
+        /// Fraction taken away on congestion, b.
         decrease as "b": f64 = default(0.125).at_least(1e-6).at_most(0.999_999),
-        /// Up to it Reno's rules hold.
+        /// Window up to which Reno's rules hold.
         legacy_window: f64 = default(16.0).at_least(0.0).at_most(1e9).unit("segments"),
     }
 }

@@ -1,14 +1,15 @@
-//! Veno: Reno that tells, by Vegas' estimate of the queue, loss by congestion from loss at random.
+//! Veno: Reno that distinguishes congestion loss from random loss by Vegas' estimate of the queue.
 //!
-//! Source: Fu and Liew, TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE JSAC 21(2), 2003:
-//! `N = (Expected - Actual) BaseRTT`, threshold 3 segments; from there on the window grows with every other new ACK; a loss
-//! keeps 4/5 of it while N is below, else 1/2. `BaseRTT` is the least RTT since the last loss, by duplicate ACKs or a timeout.
+//! Source: Fu and Liew, TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE JSAC 21(2),
+//! 2003: `N = (Expected - Actual) BaseRTT`, threshold 3 segments; from there on the window grows with every other new
+//! ACK; after a loss 4/5 of it remain while N is below, else 1/2. `BaseRTT` is the least RTT since the last loss, by
+//! duplicate ACKs or a timeout.
 //!
 //! Departures: growth with every other ACK is half as much with each. Actual uses the latest RTT.
 //!
-//! Checked: threshold, growth, what a loss keeps and the latest RTT against the authors' module for Linux (`tcp_veno.c`). That keeps
-//! `BaseRTT` over losses and measures it anew after idle time, keeps 4/5 at a timeout, too, and is Reno until two RTTs are known. The runs
-//! held to it are in docs/reference/controllers-checked.md.
+//! Checked: threshold, growth, the decrease and the latest RTT against the authors' module for Linux (`tcp_veno.c`).
+//! That keeps `BaseRTT` over losses and measures it anew after idle time, keeps 4/5 at a timeout, too, and is Reno
+//! until two RTTs are known. The runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Classic, Grown, Rule};
 use crate::algorithm::{Algorithm, Name};
@@ -18,10 +19,10 @@ use ackclock_declare::{declare, default};
 use ackclock_units::SimDuration;
 
 declare! {
-    /// Parameters of [`Veno`].
+    /// The parameters of [`Veno`].
     #[derive(Copy)]
     pub struct VenoConfig {
-        /// Segments queued from which the path counts as congested.
+        /// Queued segments from which the path counts as congested.
         beta: f64 = default(3.0).at_least(1e-6).at_most(1e9).unit("segments"),
     }
 }
@@ -39,13 +40,13 @@ impl Algorithm for VenoConfig {
     }
 }
 
-/// Veno: keeps more after a loss that no queue explains. Source and departures: [`mod@crate::classic::veno`].
+/// Veno: a smaller decrease after a loss without a queue. Source and departures: [`mod@crate::classic::veno`].
 #[derive(Clone, Debug)]
 pub struct Veno {
     beta: f64,
-    /// `BaseRTT`, s; zero before the first sample.
+    /// The minimum RTT since the last loss, s; zero before the first sample (`BaseRTT`).
     base: f64,
-    /// N, segments.
+    /// The estimate N of queued segments.
     queued: f64,
 }
 

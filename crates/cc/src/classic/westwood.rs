@@ -1,4 +1,4 @@
-//! Westwood+: after a loss the window falls to what the path has been delivering, so that random loss costs little.
+//! Westwood+: after a loss the window falls to the measured bandwidth-delay product, so that random loss costs little.
 //!
 //! Source: Grieco and Mascolo, Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion
 //! Control, CCR 34(2), 2004: a sample of the bandwidth each round trip, `B = 7/8 B + 1/8 sample`,
@@ -20,7 +20,7 @@ use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
 
 declare! {
-    /// Parameters of [`Westwood`].
+    /// The parameters of [`Westwood`].
     #[derive(Copy)]
     pub struct WestwoodConfig {
         /// Share of the old bandwidth estimate in the new one.
@@ -44,15 +44,14 @@ impl Algorithm for WestwoodConfig {
     }
 }
 
-/// A sample is taken over a round trip, but over this long at least.
+/// The least time of a sample, which otherwise spans a round trip.
 const SHORTEST_SAMPLE: SimDuration = SimDuration::from_millis(50);
 
-/// Westwood+: falls to the bandwidth-delay product it has measured. Source and departures:
-/// [`mod@crate::classic::westwood`].
+/// Westwood+: falls to the measured bandwidth-delay product. Source and departures: [`mod@crate::classic::westwood`].
 #[derive(Clone, Debug)]
 pub struct Westwood {
     config: WestwoodConfig,
-    /// Segments/s, filtered once and as often as is asked for; zero before the first sample.
+    /// The bandwidth estimates, filtered once and as often as configured, segments/s; zero before the first sample.
     filtered: f64,
     bandwidth: f64,
     acked: f64,
@@ -65,7 +64,7 @@ impl Westwood {
         Self { config, filtered: 0.0, bandwidth: 0.0, acked: 0.0, sampled_at: None, delays: Delays::default() }
     }
 
-    /// A sample, segments/s.
+    /// Takes a sample, segments/s.
     fn note(&mut self, sample: f64) {
         self.filtered = self.filter(self.filtered, sample);
         self.bandwidth =

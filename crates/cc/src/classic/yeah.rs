@@ -22,14 +22,14 @@ use crate::event::{AckEvent, CongestionEvent};
 use ackclock_declare::{declare, default};
 
 declare! {
-    /// Parameters of [`Yeah`].
+    /// The parameters of [`Yeah`].
     #[derive(Copy)]
     pub struct YeahConfig {
-        /// `Q_max`: segments queued at most.
+        /// Largest number of queued segments, `Q_max`.
         max_queue: f64 = default(80.0).at_least(1e-6).at_most(1e9).unit("segments"),
-        /// A queueing delay beyond 1/phi of the least round trip is a long one.
+        /// Queueing delay that counts as long: more than 1/phi of the minimum RTT.
         phi: f64 = default(8.0).at_least(1.0).at_most(1e6),
-        /// Segments added for each acknowledged one while fast.
+        /// Segments added for each acknowledged one in fast mode.
         increase: f64 = default(0.01).at_least(1e-6).at_most(0.999_999).unit("segments"),
     }
 }
@@ -47,13 +47,13 @@ impl Algorithm for YeahConfig {
     }
 }
 
-/// Slow round trips in a row that tell of Reno flows.
+/// The slow round trips in a row that indicate Reno flows.
 const GREEDY_ROUNDS: u32 = 16;
-/// Fast round trips after which Reno's window is forgotten.
+/// The fast round trips after which Reno's window is forgotten.
 const FORGETTING_ROUNDS: u32 = 50;
-/// A round trip tells nothing with so few samples or fewer.
+/// The samples in a round trip that are too few for an estimate.
 const LEAST_SAMPLES: f64 = 2.0;
-/// Segments.
+/// The least window, segments.
 const LEAST_WINDOW: f64 = 2.0;
 
 /// `YeAH`: Scalable TCP while the queue is short, Reno while it is long. Source and departures:
@@ -62,14 +62,14 @@ const LEAST_WINDOW: f64 = 2.0;
 pub struct Yeah {
     config: YeahConfig,
     delays: Delays,
-    /// Q, segments.
+    /// The estimated queue Q, segments.
     queued: f64,
     is_fast: bool,
     slow_rounds: u32,
     fast_rounds: u32,
-    /// What Reno's window would be, segments.
+    /// The window that Reno would have, segments.
     reno_window: f64,
-    /// Segments that decongestion still has to take away.
+    /// The segments that decongestion still has to take away.
     to_shed: f64,
 }
 
@@ -122,7 +122,7 @@ impl Rule for Yeah {
         }
     }
 
-    /// `tcp_vegas_cwnd_event`, which the module takes over: what leaves after idle time measures `RTT_base` anew.
+    /// Measures `RTT_base` anew after idle time, as the module does (`tcp_vegas_cwnd_event`).
     fn on_idle(&mut self) {
         self.delays.restart();
     }

@@ -1,4 +1,4 @@
-//! What every built-in controller is held to.
+//! Laws of every built-in controller.
 
 use ackclock_declare::{Context, Table};
 
@@ -8,13 +8,14 @@ use crate::testing::{ack, loss};
 
 const MSS: u64 = 1_000;
 
-/// Below the target of Swift's default.
+/// A round trip below the target of Swift's default.
 const RTT: SimDuration = SimDuration::from_millis(40);
 
-/// Controllers that leave marks unanswered and say so in their headers. `bbr` with `variant = "linux"` is another one, as Linux's module is.
+/// Controllers that leave marks unanswered and say so in their headers. `bbr` with `variant = "linux"` also does, as
+/// Linux's module does.
 const DECLARED: [&str; 1] = ["fixed"];
 
-/// What a controller sends after 200 windows, of which the last ten are marked throughout if the network marks.
+/// The data that a controller sends in 200 windows, of which the last ten are fully marked if the network marks.
 fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
     let part = controllers().find(name).expect("it is in the catalogue");
     let config = part.read(&Table::default(), &Context::default()).config;
@@ -51,7 +52,8 @@ fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
     Some((controller.cwnd(), controller.pacing_rate()))
 }
 
-/// A controller keeps the window and its threshold to undo an episode (RFC 4015 section 3.2): a window alone leaves slow start for good.
+/// A controller restores the window and ssthresh to undo an episode (RFC 4015 section 3.2): a window alone leaves slow
+/// start for good.
 #[test]
 fn whoever_undoes_a_spurious_episode_goes_on_with_slow_start() {
     let mut halves = Vec::new();

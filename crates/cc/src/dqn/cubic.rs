@@ -1,9 +1,10 @@
-//! CUBIC whose pace is an agent's choice.
+//! CUBIC with a pace chosen by an agent.
 //!
-//! Source: Seo, Cho, "DQN-based CUBIC", J. KICS, 2024. The state: threshold, cwnd, `W_max` (segments), RTT, and T, the time
-//! since the last reduction (ms). `W_max` is `cwnd (1 + beta) / 2` at a congestion. When more has been acknowledged than
-//! CUBIC's `cnt`, where it would add a segment, one of four actions is taken: a faster curve, CUBIC's, hold, one segment
-//! less. `cnt` is `cwnd / (target - cwnd)`, at least 2, and `100 cwnd` where the target is not above cwnd, as Linux has it.
+//! Source: Seo, Cho, "DQN-based CUBIC", J. KICS, 2024. The state: threshold, cwnd, `W_max` (segments), RTT, and T, the
+//! time since the last reduction (ms). `W_max` is `cwnd (1 + beta) / 2` at a congestion. The agent acts when more than
+//! CUBIC's `cnt` segments have been acknowledged, where CUBIC would add one. It takes one of four actions: a faster
+//! curve, CUBIC's, hold, one segment less. `cnt` is `cwnd / (target - cwnd)`, at least 2, and `100 cwnd` where the
+//! target is not above cwnd, as Linux has it.
 //!
 //! Departures: acknowledged bytes are counted, as segments and parts of one. The target of a curve sets the pace to the next
 //! action, as in CUBIC itself; after hold and less the pace is CUBIC's. There is no floor of Reno's pace.
@@ -21,7 +22,7 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::slow_start::{Hystart, SlowStartCount};
 
-/// Numbers of the state.
+/// The inputs of the agent.
 pub(super) const INPUTS: usize = 5;
 pub(super) const ACTIONS: usize = 4;
 const FASTER: usize = 3;
@@ -29,17 +30,17 @@ const CUBICS_PACE: usize = 2;
 const LESS: usize = 0;
 
 declare! {
-    /// Parameters of [`DqnCubic`].
+    /// The parameters of [`DqnCubic`].
     pub struct DqnCubicConfig {
-        /// C: steepness of the curve.
+        /// Steepness of the curve, C.
         c: f64 = default(0.4).at_least(1e-6).at_most(1e6).unit("segments/s^3"),
-        /// C before the cube of action 2, as in CUBIC; false: as the paper is printed, 1.
+        /// Apply C before the cube of action 2, as in CUBIC; false applies 1, as the paper is printed.
         formula_c: bool = true,
-        /// What ends slow start before the first loss, as in CUBIC.
+        /// Early end of slow start before the first loss, as in CUBIC.
         hystart: Hystart = Hystart::Off,
     }
     within {
-        /// Of the agent.
+        /// Parameters of the agent.
         dqn: DqnConfig = DqnConfig::with_hidden(vec![50; 5]),
     }
 }
@@ -74,14 +75,14 @@ pub struct DqnCubic {
     config: DqnCubicConfig,
     window: LearnedWindow,
     learner: Learner<INPUTS>,
-    /// Segments; `None` until congestion avoidance begins.
+    /// The plateau `W_max`, segments; `None` until congestion avoidance begins.
     w_max: Option<f64>,
-    /// The last reduction, or the beginning of congestion avoidance.
+    /// The time of the last reduction, or the beginning of congestion avoidance.
     since: SimTime,
     is_faster: bool,
-    /// Acknowledged since the last action, segments.
+    /// The data acknowledged since the last action, segments.
     acked: f64,
-    /// cwnd when the last tuple was stored.
+    /// The value of cwnd when the last tuple was stored.
     stored_at: u64,
 }
 
@@ -100,19 +101,19 @@ impl DqnCubic {
         }
     }
 
-    /// `None` if nothing is learnt.
+    /// The trained agent; `None` if nothing is learnt.
     pub(super) fn learned(&self) -> Option<Learned> {
         let (network, normaliser) = self.learner.exported()?;
         let kind = LearnedKind::Cubic { c: self.config.c, formula_c: self.config.formula_c };
         Some(Learned { kind, rules: self.window.rules(), network, normaliser })
     }
 
-    /// An agent that it has in common with others is the one of the same name among these.
+    /// Replaces a shared agent by the one of the same name in `agents`.
     pub(super) fn join(&mut self, agents: &mut SharedAgents) {
         self.learner.join(agents);
     }
 
-    /// See [`exercise_agent`](super::exercise_agent).
+    /// Runs the agent alone: see [`exercise_agent`](super::exercise_agent).
     pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
         self.learner.exercise(decisions)
     }
@@ -128,7 +129,7 @@ impl DqnCubic {
         ]
     }
 
-    /// Segments to be acknowledged for the next action.
+    /// The segments to be acknowledged until the next action.
     fn cnt(&self, now: SimTime, w_max: f64) -> f64 {
         let pace = CubicPace { c: self.config.c, beta: self.config.dqn.beta, formula_c: self.config.formula_c };
         pace.count(self.is_faster, self.window.segments(), w_max, now.saturating_since(self.since))
@@ -194,7 +195,7 @@ impl CongestionController for DqnCubic {
         self.window.bytes()
     }
 
-    /// What lowers the window begins the curve anew.
+    /// Begins the curve anew after any decrease of the window.
     fn on_restart(&mut self, restart: &RestartEvent) {
         if restart.cause.is_reduction() {
             self.since = restart.now;

@@ -1,4 +1,4 @@
-//! What both controllers share: when the agent remembers, learns and acts, and what it is rewarded for.
+//! The part that both controllers share: the times at which the agent remembers, learns and acts, and its reward.
 
 use ackclock_declare::{declare, default, unset, words};
 use ackclock_learn::{Agent, AgentConfig, Learning, Network, Normalisation, Normaliser};
@@ -10,87 +10,88 @@ use super::window::{BelowSsthresh, DecreaseFrom, WindowRules};
 use crate::slow_start::{Hystart, SlowStartCount};
 
 words! {
-    /// When a step of learning is taken.
+    /// The events that trigger a learning step.
     #[derive(Default)]
     pub enum LearnOn {
-        /// With each action.
+        /// A learning step with each action.
         "action" = Action,
-        /// With each tuple stored.
+        /// A learning step with each stored tuple.
         #[default]
         "tuple" = Tuple,
     }
 }
 
 words! {
-    /// Which throughput counts as the greatest, to which rewards relate.
+    /// The throughput that counts as the greatest, to which rewards relate.
     #[derive(Default)]
     pub enum MaxThroughput {
-        /// The greatest at a congestion so far; before the first, the greatest of all.
+        /// The greatest throughput at a congestion so far; before the first, the greatest of all.
         #[default]
         "congestion" = Congestion,
-        /// The greatest at a congestion that came while an action held, so that slow start's, which is twice what the
-        /// path carries, does not count; before the first, the greatest of all under actions.
+        /// The greatest throughput at a congestion during an action; before the first, the greatest under actions. Slow
+        /// start's, twice the path's capacity, does not count.
         "avoidance" = Avoidance,
-        /// The greatest of all so far.
+        /// The greatest throughput so far.
         "always" = Always,
     }
 }
 
 words! {
-    /// How windows and times become numbers of a size that a network can learn from.
+    /// The scaling of windows and times to inputs of the network.
     #[derive(Default)]
     pub enum StateScale {
-        /// By mean and deviation of what this flow has seen so far.
+        /// Scaling by mean and deviation of this flow's history.
         #[default]
         "running" = Running,
-        /// Divided by `segment_scale` and `time_scale`.
+        /// Division by `segment_scale` and `time_scale`.
         "fixed" = Fixed,
-        /// Packets and milliseconds as they are.
+        /// No scaling: packets and milliseconds.
         "raw" = Raw,
     }
 }
 
 declare! {
-    /// Parameters of both controllers, with the papers' numbers, and ours where they have none.
+    /// Parameters of both controllers, with the papers' numbers, and defaults of this project where they have none.
     pub struct DqnConfig {
-        /// A name for the agent: flows that name the same one have one network and one replay in common, for what all of them
-        /// live through. Everything else of their controllers is to be alike.
+        /// A name for a shared agent: flows with the same name share one network and one replay. The other parameters
+        /// of their controllers must be alike.
         agent: Option<String> = unset("each flow has an agent of its own")
             .must_be("a name", |name: &Option<String>| name.as_ref().is_none_or(|name| !name.trim().is_empty())),
-        /// A step of learning with each action, or with each tuple.
+        /// Trigger of a learning step: each action, or each tuple.
         learn_on: LearnOn = LearnOn::Tuple,
-        /// States by the mean and deviation seen so far, divided by the two scales, or as they are.
+        /// Scaling of states: by mean and deviation so far, by the two scales, or none.
         normalisation: StateScale = StateScale::Running,
-        /// A window that counts as 1 under "fixed".
+        /// Window that counts as 1 under "fixed".
         segment_scale: f64 = default(1_000.0).at_least(1e-6).at_most(1e9).unit("segments"),
-        /// A time that counts as 1 under "fixed".
+        /// Time that counts as 1 under "fixed".
         time_scale: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO),
-        /// What rewards relate to: the greatest cwnd/RTT at a congestion so far, at one after slow start, or of all so far.
+        /// Throughput to which rewards relate: the greatest cwnd/RTT at a congestion so far, at one after slow start,
+        /// or of all so far.
         max_throughput: MaxThroughput = MaxThroughput::Congestion,
-        /// Readings that a state holds: the one at hand and those of the last decisions, as a memory.
+        /// Readings in a state: the present one and those of the last decisions, as a memory.
         recent: usize = default(1).at_least(1).at_most(100).unit("readings"),
-        /// The first hidden layer takes the readings of a state one after the other, each with what it gave for the one before (Elman
-        /// 1990): a state of its own, over `recent` readings.
+        /// Make the first hidden layer recurrent (Elman 1990): it takes a state's readings in turn, each with its
+        /// output for the one before. It has a state of its own over `recent` readings.
         recurrent: bool = false,
-        /// Fraction of the window kept on congestion: the threshold of the state.
+        /// Fraction of the window kept on congestion; also the threshold of the state.
         beta: f64 = default(0.7).above(0.0).below(1.0),
-        /// What of the window a congestion keeps that fraction of: cwnd, as the papers say, or the flight size (RFC 5681).
+        /// Base of that fraction on congestion: cwnd, as the papers say, or the flight size (RFC 5681).
         decrease_from: DecreaseFrom = DecreaseFrom::Cwnd,
-        /// No action takes the window below.
+        /// Least window that an action may set.
         min_window: u64 = default(2).at_least(1).at_most(10_000).unit("segments"),
-        /// What holds when an action takes the window below ssthresh: RFC 5681's rule, or the agent's.
+        /// Rule for a window that an action has taken below ssthresh: RFC 5681's slow start, or the agent's actions.
         below_ssthresh: BelowSsthresh = BelowSsthresh::SlowStart,
     }
     within {
-        /// Network, optimiser, replay, exploration.
+        /// Parameters of the network, the optimiser, the replay and the exploration.
         learning: Learning = Learning::default(),
     }
     apart {
-        /// Of the agent's random stream.
+        /// Seed of the agent's random stream.
         seed: u64 = 0,
-        /// A network in the place of the agent: nothing is learnt.
+        /// Frozen network in place of the agent: nothing is learnt.
         frozen: Option<Frozen> = None,
-        /// The agent of the name, once there is a simulation with flows that have it; without, each has its own.
+        /// Shared agent of the name, in a simulation with flows that have it; else each flow has its own.
         shared: Option<SharedAgent> = None,
     }
     check |config, review| {
@@ -102,24 +103,24 @@ declare! {
 }
 
 impl DqnConfig {
-    /// With so many nodes in each hidden layer.
+    /// The parameters with `hidden` nodes in each hidden layer.
     pub(super) fn with_hidden(hidden: Vec<usize>) -> Self {
         Self { learning: Learning { hidden, ..Learning::default() }, ..Self::default() }
     }
 
-    /// What it says of the window, with what a controller's slow start is.
+    /// The rules of the window, with the slow start of a controller.
     pub(super) fn rules(&self, slow_start: SlowStartCount, hystart: Hystart) -> WindowRules {
         let Self { beta, decrease_from, min_window, below_ssthresh, .. } = *self;
         WindowRules { beta, decrease_from, min_window, below_ssthresh, slow_start, hystart }
     }
 
-    /// An agent that it names is from now on the one among these.
+    /// Takes the shared agent of its name from `agents`.
     pub(super) fn join(&mut self, agents: &mut SharedAgents) {
         self.shared = self.agent.as_ref().map(|name| agents.named(name));
     }
 }
 
-/// What a number of the state is.
+/// The kind of a number of the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Segments,
@@ -136,16 +137,16 @@ pub(super) struct Learner<const N: usize> {
     warm_up: u64,
     learn_on: LearnOn,
     max_throughput: MaxThroughput,
-    /// Segments a second.
+    /// The throughput to which rewards relate, segments/s.
     greatest: Option<f64>,
     greatest_of_all: f64,
-    /// The action that has held since the tuple at hand began.
+    /// The action of the present tuple.
     pending: Option<usize>,
-    /// What was seen when it began.
+    /// The state at the beginning of the tuple.
     began: Vec<f32>,
-    /// What is seen now.
+    /// The present state.
     seen: Vec<f32>,
-    /// Readings at the last decisions that are part of every state, the newest last.
+    /// The readings at the last decisions, which are part of every state, the newest last.
     memory: Vec<f32>,
     recent: usize,
     reward: f32,
@@ -184,19 +185,19 @@ impl<const N: usize> Learner<N> {
         }
     }
 
-    /// What it has learnt; `None` if nothing is, or with a memory, which no file of a policy has.
+    /// The trained network; `None` if nothing is learnt, or with a memory, which policy files do not support.
     pub(super) fn exported(&self) -> Option<(Network, Normaliser)> {
         let learnt = self.mind.look(|agent| (agent.network().clone(), agent.normaliser().clone()));
         learnt.filter(|_| self.recent == 1)
     }
 
-    /// See [`Mind::join`].
+    /// Replaces a shared agent: see [`Mind::join`].
     pub(super) fn join(&mut self, agents: &mut SharedAgents) {
         self.mind.join(agents);
     }
 
-    /// The tuple at hand is complete, and the next begins, under the same action. The reward is
-    /// `throughput / greatest throughput`, in segments a second.
+    /// Completes the tuple and begins the next, under the same action. The reward is `throughput / greatest
+    /// throughput`, both in segments/s.
     pub(super) fn store(&mut self, state: [f32; N], throughput: f64) {
         self.greatest_of_all = self.greatest_of_all.max(throughput);
         let greatest = match self.max_throughput {
@@ -208,7 +209,8 @@ impl<const N: usize> Learner<N> {
         }
     }
 
-    /// As [`Self::store`], with the reward of a loss. What follows is recovery's, not the action's: no tuple begins.
+    /// Completes the tuple with the reward of a loss, otherwise like [`Self::store`]. The following states belong to
+    /// recovery, not to the action, so that no tuple begins.
     pub(super) fn store_loss(&mut self, state: [f32; N], throughput: f64) {
         let counts = self.max_throughput != MaxThroughput::Avoidance || self.pending.is_some();
         self.complete(state, LOSS);
@@ -222,7 +224,7 @@ impl<const N: usize> Learner<N> {
         self.greatest_of_all = self.greatest_of_all.max(throughput);
     }
 
-    /// What happens next has nothing to do with the action.
+    /// Drops the tuple, because the following states do not depend on the action.
     pub(super) fn forget(&mut self) {
         self.pending = None;
         self.mind.end();
@@ -239,7 +241,7 @@ impl<const N: usize> Learner<N> {
         }
     }
 
-    /// Chooses an action, under which a tuple begins.
+    /// Chooses an action, with which a tuple begins.
     pub(super) fn act(&mut self, state: [f32; N]) -> usize {
         if self.learn_on == LearnOn::Action {
             self.mind.learn();
@@ -252,7 +254,7 @@ impl<const N: usize> Learner<N> {
         self.action
     }
 
-    /// Makes a state of a reading and what is remembered; the first reading stands for those before it.
+    /// Makes a state of a reading and the memory; the first reading stands for those before it.
     fn see(&mut self, reading: [f32; N]) {
         self.seen.clear();
         let remembered = self.memory.len() / N;
@@ -270,8 +272,8 @@ impl<const N: usize> Learner<N> {
         self.memory.drain(..self.memory.len().saturating_sub(kept));
     }
 
-    /// Decides, stores and learns so many times on states and rewards drawn at random, after the warm-up. Returns how many
-    /// steps of learning that was.
+    /// Decides, stores and learns `decisions` times on random states and rewards, after the warm-up. Returns the number
+    /// of learning steps.
     pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
         let mut random = RandomStream::new(0, "exercise");
         let steps = |mind: &Mind| mind.look(Agent::steps).unwrap_or(0);

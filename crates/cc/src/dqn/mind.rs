@@ -1,4 +1,4 @@
-//! What chooses for both controllers: an agent that learns, or a network that no longer does.
+//! The decision maker of both controllers: an agent that learns, or a frozen network.
 //!
 //! Source: none. Departures: a frozen network is greedy always: it has no warm-up and no epsilon.
 
@@ -10,9 +10,9 @@ use ackclock_units::RandomStream;
 
 use super::shared::{SharedAgent, SharedAgents};
 
-/// A network of which nothing changes any more.
+/// A network that no longer learns.
 pub trait FrozenNetwork: Debug + Send + Sync {
-    /// A value for each action, from a state as the controller sees it. `room` is to work in, and grows as needed.
+    /// The value of each action in a state as the controller sees it. `room` is scratch space, which grows as needed.
     fn values<'a>(&'a self, state: &[f32], room: &'a mut Vec<Vec<f32>>) -> &'a [f32];
 }
 
@@ -21,7 +21,7 @@ pub trait FrozenNetwork: Debug + Send + Sync {
 pub struct Frozen(Arc<dyn FrozenNetwork>);
 
 impl Frozen {
-    /// Of a network that gives as many values as the controller has actions.
+    /// A configuration with a network that has as many outputs as the controller has actions.
     pub fn new(network: impl FrozenNetwork + 'static) -> Self {
         Self(Arc::new(network))
     }
@@ -33,7 +33,7 @@ impl PartialEq for Frozen {
     }
 }
 
-/// See the module. What an agent learns from is a chain of steps, of each flow its own.
+/// The decision maker of a flow. An agent learns from a chain of steps, which belongs to the flow.
 #[derive(Clone, Debug)]
 pub(super) enum Mind {
     Learning(Box<Agent>, Returns),
@@ -41,7 +41,7 @@ pub(super) enum Mind {
     Frozen(Choice),
 }
 
-/// A frozen network, and the last of its decisions.
+/// A frozen network and its latest decision.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
     network: Frozen,
@@ -65,7 +65,7 @@ impl Choice {
 }
 
 impl Mind {
-    /// An agent that learns: that of other flows, too, or its own.
+    /// A learning agent, shared with other flows or not.
     pub(super) fn learning(config: &AgentConfig, random: RandomStream, shared: Option<&SharedAgent>) -> Self {
         let own = || Agent::new(config, random);
         if let Some(shared) = shared {
@@ -77,14 +77,14 @@ impl Mind {
         Self::Learning(Box::new(agent), chain)
     }
 
-    /// From now on an agent that it has with others is the one of the same name among these.
+    /// Replaces a shared agent by the one of the same name in `agents`.
     pub(super) fn join(&mut self, agents: &mut SharedAgents) {
         if let Self::Sharing(agent, _) = self {
             *agent = agent.among(agents);
         }
     }
 
-    /// Looks at the agent, if it learns.
+    /// Applies `look` to the agent, if it learns.
     pub(super) fn look<R>(&self, look: impl FnOnce(&Agent) -> R) -> Option<R> {
         match self {
             Self::Learning(agent, _) => Some(look(agent)),
@@ -93,7 +93,7 @@ impl Mind {
         }
     }
 
-    /// What came of an action: see [`Agent::store`].
+    /// Stores the outcome of an action: see [`Agent::store`].
     pub(super) fn store(&mut self, state: &[f32], action: usize, gained: f32, next: &[f32]) {
         match self {
             Self::Learning(agent, chain) => agent.store(chain, state, action, gained, next),
@@ -102,7 +102,7 @@ impl Mind {
         }
     }
 
-    /// See [`Agent::end`].
+    /// Ends the chain of steps: see [`Agent::end`].
     pub(super) fn end(&mut self) {
         match self {
             Self::Learning(agent, chain) => agent.end(chain),
@@ -119,7 +119,7 @@ impl Mind {
         }
     }
 
-    /// The number of an action.
+    /// Returns the number of the chosen action.
     pub(super) fn decide(&mut self, state: &[f32]) -> usize {
         match self {
             Self::Learning(agent, _) => agent.decide(state).action,
@@ -128,7 +128,7 @@ impl Mind {
         }
     }
 
-    /// Reports decisions so far, and the values of all actions at the last one that was not random.
+    /// Reports the decisions so far, and the values of all actions at the last one that was not random.
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         const VALUES: [&str; 7] = ["q_0", "q_1", "q_2", "q_3", "q_4", "q_5", "q_6"];
         let mut tell = |decisions: u64, values: &[f32]| {

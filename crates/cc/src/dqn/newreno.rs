@@ -1,7 +1,7 @@
-//! `NewReno` whose increase is an agent's choice.
+//! `NewReno` with an increase chosen by an agent.
 //!
-//! Source: Seo, Cho, "DQN-based `NewReno`", J. KICS, 2023. The state: threshold, cwnd (segments), RTT (ms). When as much
-//! has been acknowledged as the window holds, where `NewReno` would add a segment, one of seven actions is taken.
+//! Source: Seo, Cho, "DQN-based `NewReno`", J. KICS, 2023. The state: threshold, cwnd (segments), RTT (ms). The agent
+//! takes one of seven actions for each window of acknowledged data, where `NewReno` would add a segment.
 //!
 //! Departures: acknowledged bytes are counted, so that delayed ACKs do not halve the number of actions.
 
@@ -17,33 +17,33 @@ use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::slow_start::{Hystart, SlowStartCount};
 
-/// Numbers of the state.
+/// The inputs of the agent.
 pub(super) const INPUTS: usize = 3;
-/// What each action adds, in segments.
+/// The increase of each action, in segments.
 pub(super) const STEPS: [i64; 7] = [-10, -3, -1, 0, 1, 3, 10];
 
 words! {
-    /// When a tuple is stored in congestion avoidance.
+    /// The events that store a tuple in congestion avoidance.
     #[derive(Default)]
     pub enum StoreOn {
-        /// With every ACK.
+        /// A tuple with every ACK.
         #[default]
         "ack" = Ack,
-        /// With every action.
+        /// A tuple with every action.
         "action" = Action,
     }
 }
 
 declare! {
-    /// Parameters of [`DqnNewReno`].
+    /// The parameters of [`DqnNewReno`].
     pub struct DqnNewRenoConfig {
-        /// When a tuple is stored.
+        /// Trigger of storing a tuple.
         store_on: StoreOn = StoreOn::Ack,
-        /// What slow start counts: bytes (RFC 3465), or ACKs, as ns-3's `NewReno`.
+        /// Unit that slow start counts: bytes (RFC 3465), or ACKs, as ns-3's `NewReno`.
         slow_start: SlowStartCount = SlowStartCount::Bytes,
     }
     within {
-        /// Of the agent.
+        /// Parameters of the agent.
         dqn: DqnConfig = DqnConfig::with_hidden(vec![30; 3]),
     }
 }
@@ -78,7 +78,7 @@ pub struct DqnNewReno {
     store_on: StoreOn,
     window: LearnedWindow,
     learner: Learner<INPUTS>,
-    /// Acknowledged since the last action.
+    /// The octets acknowledged since the last action.
     acked: u64,
 }
 
@@ -93,19 +93,19 @@ impl DqnNewReno {
         }
     }
 
-    /// `None` if nothing is learnt.
+    /// The trained agent; `None` if nothing is learnt.
     pub(super) fn learned(&self) -> Option<Learned> {
         let (network, normaliser) = self.learner.exported()?;
         let kind = LearnedKind::NewReno;
         Some(Learned { kind, rules: self.window.rules(), network, normaliser })
     }
 
-    /// An agent that it has in common with others is the one of the same name among these.
+    /// Replaces a shared agent by the one of the same name in `agents`.
     pub(super) fn join(&mut self, agents: &mut SharedAgents) {
         self.learner.join(agents);
     }
 
-    /// See [`exercise_agent`](super::exercise_agent).
+    /// Runs the agent alone: see [`exercise_agent`](super::exercise_agent).
     pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
         self.learner.exercise(decisions)
     }

@@ -1,4 +1,4 @@
-//! When CUBIC would add a segment, on one of two curves: the pace of DQN-based CUBIC, and of agents that choose it.
+//! The pace at which CUBIC adds segments, on one of two curves: for DQN-based CUBIC and its agents.
 //!
 //! Source: Seo, Cho, "DQN-based CUBIC", J. KICS, 2024: `target = C' (T - K)^3 + W_max`, C' being C for CUBIC's own pace and
 //! 3 C for the faster one. Departures: `cnt`, which is `cwnd / (target - cwnd)`, is at least 2, and `100 cwnd` where the
@@ -6,29 +6,29 @@
 
 use ackclock_units::{SimDuration, math};
 
-/// The faster curve's C as a multiple.
+/// The factor of C for the faster curve.
 const FASTER: f64 = 3.0;
 
-/// What the curves are made of.
+/// The parameters of both curves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicPace {
-    /// C of CUBIC's curve, in segments/s^3.
+    /// The constant C of CUBIC's curve, in segments/s^3.
     pub c: f64,
-    /// The fraction of the window that a loss keeps.
+    /// The fraction of the window that remains after a loss.
     pub beta: f64,
-    /// True: C stands before the cube of CUBIC's own curve; false: it does not, as the paper is printed.
+    /// True if C stands before the cube of CUBIC's own curve; false if it does not, as the paper is printed.
     pub formula_c: bool,
 }
 
 impl CubicPace {
-    /// Segments to be acknowledged until a segment is due, for a window and a `W_max` in segments, so long after the last
-    /// reduction.
+    /// The segments to be acknowledged for one of growth; window and `W_max` are in segments, `since` is the time since
+    /// the last reduction.
     pub fn count(&self, is_faster: bool, cwnd: f64, w_max: f64, since: SimDuration) -> f64 {
         let target = self.target(is_faster, w_max, since);
         if target > cwnd { (cwnd / (target - cwnd)).max(2.0) } else { 100.0 * cwnd }
     }
 
-    /// The curve, with `K = cbrt(W_max (1 - beta) / C')`, in segments.
+    /// The target window in segments, with `K = cbrt(W_max (1 - beta) / C')`.
     fn target(&self, is_faster: bool, w_max: f64, since: SimDuration) -> f64 {
         let c = if is_faster { FASTER * self.c } else { self.c };
         let factor = if is_faster || self.formula_c { c } else { 1.0 };

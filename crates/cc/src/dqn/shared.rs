@@ -1,24 +1,25 @@
-//! Agents that several flows have in common: one network and one replay, for what all of them live through.
+//! Agents that flows share: one network and one replay, for the experience of all of them.
 //!
-//! Source: ns3-gym, on which the papers ran, has one interface to one agent, however many flows there are. Departures: what
-//! belongs to a flow stays with it: its window, its greatest throughput, its memory of readings, and its chain of steps.
+//! Source: ns3-gym, on which the papers ran, has one interface to one agent, however many flows there are. Departures:
+//! the state of a flow stays with it: its window, its greatest throughput, its memory of readings, and its chain of
+//! steps.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ackclock_learn::Agent;
 
-/// The agents that flows of one simulation have in common, by name. A clone has agents of its own, which go on alike.
+/// The shared agents of one simulation, by name. A clone has agents of its own, with the same state.
 #[derive(Debug, Default)]
 pub struct SharedAgents(BTreeMap<Arc<str>, SharedAgent>);
 
 impl SharedAgents {
-    /// True if no flow has asked for one.
+    /// True if no flow shares an agent.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The agent of this name: the same one whoever asks.
+    /// The shared agent of this name, made if it does not exist.
     pub(super) fn named(&mut self, name: &str) -> SharedAgent {
         if let Some(known) = self.0.get(name) {
             return known.clone();
@@ -36,33 +37,33 @@ impl Clone for SharedAgents {
     }
 }
 
-/// An agent that flows have in common, as part of a configuration. Clones are the same one, and so are those that are equal.
+/// A shared agent, as part of a configuration. Clones are the same agent, and so are equal ones.
 #[derive(Clone, Debug)]
 pub struct SharedAgent {
     name: Arc<str>,
-    /// Made by the first flow whose handshake is over: those of one name are configured alike.
+    /// The agent, made by the first flow whose handshake is over: flows of one name have the same configuration.
     agent: Arc<OnceLock<Mutex<Agent>>>,
 }
 
 impl SharedAgent {
-    /// The agent itself, made if this is the first to ask.
+    /// Locks the agent, which `make` creates at the first call.
     pub(super) fn open_or(&self, make: impl FnOnce() -> Agent) -> MutexGuard<'_, Agent> {
         let agent = self.agent.get_or_init(|| Mutex::new(make()));
         // A panic elsewhere ends the simulation; what it left is looked at by nobody who goes on.
         agent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The agent itself.
+    /// Locks the agent.
     pub(super) fn open(&self) -> MutexGuard<'_, Agent> {
         self.open_or(|| unreachable!("whoever decides has made it"))
     }
 
-    /// The one of the same name among others.
+    /// The shared agent of the same name in `agents`.
     pub(super) fn among(&self, agents: &mut SharedAgents) -> Self {
         agents.named(&self.name)
     }
 
-    /// Another one, which goes on alike.
+    /// Another agent with the same state.
     fn parted(&self) -> Self {
         let agent = OnceLock::new();
         if self.agent.get().is_some() {
@@ -107,7 +108,7 @@ mod tests {
         found
     }
 
-    /// Ten tuples, one for each ACK after the first action, which comes with a window of seven segments.
+    /// Stores ten tuples, one for each ACK after the first action, which comes with a window of seven segments.
     fn live(controller: &mut Controller) {
         controller.on_congestion(&loss(10_000));
         (0..7).for_each(|_| controller.on_ack(&ack(1_000)));

@@ -8,57 +8,57 @@ use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
 use crate::slow_start::{Hystart, Pace, SlowStart, SlowStartCount, Window};
 
 words! {
-    /// What holds when an action has taken the window below ssthresh.
+    /// The rule for a window that an action has taken below ssthresh.
     #[derive(Default)]
     pub enum BelowSsthresh {
-        /// RFC 5681's rule: slow start, until ssthresh is reached again.
+        /// RFC 5681's rule: slow start until ssthresh is reached again.
         #[default]
         "slow_start" = SlowStart,
-        /// Congestion avoidance goes on: the agent is free.
+        /// Congestion avoidance goes on, under the agent's actions.
         "avoidance" = Avoidance,
     }
 }
 
 words! {
-    /// Of what a congestion keeps a fraction.
+    /// The base of the fraction that remains on congestion.
     #[derive(Default)]
     pub enum DecreaseFrom {
-        /// The congestion window, as the papers have it.
+        /// The congestion window, as in the papers.
         #[default]
         "cwnd" = Cwnd,
-        /// What is in flight, as RFC 5681 has it: less, where the window does not limit, as just after a recovery.
+        /// The flight size, as in RFC 5681: less than cwnd where that does not limit, as just after a recovery.
         "flight_size" = FlightSize,
     }
 }
 
-/// What holds of the window, with an agent or with what one has learnt.
+/// The rules of the window, for a learning agent or a trained one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowRules {
-    /// Fraction of the window kept on congestion.
+    /// The fraction of the window kept on congestion.
     pub beta: f64,
-    /// Of what it is a fraction.
+    /// The base of that fraction.
     pub decrease_from: DecreaseFrom,
-    /// No action takes the window below, in segments.
+    /// The least window that an action may set, in segments.
     pub min_window: u64,
-    /// What holds when an action takes the window below ssthresh.
+    /// The rule for a window that an action has taken below ssthresh.
     pub below_ssthresh: BelowSsthresh,
-    /// What slow start counts.
+    /// The unit that slow start counts.
     pub slow_start: SlowStartCount,
-    /// What ends it before the first loss.
+    /// The early end of slow start before the first loss.
     pub hystart: Hystart,
 }
 
-/// cwnd and ssthresh in bytes, and the latest round trip.
+/// The window: cwnd and ssthresh in bytes, and the latest RTT.
 #[derive(Clone, Debug)]
 pub(super) struct LearnedWindow {
     pub(super) mss: u64,
     pub(super) cwnd: u64,
     pub(super) ssthresh: Option<u64>,
-    /// Zero before the first sample.
+    /// The latest RTT; zero before the first sample.
     pub(super) rtt: SimDuration,
     rules: WindowRules,
     slow_start: SlowStart,
-    /// Congestion avoidance has begun since the connection began or timed out.
+    /// True if congestion avoidance has begun since the connection began or timed out.
     is_over: bool,
     before_episode: Option<(u64, Option<u64>, bool)>,
 }
@@ -81,7 +81,7 @@ impl LearnedWindow {
         self.rules
     }
 
-    /// Takes an ACK. Returns the bytes that count for congestion avoidance; `None` if it is not congestion avoidance.
+    /// Takes an ACK. Returns the bytes that count for congestion avoidance; `None` outside of it.
     pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Option<u64> {
         if let Some(rtt) = ack.rtt_sample {
             self.rtt = rtt;
@@ -124,8 +124,7 @@ impl LearnedWindow {
         !self.is_over
     }
 
-    /// Adds so many segments, which may be less than none. The window stays above its least, or where it is if that is
-    /// less.
+    /// Adds `segments`, which may be negative. The window stays at or above its least, or where it is if that is less.
     pub(super) fn step(&mut self, segments: i64) {
         let change = segments.unsigned_abs() * self.mss;
         let least = self.rules.min_window * self.mss;
@@ -133,7 +132,8 @@ impl LearnedWindow {
             if segments < 0 { self.cwnd.saturating_sub(change).max(least.min(self.cwnd)) } else { self.cwnd + change };
     }
 
-    /// RFC 5681's answer, keeping `beta` of cwnd or of the flight size; a repeated timeout leaves ssthresh alone.
+    /// Decreases the window as RFC 5681 does, keeping `beta` of cwnd or of the flight size; a repeated timeout leaves
+    /// ssthresh alone.
     pub(super) fn on_congestion(&mut self, event: &CongestionEvent) {
         self.slow_start.on_congestion(event);
         if !event.is_repeated() {
@@ -149,7 +149,7 @@ impl LearnedWindow {
         self.cwnd = if event.is_timeout() { self.mss } else { self.ssthresh.unwrap_or(self.cwnd) };
     }
 
-    /// See [`crate::CongestionController::on_restart`].
+    /// Restarts the window: see [`crate::CongestionController::on_restart`].
     pub(super) fn on_restart(&mut self, restart: &RestartEvent) {
         self.slow_start.on_restart(restart);
         self.is_over &= restart.cause != RestartCause::Timeout;
@@ -166,17 +166,17 @@ impl LearnedWindow {
         }
     }
 
-    /// Segments.
+    /// The window in segments.
     pub(super) fn segments(&self) -> f64 {
         self.cwnd as f64 / self.mss as f64
     }
 
-    /// ssthresh in segments; zero before the first congestion, where there is none.
+    /// The value of ssthresh in segments; zero before the first congestion, where it is not set.
     pub(super) fn threshold(&self) -> f64 {
         self.ssthresh.map_or(0.0, |bytes| bytes as f64 / self.mss as f64)
     }
 
-    /// `cwnd / RTT`, segments a second; zero before the first sample.
+    /// The throughput `cwnd / RTT`, segments/s; zero before the first sample.
     pub(super) fn throughput(&self) -> f64 {
         if self.rtt.is_zero() { 0.0 } else { self.segments() / self.rtt.as_secs_f64() }
     }

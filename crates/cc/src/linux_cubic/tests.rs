@@ -4,13 +4,13 @@ use crate::testing::{AckClock, ack, loss, timeout};
 
 const MSS: u64 = 1_448;
 
-/// In congestion avoidance with a window of `segments`, no loss so far.
+/// A controller in congestion avoidance with a window of `segments`, before the first loss.
 fn cubic(segments: u64) -> LinuxCubic {
     let window = segments * MSS;
     LinuxCubic::new(&CubicConfig::linux(), Start::of(MSS, window, Some(window)))
 }
 
-/// After losses at these windows, segments.
+/// A controller after losses at these windows, segments.
 fn after_losses(windows: &[u64]) -> LinuxCubic {
     let mut cubic = cubic(windows[0]);
     for window in windows {
@@ -23,7 +23,7 @@ fn segments(cubic: &LinuxCubic) -> u64 {
     cubic.cwnd().0 / MSS
 }
 
-/// Seconds until the window has grown to `goal` segments, at 100 Mbit/s and 60 ms.
+/// The seconds until the window has grown to `goal` segments, at 100 Mbit/s and 60 ms.
 fn seconds_to(cubic: &mut LinuxCubic, goal: u64) -> f64 {
     let mut clock = AckClock::new(SimDuration::from_micros(120), SimDuration::from_millis(60), MSS);
     loop {

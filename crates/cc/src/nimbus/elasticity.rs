@@ -1,4 +1,4 @@
-//! Whether the rate of the others moves with our pulses: their spectrum at the frequency of the pulses, beside what is between that
+//! The elasticity of other flows: their spectrum at the frequency of our pulses, beside the frequencies between that
 //! and twice it.
 //!
 //! The sums of a Fourier transform are kept at the frequencies that are looked at, some forty of 256, and brought up to date with each
@@ -10,37 +10,37 @@ use std::sync::LazyLock;
 
 use ackclock_units::math;
 
-/// Samples that are transformed, and how many there are in a second: 5.12 s.
+/// The samples in the transform, and the samples in a second: 5.12 s.
 const SAMPLES: usize = 512;
 const SAMPLES_PER_SECOND: f64 = 100.0;
 
-/// Weight of a new sample of elasticity: the authors' 0.01 with two reports for each of ours.
+/// The weight of a new sample of elasticity: the authors' 0.01, with two reports for each of ours.
 const WEIGHT: f64 = 0.02;
 
-/// What the others' rate is a fraction of the link below which they cannot be elastic, above which they are taken to be, and the value
-/// that is learnt then.
+/// The others' shares of the link for two bounds: below the first they cannot be elastic, above the second they count
+/// as elastic. The third is the value learnt then.
 const FEW: f64 = 0.1;
 const MANY: f64 = 0.9;
 const ELASTIC: f64 = 6.0;
 
-/// What is learnt while our own pulses cannot be seen in what arrives, and how far they must stand out to be seen.
+/// The value learnt while our pulses cannot be seen in the arrivals, and the prominence with which they count as seen.
 const UNSEEN: f64 = 3.0;
 const STANDS_OUT: f64 = 2.0;
 
-/// An answer to the pulses of less than this share of them counts for less, whatever else there is.
+/// The share of our pulses below which an answer to them counts for less, whatever the other frequencies are.
 const FULL_ANSWER: f64 = 0.25;
 const MOST_OF_WEAK: f64 = 3.0;
 
-/// The last quarter of the samples, for the mean rate of the others.
+/// The last quarter of the samples, for the mean rate of other flows.
 const RECENT: usize = SAMPLES / 4;
 
-/// Cosine and sine of all multiples of a turn over [`SAMPLES`].
+/// The cosine and sine of all multiples of a turn over [`SAMPLES`].
 static TURN: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     let angle = |place: usize| TAU * place as f64 / SAMPLES as f64;
     (0..SAMPLES).map(|place| (math::cos(angle(place)), math::sin(angle(place)))).collect()
 });
 
-/// Multiples of 100/512 Hz whose sums are kept: from 3.9 to 12.5 Hz.
+/// The multiples of 100/512 Hz with stored sums: from 3.9 to 12.5 Hz.
 const FIRST: usize = 20;
 const LAST: usize = 64;
 
@@ -48,7 +48,7 @@ const LAST: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Signal {
     samples: VecDeque<f64>,
-    /// Real and imaginary parts from [`FIRST`] on.
+    /// The real and imaginary parts from [`FIRST`] on.
     sums: [(f64, f64); LAST - FIRST + 1],
 }
 
@@ -94,12 +94,12 @@ impl Signal {
     }
 }
 
-/// Elasticity, smoothed.
+/// The detector of elasticity, smoothed.
 #[derive(Clone, Debug)]
 pub(super) struct Detector {
-    /// z: the rate of the others, octets/s.
+    /// The rate z of other flows, octets/s.
     pub(super) others: Signal,
-    /// What the link could take beside what arrives of ours, octets/s: our own pulses.
+    /// The link's rate less our own arrivals, octets/s, which shows our own pulses.
     pub(super) room: Signal,
     pub(super) elasticity: f64,
 }
@@ -109,7 +109,7 @@ impl Detector {
         Self { others: Signal::new(), room: Signal::new(), elasticity: 1.0 }
     }
 
-    /// Learns from the samples so far, with pulses at `hertz` and a link of `rate` octets/s.
+    /// Updates the elasticity from the samples so far, with pulses at `hertz` and a link of `rate` octets/s.
     pub(super) fn update(&mut self, hertz: f64, rate: f64) {
         let others = self.others.recent();
         if others < FEW * rate {
@@ -140,7 +140,8 @@ impl Detector {
 mod tests {
     use super::*;
 
-    /// A link of a million octets/s; others send 400 000, and that much of a wave at 5 Hz.
+    /// The elasticity learnt on a link of a million octets/s. Other flows send 400 000, with waves of these amplitudes
+    /// at 5 Hz and at 7 Hz.
     fn learnt(wave: f64, noise: f64) -> f64 {
         let mut detector = Detector::new();
         for place in 0..SAMPLES {

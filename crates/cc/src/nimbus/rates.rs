@@ -1,4 +1,4 @@
-//! How fast the data of about the last round trip left, and how fast its ACKs came: S and R of the same packets.
+//! The sending and the arrival rate, S and R, of the packets of about the last round trip.
 
 use std::collections::VecDeque;
 
@@ -14,23 +14,23 @@ struct Delivered {
     octets: u64,
 }
 
-/// Octets/s.
+/// The two rates, octets/s.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rates {
-    /// S.
+    /// The sending rate S.
     pub(super) sent: f64,
-    /// R.
+    /// The arrival rate R.
     pub(super) arrived: f64,
 }
 
-/// See the module.
+/// A meter of both rates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateMeter {
     segments: VecDeque<Delivered>,
 }
 
 impl RateMeter {
-    /// A segment is acknowledged; one that was sent again tells nothing.
+    /// Takes an acknowledged segment; a retransmission does not count.
     pub(super) fn on_delivered(&mut self, segment: &SegmentReport) {
         if !segment.is_retransmission {
             let SegmentReport { sent_at, now, size, .. } = *segment;
@@ -38,7 +38,7 @@ impl RateMeter {
         }
     }
 
-    /// Over what was acknowledged in the last `span`; `None` if that was all at once.
+    /// The rates of the data acknowledged in the last `span`; `None` if that was all at once.
     pub(super) fn over(&mut self, now: SimTime, span: SimDuration) -> Option<Rates> {
         while self.segments.front().is_some_and(|segment| now.saturating_since(segment.acked) > span) {
             self.segments.pop_front();
@@ -46,7 +46,7 @@ impl RateMeter {
         Some(Rates { sent: self.rate(|segment| segment.sent)?, arrived: self.rate(|segment| segment.acked)? })
     }
 
-    /// The octets after those of the first moment over the time since then.
+    /// The octets after those of the first moment, over the time since then.
     fn rate(&self, at: impl Fn(&Delivered) -> SimTime) -> Option<f64> {
         let (first, last) = (at(self.segments.front()?), at(self.segments.back()?));
         let octets: u64 =

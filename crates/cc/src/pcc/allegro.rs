@@ -7,11 +7,12 @@
 //! (PCC-Kernel), the start doubles only when the last step is known to have paid, the rate is at least two segments in a round
 //! trip (PCC-Kernel).
 //!
-//! Departures: the first window leaves at once, and the start goes on at that in a round trip, where the paper begins with two
-//! segments and PCC-Kernel with 4 Mbit/s, because intervals of two segments in a round trip would last 25; an interval of which something is unaccounted for four round trips after its
-//! end takes that for lost, and halves the rate if nothing of it has arrived, where the authors' programs halve it at once; steps of the
-//! adjustment follow one another, where PCC-Kernel awaits what each was worth (of which the paper says nothing); timeouts and
-//! marks are as [`mod@crate::pcc`] says.
+//! Departures: the first window leaves at once, and the start goes on at that in a round trip, where the paper begins
+//! with two segments and PCC-Kernel with 4 Mbit/s, because intervals of two segments in a round trip would last 25; an
+//! interval of which something is unaccounted for four round trips after its end takes that for lost, and halves the
+//! rate if nothing of it has arrived, where the authors' programs halve it at once; steps of the adjustment follow one
+//! another, where PCC-Kernel awaits the utility of each (which the paper does not mention); timeouts and marks are as
+//! [`mod@crate::pcc`] says.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -24,23 +25,23 @@ use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 
 declare! {
-    /// Parameters of [`Allegro`](super::Allegro).
+    /// The parameters of [`Allegro`](super::Allegro).
     #[derive(Copy)]
     pub struct AllegroConfig {
-        /// The loss beyond which throughput is worth nothing.
+        /// Loss fraction beyond which throughput has no utility.
         loss_threshold: f64 = default(0.05).above(0.0).below(1.0),
-        /// How sharply that sets in: alpha of the sigmoid.
+        /// Steepness of the loss threshold: alpha of the sigmoid.
         steepness: f64 = default(100.0).at_least(1.0).at_most(1e6),
-        /// The least step of a trial, as a fraction of the rate.
+        /// Smallest step of a trial, as a fraction of the rate.
         min_epsilon: f64 = default(0.01).above(0.0).below(1.0),
-        /// The greatest step of a trial.
+        /// Largest step of a trial, as a fraction of the rate.
         max_epsilon: f64 = default(0.05).above(0.0).below(1.0),
-        /// Segments that an interval takes at least; the paper says 10, of which a single loss is twice the
-        /// threshold, the authors' kernel module 50.
+        /// Least number of segments in an interval. The paper says 10, of which a single loss is twice the threshold;
+        /// the authors' kernel module says 50.
         interval_segments: u32 = default(50).at_least(2).at_most(100_000).unit("segments"),
     }
     apart {
-        /// Of the random stream that orders trials and draws the lengths of intervals.
+        /// Seed of the random stream that orders trials and draws the lengths of intervals.
         seed: u64 = 0,
     }
     check |config, review| {
@@ -65,7 +66,7 @@ impl Algorithm for AllegroConfig {
     }
 }
 
-/// What an interval was for, and of which stage: outcomes of stages gone by tell nothing.
+/// The purpose of an interval and its stage: outcomes of earlier stages do not count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purpose {
     stage: u32,
@@ -74,25 +75,25 @@ pub(super) struct Purpose {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A rate that is itself in question.
+    /// A step of the rate, which its utility will confirm or revert.
     Step,
-    /// A trial: which of the four, and whether it is more or less.
+    /// A trial: its number among four, and whether its rate is higher.
     Trial { index: usize, up: bool },
-    /// Outcomes are awaited.
+    /// An interval at the base rate, while outcomes are awaited.
     Wait,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Doubling, once what the last step was worth is known.
+    /// The start, which doubles the rate once the utility of the last step is known.
     Starting { awaits: bool },
-    /// Four trials, in two pairs: how many have begun, and what came of them (utility, and whether it was of more).
+    /// Four trials, in two pairs: the number begun, and their outcomes (utility, and whether the rate was higher).
     Deciding { begun: usize, outcomes: [Option<(f64, bool)>; 4], first_up: [bool; 2] },
-    /// Steps of growing size in one direction.
+    /// The adjustment: steps of growing size in one direction.
     Adjusting { direction: f64, steps: u32 },
 }
 
-/// See the module.
+/// The state of the strategy.
 #[derive(Clone, Debug)]
 pub(super) struct AllegroStrategy {
     config: AllegroConfig,
@@ -100,14 +101,14 @@ pub(super) struct AllegroStrategy {
     initial_window: u64,
     state: State,
     stage: u32,
-    /// bit/s; zero before the first interval.
+    /// The base rate, bit/s; zero before the first interval.
     rate: f64,
     epsilon: f64,
-    /// Rate and utility of the last step.
+    /// The rate and utility of the last step.
     last: Option<(f64, f64)>,
 }
 
-/// No link is faster (bit/s): what a window of TCP bounds has a utility that does not depend on the rate, which then goes on rising.
+/// The largest rate, bit/s: a rate beyond TCP's window does not change the utility, and would rise for ever.
 const FASTEST: f64 = 1e11;
 
 impl AllegroStrategy {
@@ -124,7 +125,7 @@ impl AllegroStrategy {
         }
     }
 
-    /// `T(x) * Sigmoid(L - 0.05) - x * L`, T what arrives of the x Mbit/s that leave.
+    /// The utility `T(x) * Sigmoid(L - 0.05) - x * L`, where T is the arriving part of x Mbit/s.
     fn utility(&self, sent: f64, loss: f64) -> f64 {
         let over = self.config.steepness * (loss - self.config.loss_threshold);
         let sigmoid = 1.0 / (1.0 + math::exp(over));
@@ -142,7 +143,7 @@ impl AllegroStrategy {
         self.enter(State::Deciding { begun: 0, outcomes: [None; 4], first_up: [false; 2] });
     }
 
-    /// A step was worth `utility`. Returns the rate to go back to if that is less than the step before.
+    /// Judges a step by its `utility`. Returns the rate of the step before if that had a higher one.
     fn judge_step(&mut self, rate: f64, utility: f64) -> Option<f64> {
         let before = self.last.replace((rate, utility));
         before.filter(|(_, better)| utility < *better).map(|(rate, _)| rate)
@@ -169,7 +170,7 @@ impl AllegroStrategy {
         self.enter(State::Adjusting { direction, steps: 0 });
     }
 
-    /// Trials come in pairs, each in random order.
+    /// Plans a trial; trials come in pairs, each in random order.
     fn plan_trial(&mut self, least: f64, random: &mut RandomStream) -> (f64, Kind) {
         let State::Deciding { begun, first_up, .. } = &mut self.state else { return (self.rate, Kind::Wait) };
         let index = *begun;
@@ -185,7 +186,8 @@ impl AllegroStrategy {
         (trial_rate(self.rate, self.epsilon, up, least), Kind::Trial { index, up })
     }
 
-    /// `r_n = r_(n-1) * (1 + n * epsilon_min * direction)`, the first step being where the decision led.
+    /// Plans a step: `r_n = r_(n-1) * (1 + n * epsilon_min * direction)`, the first at the rate that the decision
+    /// chose.
     fn plan_step(&mut self, least: f64) -> (f64, Kind) {
         let State::Adjusting { direction, steps } = &mut self.state else { return (self.rate, Kind::Wait) };
         let next = self.rate * (1.0 + f64::from(*steps) * self.config.min_epsilon * *direction);

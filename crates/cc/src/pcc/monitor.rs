@@ -1,4 +1,4 @@
-//! Monitor intervals: what left in each, and what became of it.
+//! Monitor intervals: the data that left in each, and its fate.
 
 use std::collections::VecDeque;
 
@@ -6,19 +6,19 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::delivery::SegmentReport;
 
-/// Round trips after its end at which what is still unaccounted for of an interval is taken for lost.
+/// The round trips after its end at which an interval's unaccounted data counts as lost.
 const DEADLINE_ROUND_TRIPS: u64 = 4;
 
-/// One interval.
+/// One monitor interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval<P> {
     pub(super) purpose: P,
-    /// What was aimed at, bit/s.
+    /// The intended rate, bit/s.
     pub(super) rate: u64,
     start: SimTime,
     end: SimTime,
     sent: u64,
-    /// The largest segment.
+    /// The size of the largest segment.
     largest: u64,
     acked: u64,
     lost: u64,
@@ -26,7 +26,8 @@ pub(super) struct Interval<P> {
 }
 
 impl<P> Interval<P> {
-    /// Mbit/s that left: what was aimed at, unless the application fell short of that by more than whole segments explain.
+    /// The sent rate, Mbit/s: the intended one, unless the application fell short of it by more than whole segments
+    /// explain.
     pub(super) fn sent_mbps(&self) -> f64 {
         let Bytes(aimed_at) = Bandwidth(self.rate).bytes_in(self.length());
         if self.sent + 2 * self.largest >= aimed_at {
@@ -35,23 +36,23 @@ impl<P> Interval<P> {
         self.sent as f64 * 8.0 / self.length().as_secs_f64() / 1e6
     }
 
-    /// Fraction that was lost: the paper's monitor takes what is not acknowledged for lost.
+    /// The lost fraction: the paper's monitor counts unacknowledged data as lost.
     pub(super) fn loss(&self) -> f64 {
         let lost = self.lost.max(self.sent.saturating_sub(self.acked));
         lost as f64 / (self.acked + lost).max(1) as f64
     }
 
-    /// How fast the round trip grew, in seconds a second.
+    /// The growth of the RTT, in seconds per second.
     pub(super) fn rtt_gradient(&self) -> f64 {
         self.round_trips.slope()
     }
 
-    /// Nothing has left.
+    /// True if no data left in the interval.
     pub(super) fn is_empty(&self) -> bool {
         self.sent == 0
     }
 
-    /// Nothing is known to have arrived.
+    /// True if no data of the interval is known to have arrived.
     pub(super) fn is_silent(&self) -> bool {
         self.acked == 0
     }
@@ -69,7 +70,7 @@ impl<P> Interval<P> {
     }
 }
 
-/// Least squares of round trips over the times at which their segments left.
+/// Least squares of RTTs over the departure times of their segments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Regression {
     count: f64,
@@ -90,7 +91,7 @@ impl Regression {
         self.rtt_squared += rtt * rtt;
     }
 
-    /// Zero where there are too few points to tell, or where they lie so far from a line that its slope may be none.
+    /// The slope; zero with too few points, or if it is within the error of the regression.
     fn slope(&self) -> f64 {
         let spread = self.count * self.time_squared - self.time * self.time;
         if spread <= 0.0 || self.count < 3.0 {
@@ -104,11 +105,11 @@ impl Regression {
     }
 }
 
-/// The intervals whose outcome is not known, the present one last.
+/// The intervals with unknown outcome, the present one last.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor<P> {
     intervals: VecDeque<Interval<P>>,
-    /// Of the segments that the ACK at hand delivers, the last: when it left, and its round trip.
+    /// The latest-sent segment that this ACK delivers: its departure and its RTT.
     newest: Option<(SimTime, SimDuration)>,
 }
 
@@ -138,12 +139,12 @@ impl<P: Copy> Monitor<P> {
         });
     }
 
-    /// When the present interval ends.
+    /// The end of the present interval.
     pub(super) fn end(&self) -> SimTime {
         self.intervals.back().map_or(SimTime::NEVER, |present| present.end)
     }
 
-    /// As [`Self::end`], but of an interval in which something has left: a sender with nothing to send needs no timer.
+    /// The end of the present interval if data has left in it: a sender with nothing to send needs no timer.
     pub(super) fn deadline(&self) -> SimTime {
         self.intervals.back().filter(|present| present.sent > 0).map_or(SimTime::NEVER, |present| present.end)
     }
@@ -164,7 +165,7 @@ impl<P: Copy> Monitor<P> {
         }
     }
 
-    /// All that an ACK delivers has been reported: the last of it did not wait for the ACK to be sent.
+    /// Takes the RTT of an ACK's latest segment, which did not wait for the ACK.
     pub(super) fn on_ack(&mut self) {
         if let Some((sent_at, rtt)) = self.newest.take()
             && let Some(interval) = self.find(sent_at)
@@ -184,8 +185,8 @@ impl<P: Copy> Monitor<P> {
         self.intervals.iter_mut().find(|interval| interval.holds(sent_at))
     }
 
-    /// The oldest interval, once it has ended and all that left in it is accounted for, or its deadline is over: a loss that
-    /// nobody has found must not keep the next ones waiting.
+    /// The oldest interval, once it has ended and all its data is accounted for. After its deadline it is taken in any
+    /// case, so that an undetected loss does not block the next ones.
     pub(super) fn take_finished(&mut self, now: SimTime, srtt: SimDuration) -> Option<Interval<P>> {
         let patience = SimDuration(DEADLINE_ROUND_TRIPS * srtt.0);
         let oldest = self.intervals.front().filter(|_| self.intervals.len() > 1)?;

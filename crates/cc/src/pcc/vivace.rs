@@ -32,34 +32,34 @@ use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 
 declare! {
-    /// Parameters of [`Vivace`](super::Vivace).
+    /// The parameters of [`Vivace`](super::Vivace).
     #[derive(Copy)]
     pub struct VivaceConfig {
-        /// t: a rate of x Mbit/s is worth x^t.
+        /// Exponent t of the utility: a rate of x Mbit/s is worth x^t.
         exponent: f64 = default(0.9).above(0.0).below(1.0),
-        /// b: the price of a round trip that grows; 0 takes no notice of delay.
+        /// Price of a growing RTT, b; 0 ignores delay.
         latency_coefficient: f64 = default(900.0).at_least(0.0).at_most(1e6),
-        /// c: the price of loss.
+        /// Price of loss, c.
         loss_coefficient: f64 = default(11.35).at_least(0.0).at_most(1e6),
-        /// The step of a trial, as a fraction of the rate.
+        /// Step of a trial, as a fraction of the rate.
         epsilon: f64 = default(0.05).above(0.0).below(1.0),
-        /// `theta_0`: the step along the gradient, Mbit/s for each unit of it.
+        /// Step along the gradient, `theta_0`, in Mbit/s for each unit of it.
         conversion: f64 = default(1.0).at_least(1e-6).at_most(1e6),
-        /// omega: the bound of a change, as a fraction of the rate.
+        /// Bound of a change, omega, as a fraction of the rate.
         bound: f64 = default(0.05).above(0.0).below(1.0),
-        /// delta: what each change that meets the bound adds to it.
+        /// Widening of the bound by each change that meets it, delta.
         bound_step: f64 = default(0.1).at_least(1e-6).at_most(1e6),
-        /// Growth of the round trip, seconds a second, that is taken for noise.
+        /// Growth of the RTT, in seconds per second, that counts as noise.
         latency_tolerance: f64 = default(0.01).at_least(0.0).at_most(1e6),
-        /// What the rate changes by at least, Mbit/s, unless that is more than the step of a trial.
+        /// Least change of the rate, Mbit/s, unless the step of a trial is smaller.
         least_step: f64 = default(0.5).at_least(0.0).at_most(1e6).source("kMinimumRateChange of PCC-Uspace"),
-        /// Pairs of trials that have to agree before the rate moves.
+        /// Pairs of trials that must agree before the rate moves.
         pairs: u32 = default(2).at_least(1).at_most(MOST_PAIRS as u32).unit("pairs").source("kNumIntervalGroupsInProbing of PCC-Uspace"),
-        /// Segments that an interval takes at least.
+        /// Least number of segments in an interval.
         interval_segments: u32 = default(10).at_least(2).at_most(100_000).unit("segments").source("PCC-Uspace"),
     }
     apart {
-        /// Of the random stream that orders trials.
+        /// Seed of the random stream that orders trials.
         seed: u64 = 0,
     }
 }
@@ -81,7 +81,7 @@ impl Algorithm for VivaceConfig {
     }
 }
 
-/// What an interval was for, and of which step: outcomes of steps gone by tell nothing.
+/// The purpose of an interval and its step: outcomes of earlier steps do not count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purpose {
     step: u32,
@@ -91,7 +91,7 @@ pub(super) struct Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Start,
-    /// Of this pair, the one of more or the one of less.
+    /// A trial of this pair, at the higher or the lower rate.
     Trial {
         pair: usize,
         up: bool,
@@ -101,15 +101,15 @@ enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Doubling, once it is known what the last rate was worth; the rate and utility before.
+    /// The start, which doubles once the utility of the last rate is known; the previous rate and utility.
     Starting { last: Option<(f64, f64)>, awaits: bool },
-    /// Pairs of trials: how many trials have begun, which of the present pair comes first, and what came of them.
+    /// Pairs of trials: the number of trials begun, the first one of the present pair, and the outcomes.
     Probing { begun: usize, first_up: bool, pairs: [Pair; MOST_PAIRS] },
 }
 
 const MOST_PAIRS: usize = 5;
 
-/// The utilities of a little more and of a little less.
+/// The utilities of the higher and the lower rate.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     more: Option<f64>,
@@ -120,16 +120,16 @@ const UNTRIED: Pair = Pair { more: None, less: None };
 
 const PROBING: State = State::Probing { begun: 0, first_up: false, pairs: [UNTRIED; MOST_PAIRS] };
 
-/// See the module.
+/// The state of the strategy.
 #[derive(Clone, Debug)]
 pub(super) struct VivaceStrategy {
     config: VivaceConfig,
     mss: u64,
     state: State,
     step: u32,
-    /// Mbit/s; zero before the first interval.
+    /// The base rate, Mbit/s; zero before the first interval.
     rate: f64,
-    /// The direction of the last change, how many there were in a row, and how many of those were bounded.
+    /// The direction of the last change, the number of changes in a row, and the number of those that were bounded.
     direction: f64,
     in_a_row: f64,
     bounded: f64,
@@ -149,7 +149,7 @@ impl VivaceStrategy {
         }
     }
 
-    /// `x^t - b x dRTT/dT - c x L`, x in Mbit/s.
+    /// The utility `x^t - b x dRTT/dT - c x L`, with x in Mbit/s.
     fn utility(&self, sent: f64, gradient: f64, loss: f64) -> f64 {
         let is_noise = gradient.abs() < self.config.latency_tolerance;
         let gradient = if is_noise { 0.0 } else { gradient };
@@ -164,8 +164,8 @@ impl VivaceStrategy {
         self.step += 1;
     }
 
-    /// Moves along the gradient: faster as steps in one direction follow each other, by no more than a bound that widens
-    /// as it is met.
+    /// Moves along the gradient: faster as steps in one direction follow each other, within a bound that widens as it
+    /// is met.
     fn follow(&mut self, gradient: f64) {
         let direction = gradient.signum();
         if direction * self.direction > 0.0 {
@@ -233,7 +233,7 @@ impl Strategy for VivaceStrategy {
         }
     }
 
-    /// Intervals last a round trip, and as long as so many segments take.
+    /// Plans an interval, which lasts a round trip, and as long as its least number of segments takes.
     fn plan(&mut self, rtt: SimDuration, random: &mut RandomStream) -> Plan<Purpose> {
         let least = least_rate(self.mss, rtt) / 1e6;
         let (rate, kind) = match self.state {

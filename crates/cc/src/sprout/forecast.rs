@@ -1,22 +1,24 @@
-//! What a link is thought to deliver: a distribution over its rate, which drifts, learns from what arrives, and forecasts.
+//! The forecast of a link's deliveries: a distribution over its rate, which drifts and learns from arrivals.
 //!
-//! The rate is one of 256, up to 1000 packets/s, and moves as a Brownian motion of 200 packets/s in a root second; from the lowest, an
-//! outage, it moves away at a rate of 1/s. Arrivals in a tick of 20 ms are Poisson (section 3 of the paper). What comes of each
-//! rate in the ticks to come, drift included, is worked out once for all senders, as the authors do when they start.
+//! The rate is one of 256, up to 1000 packets/s, and moves as a Brownian motion of 200 packets/s in a root second; from
+//! the lowest, an outage, it moves away at a rate of 1/s. Arrivals in a tick of 20 ms are Poisson (section 3 of the
+//! paper). The outcome of each rate in the coming ticks, drift included, is computed once for all senders, as the
+//! authors' program does at its start.
 
 use std::sync::LazyLock;
 
 use ackclock_units::math;
 
-/// Ticks in a second, packets/s, packets/s per root second, 1/s (the authors' `receiver.hh`).
+/// The length of a tick in s, and the constants of the model (the authors' `receiver.hh`): packets/s, packets/s per
+/// root second, 1/s.
 const TICK_S: f64 = 0.02;
 const LARGEST_RATE: f64 = 1_000.0;
 const BROWNIAN_RATE: f64 = 200.0;
 const OUTAGE_ESCAPE_RATE: f64 = 1.0;
 const BINS: usize = 256;
-/// Arrivals in a tick of the forecast are fewer.
+/// The number of arrivals that no tick of the forecast reaches.
 const MOST_IN_A_TICK: usize = 30;
-/// The motion is cut off at so many standard deviations.
+/// The cut-off of the motion, in standard deviations.
 const REACH: f64 = 5.0;
 
 type Distribution = [f64; BINS];
@@ -26,13 +28,14 @@ fn rate(bin: usize) -> f64 {
     (bin as f64 + 0.5) * LARGEST_RATE / BINS as f64
 }
 
-/// The logarithm of the Poisson probability of `count` arrivals in a tick, but for a term that is the same at all rates.
+/// The logarithm of the Poisson probability of `count` arrivals in a tick, without the term that is the same at all
+/// rates.
 fn likelihood(bin: usize, count: u64) -> f64 {
     let mean = rate(bin) * TICK_S;
     count as f64 * math::ln(mean) - mean
 }
 
-/// Probabilities that the rate moves by so many bins in a tick.
+/// The probabilities that the rate moves by a number of bins in a tick.
 static MOTION: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let deviation = BROWNIAN_RATE * TICK_S.sqrt() * BINS as f64 / LARGEST_RATE;
     let below = |bins: f64| 0.5 * (1.0 + math::erf(bins / deviation / 2.0_f64.sqrt()));
@@ -40,7 +43,7 @@ static MOTION: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..=reach).map(|bins| below(bins as f64 + 0.5) - below(bins as f64 - 0.5)).collect()
 });
 
-/// A tick of drift, normalised.
+/// Applies a tick of drift; the result is normalised.
 fn drift(before: &Distribution) -> Distribution {
     let escape = 1.0 - math::exp(-TICK_S * OUTAGE_ESCAPE_RATE);
     let mut after = [0.0; BINS];
@@ -58,13 +61,14 @@ fn drift(before: &Distribution) -> Distribution {
     normalised(&after)
 }
 
-/// Of a sum of one; without anything left, all rates alike.
+/// Scales a distribution to a sum of one; if it is empty, all rates are equal.
 fn normalised(distribution: &Distribution) -> Distribution {
     let sum: f64 = distribution.iter().sum();
     if sum > 0.0 { distribution.map(|probability| probability / sum) } else { [1.0 / BINS as f64; BINS] }
 }
 
-/// For each count: from each rate now, the probability of no more arrivals than that in the ticks of the forecast.
+/// The probability, for each count and each present rate, that no more than `count` arrive in the ticks of the
+/// forecast.
 type Table = Vec<Distribution>;
 
 /// The tables of one tick and of [`FORECAST_TICKS`].
@@ -87,7 +91,7 @@ static TABLES: LazyLock<[Table; 2]> = LazyLock::new(|| {
     tables
 });
 
-/// Ticks of the longer forecast: the one at hand, which counts for nothing, and five.
+/// The ticks of the longer forecast: the present one, which does not count, and five.
 const FORECAST_TICKS: usize = 6;
 
 /// The probability of each count at each rate.
@@ -134,19 +138,19 @@ fn quantile(table: &Table, rates: &Distribution, probability: f64) -> u64 {
     table.partition_point(|row| up_to(row) < probability) as u64
 }
 
-/// See the module.
+/// A distribution over the rate of a link, and its forecasts.
 #[derive(Clone, Debug)]
 pub(super) struct Forecaster {
     rates: Box<Distribution>,
 }
 
 impl Forecaster {
-    /// All rates alike.
+    /// A forecaster with equal probabilities for all rates.
     pub(super) fn new() -> Self {
         Self { rates: Box::new([1.0 / BINS as f64; BINS]) }
     }
 
-    /// A tick is over; what arrived in it, where that tells something.
+    /// Ends a tick, with its arrivals if they are informative.
     pub(super) fn tick(&mut self, arrived: Option<u64>) {
         *self.rates = drift(&self.rates);
         let Some(count) = arrived else { return };
@@ -158,13 +162,13 @@ impl Forecaster {
         *self.rates = normalised(&self.rates);
     }
 
-    /// Packets that will arrive in the five ticks after the one at hand, but with probability `caution`.
+    /// The packets that will arrive in the five ticks after the present one, except with probability `caution`.
     pub(super) fn cautious(&self, caution: f64) -> u64 {
         let [one, all] = &*TABLES;
         quantile(all, &self.rates, caution).saturating_sub(quantile(one, &self.rates, caution))
     }
 
-    /// packets/s.
+    /// The mean rate, packets/s.
     pub(super) fn mean_rate(&self) -> f64 {
         self.rates.iter().enumerate().map(|(bin, probability)| probability * rate(bin)).sum()
     }

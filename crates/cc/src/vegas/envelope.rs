@@ -18,24 +18,25 @@
 
 use super::hull::LowerHull;
 
-/// Twice the 500 ppm that a clock may be off, for two of them.
+/// The largest skew: twice the 500 ppm of one clock, for two of them.
 const MOST_SKEW: f64 = 1e-3;
 const BINS: usize = 64;
-/// The bins' first length, ns.
+/// The first length of the bins, ns.
 const FIRST_WIDTH: f64 = 1e8;
-/// Fewer say nothing of a slope.
+/// The least number of bins that give a slope.
 const ENOUGH_BINS: usize = 8;
-/// The shortest step that is looked for, in ticks of both clocks together, and in ns.
+/// The shortest step to search for, in ticks of both clocks together, and in ns.
 const LEAST_TICKS: f64 = 2.0;
 const LEAST_STEP: f64 = 1e6;
-/// A young connection has yet to see its queues empty: so long, in ns, less delay is a shorter queue's.
+/// The age of an established connection, ns. A younger one has yet to see its queues empty: less delay means a shorter
+/// queue.
 const ESTABLISHED: f64 = 5e9;
-/// A share of the propagation delay that Vegas would not notice: of 64 segments it is one.
+/// A fraction of the propagation delay that Vegas would not notice: of 64 segments it is one.
 const NEGLIGIBLE: f64 = 1.0 / 64.0;
-/// Halvings of an interval of skews: 2e-3 / 2^30 is far below a ppm.
+/// The halvings of an interval of skews: 2e-3 / 2^30 is far below a ppm.
 const HALVINGS: u32 = 30;
 
-/// A delay and when it was measured, ns.
+/// A delay and the time of its measurement, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) at: f64,
@@ -66,20 +67,20 @@ impl Least {
     }
 }
 
-/// See the module.
+/// The lower envelope of both directions' delays.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
     forward: LowerHull,
     backward: LowerHull,
     bins: Vec<Least>,
     width: f64,
-    /// When the history begins, and where the last bin ends.
+    /// The beginning of the history, and the end of the last bin.
     began: f64,
     end: f64,
     skew: f64,
     /// The least delays without skew: `T_f + o` and `T_b - o`.
     least: (f64, f64),
-    /// What rounding to ticks can do to a delay, ns.
+    /// The largest error of a delay by rounding to ticks, ns.
     tolerance: f64,
     slopes: Vec<f64>,
 }
@@ -92,7 +93,7 @@ impl Envelope {
         Self { forward, backward, bins, width: FIRST_WIDTH, began: 0.0, end: 0.0, skew: 0.0, least, tolerance, slopes }
     }
 
-    /// What the receiver's clock gains, as a fraction.
+    /// The gain of the receiver's clock, as a fraction.
     pub(super) fn skew(&self) -> f64 {
         self.skew
     }
@@ -101,22 +102,22 @@ impl Envelope {
         self.tolerance
     }
 
-    /// The shortest step of a clock that is told from rounding and from what is left of the skew.
+    /// The shortest step of a clock that differs from rounding and from the remaining skew.
     pub(super) fn least_step(&self) -> f64 {
         (LEAST_TICKS * self.tolerance).max(LEAST_STEP)
     }
 
-    /// Long enough to tell what is unusual.
+    /// True if the history is long enough to recognise exceptions.
     pub(super) fn is_established(&self) -> bool {
         self.end - self.began >= ESTABLISHED
     }
 
-    /// The propagation delay of both directions.
+    /// The propagation delay of both directions, ns.
     pub(super) fn base_rtt(&self) -> f64 {
         self.least.0 + self.least.1
     }
 
-    /// How far delays lie above the least ones: the queues of either direction; negative where they lie below.
+    /// The queueing delays of both directions: the delays above the least ones; negative below them.
     pub(super) fn above(&self, at: f64, forward: f64, backward: f64) -> (f64, f64) {
         (forward - self.skew * at - self.least.0, backward + self.skew * at - self.least.1)
     }
@@ -174,7 +175,7 @@ impl Envelope {
         forward + backward
     }
 
-    /// A skew that makes the propagation delay as long as any does.
+    /// A skew with the longest propagation delay.
     fn best_skew(&self) -> f64 {
         let (mut low, mut high) = (-MOST_SKEW, MOST_SKEW);
         for _ in 0..2 * HALVINGS {
@@ -188,7 +189,7 @@ impl Envelope {
         f64::midpoint(low, high)
     }
 
-    /// The skews that make the propagation delay no shorter than `floor`.
+    /// The range of skews with a propagation delay of at least `floor`.
     fn plateau(&self, best: f64, floor: f64) -> (f64, f64) {
         (self.edge(best, -MOST_SKEW, floor), self.edge(best, MOST_SKEW, floor))
     }
@@ -203,7 +204,7 @@ impl Envelope {
         inside
     }
 
-    /// The skew by the slope of a direction whose least delays lie on a line, if one does.
+    /// The skew by the slope of a direction with its least delays on a line, if there is one.
     fn skew_of_clean_direction(&mut self) -> Option<f64> {
         let forward = line(&self.bins, |bin| bin.forward, &mut self.slopes);
         let backward = line(&self.bins, |bin| bin.backward, &mut self.slopes);
@@ -226,11 +227,11 @@ fn merged(pair: &[Least], skew: f64) -> Least {
 
 struct Line {
     slope: f64,
-    /// Median distance of a point from the line.
+    /// The median distance of a point from the line.
     spread: f64,
 }
 
-/// The median of the slopes between all pairs of points. `room` is for the medians.
+/// The median of the slopes between all pairs of points. `room` is scratch space for the medians.
 fn line(bins: &[Least], point: fn(&Least) -> Point, room: &mut Vec<f64>) -> Line {
     room.clear();
     for (index, later) in bins.iter().enumerate() {
@@ -266,7 +267,8 @@ mod tests {
     const MS: f64 = 1e6;
     const S: f64 = 1e9;
 
-    /// A minute on clocks that part by `skew`, with these queues (ms) on the way there and back at a time in seconds.
+    /// The envelope after a minute on clocks that part by `skew`; `queues` gives the queueing delays there and back
+    /// (ms) at a time in seconds.
     fn minute(skew: f64, queues: impl Fn(f64) -> (f64, f64)) -> Envelope {
         let mut envelope = Envelope::new(0.01 * MS);
         for step in 0..6_000 {

@@ -12,17 +12,17 @@
 //!
 //! so that the offset cancels and a queue on the backward path counts for nothing.
 //!
-//! Departures, where the paper is silent. The receiver's tick is estimated ([`crate::peer_clock`]); until it is known, and
-//! where ticks are so coarse that `BaseRTT` comes out at nothing, the round trip counts, as in plain Vegas; so a
-//! receiver with ticks of the length of the round trip, 100 or 500 ms, gains nothing. (To take only the first ACK of each
-//! tick, which left when it began, leaves too few samples to find the least of.) A delayed ACK
-//! echoes the timestamp of the first segment it covers (RFC 7323 section 4.3), so that `t_r - t_s` would hold the wait
-//! for the second: the sender knows when it sent the last one and takes that wait off. The wait of a segment that stays
-//! alone until the delayed-ACK timer cannot be told from a queue. Clocks that run at different
-//! speeds or are adjusted break the minima. While a receiver's clock gains on the sender's, `T_b0` follows it down and
-//! `T_f0` does not follow it up: `BaseRTT` falls by what it gains (500 ppm: 30 ms a minute), `Diff` rises, the window
-//! shrinks to nothing. While it loses, `T_f0` follows a queue that stands longer than the drift takes to cover it:
-//! `Diff` no longer sees it, and the window grows until there is loss.
+//! Departures, where the paper is silent. The receiver's tick is estimated ([`crate::peer_clock`]); until it is known,
+//! and where ticks are so coarse that `BaseRTT` is zero, the round trip counts, as in plain Vegas; so a receiver with
+//! ticks of the length of the round trip, 100 or 500 ms, gains nothing. (To take only the first ACK of each tick, which
+//! left when it began, leaves too few samples to find the least of.) A delayed ACK echoes the timestamp of the first
+//! segment it covers (RFC 7323 section 4.3), so that `t_r - t_s` would hold the wait for the second: the sender knows
+//! when it sent the last one and takes that wait off. The wait of a segment that stays alone until the delayed-ACK
+//! timer cannot be told from a queue. Clocks that run at different speeds or are adjusted break the minima. While a
+//! receiver's clock gains on the sender's, `T_b0` follows it down and `T_f0` does not follow it up: `BaseRTT` falls by
+//! what it gains (500 ppm: 30 ms a minute), `Diff` rises, the window shrinks to nothing. While it loses, `T_f0` follows
+//! a queue that stands longer than the drift takes to cover it: `Diff` no longer sees it, and the window grows until
+//! there is loss.
 
 use ackclock_units::SimDuration;
 
@@ -30,12 +30,12 @@ use super::Sample;
 use crate::event::AckEvent;
 use crate::peer_clock::{Clocks, Times};
 
-/// See the module.
+/// The estimator of the delay of the forward path.
 #[derive(Clone, Debug)]
 pub(super) struct ForwardDelay {
     clocks: Clocks,
     mss: u64,
-    /// `T_f0` and `T_b0`, ns.
+    /// The least delays `T_f0` and `T_b0`, ns.
     least: Option<(i64, i64)>,
     /// The latest `t_r - t_s`, ns.
     forward: i64,
@@ -46,7 +46,7 @@ impl ForwardDelay {
         Self { clocks: Clocks::new(receiver_tick), mss, least: None, forward: 0 }
     }
 
-    /// What an ACK of new data shows; `None` without timestamps, or if they tell nothing yet.
+    /// The sample of an ACK of new data; `None` without timestamps, or before they are usable.
     pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Option<Sample> {
         let times = self.clocks.read(ack.timestamps.as_ref()?)?;
         let forward = times.received - times.sent - waited(&times, ack, self.mss);
@@ -71,14 +71,14 @@ impl ForwardDelay {
     }
 }
 
-/// The least delays there and back of the time before the receiver's tick was known.
+/// The least delays there and back before the receiver's tick was known.
 fn least_early(early: &[Times]) -> Option<(i64, i64)> {
     let forward = early.iter().map(|times| times.received - times.sent).min()?;
     let backward = early.iter().map(|times| times.arrived - times.received).min()?;
     Some((forward, backward))
 }
 
-/// How long the first segment that an ACK covers waited for the last.
+/// The wait of the first segment that an ACK covers for the last one, ns.
 pub(super) fn waited(times: &Times, ack: &AckEvent, mss: u64) -> i64 {
     match ack.rtt_sample {
         Some(newest) if ack.newly_acked.0 > mss => (times.arrived - times.sent - newest.0 as i64).max(0),

@@ -1,21 +1,21 @@
-//! The lower convex hull of points in time: all that can be least once any slope is taken off.
+//! The lower convex hull of points in time: the points that can be least once any slope is taken off.
 //!
-//! Source: Andrew 1979, the monotone chain; Moon, Skelly and Towsley, INFOCOM 1999, for its use on delays.
-//! Departures: of more than [`MOST`] vertices the one goes that lies least below its neighbours' line.
+//! Source: Andrew 1979, the monotone chain; Moon, Skelly and Towsley, INFOCOM 1999, for its use on delays. Departures:
+//! beyond [`MOST`] vertices the hull drops the one that lies least below its neighbours' line.
 
 use super::envelope::Point;
 
 const MOST: usize = 64;
 
-/// See the module.
+/// A lower convex hull with a bounded number of vertices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LowerHull {
-    /// In the order of time; the slope from one to the next grows.
+    /// The vertices in the order of time, with growing slopes between them.
     vertices: Vec<Point>,
 }
 
 impl LowerHull {
-    /// Points come in the order of time.
+    /// Adds a point, later than those before.
     pub(super) fn add(&mut self, point: Point) {
         while let Some(last) = self.vertices.last() {
             let hides = match self.vertices.len().checked_sub(2).map(|index| self.vertices[index]) {
@@ -49,7 +49,7 @@ impl LowerHull {
     }
 }
 
-/// How far the middle of three points lies below the line through the others.
+/// The depth of the middle point below the line through the others.
 fn below(first: Point, middle: Point, last: Point) -> f64 {
     let share = (middle.at - first.at) / (last.at - first.at);
     first.delay + share * (last.delay - first.delay) - middle.delay

@@ -1,12 +1,13 @@
-//! The delay of the forward path, from timestamps of clocks that drift apart and are set now and then.
+//! The delay of the forward path, from timestamps of clocks that drift apart and are sometimes set.
 //!
-//! Source: none; the answer of this project to what Kim and Kim 1999 leave open ([`super::forward`] is theirs). Skew is
-//! measured and taken off ([`super::envelope`]). A clock cannot change the round trip: what it takes from one direction it gives
-//! to the other. So once a connection has had five seconds to learn its least delays, one that lies below them puts a step on
-//! trial ([`super::steps`]): if the other direction is seen less far above its own than the step would have it, it was a
-//! queue; else the step holds after eight round trips. Nothing goes into the history meanwhile, so that no skew is fitted to a
-//! step. A step that soon goes back was none: both directions have become shorter, one after the other. Where the queue on
-//! the way back hides a step forward, a jump of both directions' least delays over three round trips is tried.
+//! Source: none; this project's extension of Kim and Kim 1999 ([`super::forward`]). Skew is measured and taken off
+//! ([`super::envelope`]). A clock cannot change the RTT: a decrease in one direction is an increase in the other. So
+//! once a connection has had five seconds to learn its least delays, one that lies below them puts a step on trial
+//! ([`super::steps`]): if the other direction is seen less far above its own than the step would have it, it was a
+//! queue; else the step holds after eight round trips. Nothing goes into the history meanwhile, so that no skew is
+//! fitted to a step. A step that soon goes back was none: both directions have become shorter, one after the other.
+//! Where the queue on the way back hides a step forward, a jump of both directions' least delays over three round trips
+//! is tried.
 //!
 //! The time at which data left is taken from the arrival of its ACK and the RTT sample, so that a step of the sender's
 //! own clock is one of both its times, a delayed ACK counts from its last segment, and each ACK shows both directions at
@@ -29,12 +30,12 @@ use super::steps::Watch;
 use crate::event::AckEvent;
 use crate::peer_clock::{Clocks, Times};
 
-/// See the module.
+/// The estimator of the forward delay for clocks with skew and steps.
 #[derive(Clone, Debug)]
 pub(super) struct SkewTolerantDelay {
     clocks: Clocks,
     envelope: Option<Envelope>,
-    /// Steps so far, ns: what the receiver's clock gained beside its skew.
+    /// The sum of steps so far, ns: the gain of the receiver's clock beside its skew.
     steps: f64,
     watch: Watch,
 }
@@ -44,7 +45,7 @@ impl SkewTolerantDelay {
         Self { clocks: Clocks::new(receiver_tick), envelope: None, steps: 0.0, watch: Watch::default() }
     }
 
-    /// What an ACK of new data shows; `None` without timestamps or RTT sample, or if they tell nothing yet.
+    /// The sample of an ACK of new data; `None` without timestamps or RTT sample, or before they are usable.
     pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Option<Sample> {
         let stamps = ack.timestamps.as_ref()?;
         let times = self.clocks.read(stamps)?;
@@ -77,7 +78,7 @@ impl SkewTolerantDelay {
     }
 }
 
-/// The history begins with what came before the receiver's tick was known.
+/// An envelope with the times from before the receiver's tick was known.
 fn with_early(ticks: f64, early: &[Times]) -> Envelope {
     let mut envelope = Envelope::new(ticks);
     for times in early {

@@ -1,34 +1,34 @@
-//! Steps of a clock: delays that only a clock which is set could make, or queues by chance, told apart on trial.
+//! Steps of a clock. A trial decides whether a clock that was set has changed the delays, or a queue by chance.
 //!
-//! Source: none; see [`super::skew_tolerant`], which says how and what is assumed. Times and delays are in ns.
+//! Source: none; see [`super::skew_tolerant`], which states the method and its assumptions. Times and delays are in ns.
 
 use std::collections::VecDeque;
 
 use super::envelope::{Envelope, Least};
 
-/// A trial lasts so many round trips, and this long at least, ns.
+/// The length of a trial in round trips, and its least length, ns.
 const TRIAL_ROUND_TRIPS: f64 = 8.0;
 const SHORTEST_TRIAL: f64 = 5e8;
-/// A trial that waits for the queue on the way back to end lasts so many times as long.
+/// The factor of the length for a trial that waits for the queue on the way back to end.
 const PATIENCE_BACK: f64 = 10.0;
-/// Round trips before a jump, and after it, whose least delays are compared.
+/// The round trips before and after a jump with compared least delays.
 const SIDE: usize = 3;
-/// Shorter jumps, as shares of the propagation delay, are of queues mostly and cost Vegas little.
+/// The least jump, as a fraction of the propagation delay: shorter ones are mostly queues and cost Vegas little.
 const LEAST_JUMP: f64 = 1.0 / 8.0;
-/// Delays held back at a time; of more, the least of two.
+/// The largest number of delays held back; beyond it pairs are merged to their least.
 const MOST_HELD: usize = 64;
 
-/// A step that may be one: what the receiver's clock has gained at once.
+/// A possible step on trial: a sudden gain of the receiver's clock.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
-    /// The jump that was seen, and how far off it may be; nothing without.
+    /// The jump that was seen and its error; zero without one.
     expected: f64,
     doubt: f64,
     began: f64,
-    /// How long a trial lasts once a delay has shown the step, and when this one ends.
+    /// The length of a trial once a delay has shown the step, and the end of this one.
     span: f64,
     until: f64,
-    /// The least that either direction lay above the least delays of before, the step not taken off.
+    /// The least excess of each direction over the earlier least delays, the step not taken off.
     least_above: (f64, f64),
 }
 
@@ -39,14 +39,14 @@ enum Verdict {
 }
 
 impl Trial {
-    /// One direction has shown a delay that no queue explains: what it shows is the least that the step may be.
+    /// A trial after a delay of one direction that no queue explains: the delay bounds the step from below.
     fn of_delay_below(point: &Least, above: (f64, f64)) -> Self {
         let span = span(point);
         let began = point.forward.at;
         Self { expected: 0.0, doubt: 0.0, began, span, until: began + span, least_above: above }
     }
 
-    /// The least delays of both directions have jumped by as much, between round trips.
+    /// A trial after a jump of both directions' least delays between round trips.
     fn of_jump(jump: Jump, point: &Least, above: (f64, f64)) -> Self {
         let span = span(point);
         let began = point.forward.at;
@@ -55,7 +55,8 @@ impl Trial {
         Self { expected: jump.step, doubt: jump.doubt, began, span, until: began + patience * span, least_above: above }
     }
 
-    /// The bounds of the step: with less, a delay there would lie below the least one of before, with more, one back.
+    /// The bounds of the step: a smaller one would put a delay there below the earlier least one, a larger one a delay
+    /// back.
     fn bounds(&self) -> (f64, f64) {
         (-self.least_above.1, self.least_above.0)
     }
@@ -70,8 +71,8 @@ impl Trial {
         most < -least_step || least > least_step
     }
 
-    /// The step within its bounds: the jump, if that is what the bounds are about; else the way there, whose queue is short,
-    /// is taken to have been empty since.
+    /// The step within its bounds: the jump, if the bounds allow about that. Otherwise the way there, with its short
+    /// queue, counts as empty since.
     fn estimate(&self) -> f64 {
         let (least, most) = self.bounds();
         let is_far = least > most || !self.is_within_bounds(self.expected, self.doubt);
@@ -79,13 +80,14 @@ impl Trial {
         if is_most { most } else { self.expected.clamp(least, most) }
     }
 
-    /// Unproven, a jump that makes the way there look longer counts, since it would cost the flow its window for nothing;
-    /// the other lasts only until the queue there ends.
+    /// The step that counts during the trial. A jump that lengthens the way there counts, since it would cost the flow
+    /// its window for nothing. The other lasts only until the queue there ends.
     fn believed(&self, least_step: f64) -> f64 {
         if self.is_proven(least_step) { self.estimate() } else { self.expected.max(0.0) }
     }
 
-    /// A step that goes back soon, by no more, was none: both directions have become shorter, one after the other.
+    /// True if the step soon reverts an earlier one, by no more. Then neither was a step: both directions have become
+    /// shorter, one after the other.
     fn takes_back(&self, earlier: &LastStep, envelope: &Envelope) -> bool {
         let (least, most) = self.bounds();
         let shown = if most < 0.0 { most } else { least };
@@ -116,12 +118,12 @@ impl Trial {
     }
 }
 
-/// How long the directions are given to contradict a step.
+/// The time in which the directions may contradict a step, ns.
 fn span(point: &Least) -> f64 {
     (TRIAL_ROUND_TRIPS * (point.forward.delay + point.backward.delay)).max(SHORTEST_TRIAL)
 }
 
-/// What the least delays there gained and those back lost.
+/// The gain of the least delays there, equal to the loss of those back.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     step: f64,
@@ -136,7 +138,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Returns what has jumped, when a round trip has ended.
+    /// Adds delays; returns the jump, if a round trip has ended with one.
     fn add(&mut self, number: u64, delays: (f64, f64), envelope: &Envelope) -> Option<Jump> {
         if number == self.number
             && let Some(last) = self.least.back_mut()
@@ -153,7 +155,8 @@ impl Rounds {
         jump
     }
 
-    /// The round trip in which a clock is set holds delays of before and after, so that one is skipped.
+    /// The jump between round trips. The one in which a clock is set holds delays from before and after, and is
+    /// skipped.
     fn jump(&self, envelope: &Envelope) -> Option<Jump> {
         if self.least.len() <= 2 * SIDE {
             return None;
@@ -177,14 +180,14 @@ fn jump(from: (f64, f64), to: (f64, f64), envelope: &Envelope) -> Option<Jump> {
     is_one.then(|| Jump { step, doubt: residue / 2.0 + envelope.tolerance() })
 }
 
-/// A step that has stood its trial.
+/// A step that has passed its trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) size: f64,
     began: f64,
 }
 
-/// The step on trial, and what is to come into the history once it is decided.
+/// The step on trial, and the delays to add to the history once it is decided.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     trial: Option<Trial>,
@@ -193,7 +196,7 @@ pub(super) struct Watch {
     last: Option<LastStep>,
 }
 
-/// The last step that stood its trial, and until when it may still turn out to have been a queue.
+/// The last step that passed its trial, and the time until which it may still turn out to be a queue.
 #[derive(Clone, Copy, Debug)]
 struct LastStep {
     size: f64,
@@ -201,13 +204,13 @@ struct LastStep {
 }
 
 impl Watch {
-    /// What the receiver's clock seems to have gained at once, zero mostly.
+    /// The sudden gain of the receiver's clock that counts at present, mostly zero.
     pub(super) fn believed(&self, envelope: &Envelope) -> f64 {
         self.trial.map_or(0.0, |trial| trial.believed(envelope.least_step()))
     }
 
-    /// Delays of another ACK become part of the history; those that a step may have made once that is decided. Returns a
-    /// step that has stood its trial, taken off all that was held back.
+    /// Adds an ACK's delays to the history; those that a step may have changed wait for its trial. Returns a step that
+    /// has passed its trial; it is taken off all delays held back.
     pub(super) fn add(&mut self, round: u64, point: &Least, envelope: &mut Envelope) -> Option<Step> {
         let jump = self.rounds.add(round, (point.forward.delay, point.backward.delay), envelope);
         let verdict = self.trial.as_mut().map(|trial| trial.judge(point, envelope));
@@ -269,7 +272,7 @@ fn above(envelope: &Envelope, point: &Least) -> (f64, f64) {
     envelope.above(point.forward.at, point.forward.delay, point.backward.delay)
 }
 
-/// A step seems to have come with this ACK, or some time before it.
+/// Begins a trial if a step seems to have come with this ACK, or some time before.
 fn begin(envelope: &Envelope, jump: Option<Jump>, point: &Least) -> Option<Trial> {
     let above = above(envelope, point);
     if !envelope.is_established() {
@@ -284,7 +287,7 @@ fn begin(envelope: &Envelope, jump: Option<Jump>, point: &Least) -> Option<Trial
     jump.map(|jump| Trial::of_jump(jump, point, above))
 }
 
-/// The least of each direction.
+/// The least delays of each direction.
 fn least_of(points: &[Least]) -> Least {
     let mut least = points[0];
     for point in &points[1..] {

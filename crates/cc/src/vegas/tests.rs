@@ -8,7 +8,7 @@ fn start(window: u64, ssthresh: Option<u64>) -> Start {
     Start::of(1_000, window, ssthresh)
 }
 
-/// One round trip: an ACK for every segment of the window, `rtt_ms` each.
+/// Simulates a round trip with an ACK for every segment of the window, `rtt_ms` each; returns the window.
 fn round_trip(vegas: &mut Vegas, number: u64, rtt_ms: u64) -> u64 {
     for _ in 0..vegas.cwnd / 1_000 {
         let rtt_sample = Some(SimDuration::from_millis(rtt_ms));
@@ -118,7 +118,7 @@ fn duplicate_acks_take_a_quarter_and_a_timeout_all_but_one_segment() {
     assert_eq!(linux.cwnd(), Bytes(10_000));
 }
 
-/// An ACK of a path of 40 ms each way, with queues of these lengths and clocks `offset` ticks apart.
+/// An ACK on a path of 40 ms each way, with queues of these lengths and clocks `offset` ticks apart.
 fn stamped(at_ms: u64, forward_queue: u64, backward_queue: u64, offset: u32) -> AckEvent {
     let (received, arrived) = (at_ms + 40 + forward_queue, at_ms + 80 + forward_queue + backward_queue);
     let timestamps = Some(SegmentTimestamps {

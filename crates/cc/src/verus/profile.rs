@@ -1,29 +1,29 @@
-//! The delay profile: what delay came with which window, as a smooth curve.
+//! The delay profile: the delay of each window, as a smooth curve.
 //!
 //! A curve of straight pieces between evenly spaced nodes, 15 windows apart as the authors' cubic spline, fitted by least squares
 //! with a weight on its second differences. Beyond the last node it goes on straight.
 
-/// Windows between two nodes at most, and the nodes that there are at least.
+/// The largest distance of two nodes in windows, and the least number of nodes.
 const SPACING: usize = 15;
 const LEAST_NODES: usize = 5;
 
-/// Weight of second differences, in mean data of a node.
+/// The weight of second differences, in mean data of a node.
 const SMOOTHNESS: f64 = 0.1;
 
-/// Larger windows are not looked for (`MAX_W_DELAY_CURVE`).
+/// The largest window of the profile (`MAX_W_DELAY_CURVE`).
 const LARGEST: usize = 40_000;
 
-/// Weight of what was, in the moving average of a window's delay.
+/// The weight of the old value in the moving average of a window's delay.
 const MEMORY: f64 = 0.875;
 
-/// Delays by window, s.
+/// The delays by window, s.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
     delays: Vec<Option<f64>>,
     curve: Option<Curve>,
 }
 
-/// Nodes at `first`, `first + step` and so on; s at windows.
+/// The curve through nodes at windows `first`, `first + step` and so on, in s.
 #[derive(Clone, Debug)]
 struct Curve {
     first: f64,
@@ -32,7 +32,7 @@ struct Curve {
 }
 
 impl Profile {
-    /// A packet that left under this window took so long.
+    /// Learns the delay of a packet that left under this window.
     pub(super) fn learn(&mut self, window: usize, delay: f64) {
         if window >= LARGEST {
             return;
@@ -44,17 +44,17 @@ impl Profile {
         *known = Some(known.map_or(delay, |known| MEMORY * known + (1.0 - MEMORY) * delay));
     }
 
-    /// Forgets what is known of windows from this one on.
+    /// Forgets the delays of windows from this one on.
     pub(super) fn forget_from(&mut self, window: usize) {
         self.delays.truncate(window);
     }
 
-    /// The largest window known up to this one.
+    /// The largest known window up to this one.
     pub(super) fn learnt_of(&self, window: usize) -> Option<f64> {
         self.delays.iter().take(window + 1).rev().find_map(|delay| *delay)
     }
 
-    /// Fits the curve anew; false if too little is known for one.
+    /// Fits the curve; false if there is too little data.
     pub(super) fn fit(&mut self) -> bool {
         let points: Vec<(f64, f64)> = (1..self.delays.len())
             .filter_map(|window| self.delays[window].map(|delay| (window as f64, delay)))
@@ -72,7 +72,7 @@ impl Profile {
         Some(self.curve.as_ref()?.at(window))
     }
 
-    /// The window before the first with a longer delay; `None` if none has one.
+    /// The window before the first one with a longer delay; `None` if no window has one.
     pub(super) fn window_of(&self, delay: f64) -> Option<f64> {
         let curve = self.curve.as_ref()?;
         let last = (curve.last() as usize).clamp(2, LARGEST);
@@ -117,10 +117,10 @@ impl Curve {
     }
 }
 
-/// Least squares over unknowns of which each equation has neighbours only, three at most.
+/// A least-squares fit with equations over neighbouring unknowns, three at most.
 #[derive(Debug)]
 struct BandedFit {
-    /// Of the normal equations: the diagonal and the two beside it, and the right side.
+    /// The normal equations: the diagonal, its two neighbours, and the right side.
     rows: Vec<[f64; 3]>,
     right: Vec<f64>,
 }
@@ -130,7 +130,7 @@ impl BandedFit {
         Self { rows: vec![[0.0; 3]; unknowns], right: vec![0.0; unknowns] }
     }
 
-    /// The unknowns from `left` on, times these factors, are to be `value`.
+    /// Adds the equation that the unknowns from `left` on, times these factors, equal `value`.
     fn add(&mut self, left: usize, factors: &[f64], value: f64, weight: f64) {
         for (place, factor) in factors.iter().enumerate() {
             self.right[left + place] += weight * factor * value;
@@ -140,7 +140,7 @@ impl BandedFit {
         }
     }
 
-    /// Gauss, without pivots: what is solved is symmetric and positive.
+    /// Solves by Gaussian elimination without pivots: the matrix is symmetric and positive.
     fn solve(mut self) -> Vec<f64> {
         let count = self.rows.len();
         for pivot in 0..count {
@@ -167,7 +167,7 @@ impl BandedFit {
 mod tests {
     use super::*;
 
-    /// 50 ms and 2 ms for every window above 25.
+    /// A profile of 50 ms and 2 ms more for every window above 25.
     fn profile(windows: impl Iterator<Item = usize>) -> Profile {
         let mut profile = Profile::default();
         windows.for_each(|window| profile.learn(window, 0.05 + 0.002 * window.saturating_sub(25) as f64));

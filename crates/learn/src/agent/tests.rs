@@ -18,7 +18,7 @@ fn config() -> AgentConfig {
     AgentConfig { inputs: 2, readings: 1, actions: 2, normalisation: Normalisation::Raw, learning }
 }
 
-/// Two places: action 0 stays, action 1 changes places. Being at the second after the action is worth 1.
+/// Two places: action 0 stays, action 1 changes places. The reward of being at the second after the action is 1.
 const PLACES: [[f32; 2]; 2] = [[1.0, 0.0], [0.0, 1.0]];
 
 fn walk(agent: &mut Agent, steps: usize) {

@@ -13,7 +13,7 @@ use super::trendline::Usage;
 const ETA: f64 = 1.08;
 const LEAST_INCREASE: f64 = 1_000.0;
 const LEAST_NEAR_MAX: f64 = 4_000.0;
-/// Frames a second that the draft supposes, in packets of 1200 octets.
+/// Frame rate that the draft assumes, in packets of 1200 octets.
 const FRAMES: f64 = 30.0;
 const PACKET_BITS: f64 = 9_600.0;
 const RESPONSE: SimDuration = SimDuration::from_millis(100);
@@ -33,7 +33,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Capacity {
     mean: Option<f64>,
-    /// Variance over the mean.
+    /// The variance over the mean.
     variance: f64,
 }
 
@@ -67,12 +67,12 @@ pub struct Aimd {
     rtt: SimDuration,
     last_change: Option<SimTime>,
     capacity: Capacity,
-    /// Bit/s, as last known.
+    /// The last known arriving rate, bit/s.
     arriving: f64,
 }
 
 impl Aimd {
-    /// Control that begins at a rate in bit/s.
+    /// A control that begins at a rate in bit/s.
     pub fn new(beta: f64, rate: f64) -> Self {
         let capacity = Capacity { mean: None, variance: VARIANCES[0] };
         let (state, rtt) = (State::Hold, FIRST_RTT);
@@ -84,23 +84,23 @@ impl Aimd {
         self.rate
     }
 
-    /// The round trip, without the time that reports were held.
+    /// Sets the round trip, without the time for which reports were held.
     pub fn set_rtt(&mut self, rtt: SimDuration) {
         self.rtt = rtt;
     }
 
-    /// Keeps the rate within limits from outside.
+    /// Clamps the rate to limits of the caller.
     pub fn limit(&mut self, rate: f64) {
         self.rate = rate;
     }
 
-    /// Overuse lowers the rate once a round trip, or at once if less than half of it arrives.
+    /// True if overuse may lower the rate: once a round trip, or immediately if less than half of it arrives.
     pub fn may_reduce(&self, now: SimTime, arriving: f64) -> bool {
         let wait = self.rtt.clamp(REDUCTIONS[0], REDUCTIONS[1]);
         self.last_change.is_none_or(|last| now.saturating_since(last) >= wait) || arriving < 0.5 * self.rate
     }
 
-    /// Overuse before anything is known of the rate that arrives.
+    /// Halves the rate: overuse before the arriving rate is known.
     pub fn halve(&mut self, now: SimTime) {
         self.rate /= 2.0;
         self.last_change = Some(now);
@@ -138,7 +138,7 @@ impl Aimd {
         self.rate = (self.rate + increase).min(bound);
     }
 
-    /// Bit/s a second: a packet a response time.
+    /// The increase near the capacity, bit/s per second: a packet for each response time.
     fn near_max(&self) -> f64 {
         let frame = self.rate / FRAMES;
         let packet = frame / (frame / PACKET_BITS).ceil();

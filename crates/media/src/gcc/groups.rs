@@ -1,4 +1,4 @@
-//! Groups of packets, and how much further apart they arrive than they left.
+//! Groups of packets, and the growth of their distance between departure and arrival.
 //!
 //! Sources: draft-ietf-rmcat-gcc-02 section 5.2 (pre-filtering); libwebrtc's `InterArrivalDelta` from memory: packets that left within
 //! 5 ms of the first are a group, and one that comes at most 5 ms after the last, with less delay, is still part of it, up to 100 ms.
@@ -17,12 +17,12 @@ struct Group {
     last_arrival: SimTime,
 }
 
-/// Two groups that follow each other.
+/// The distances of two consecutive groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deltas {
-    /// Time from the last packet of the one to that of the other as they left, milliseconds.
+    /// Time between the departures of their last packets, milliseconds.
     pub send_ms: f64,
-    /// Time from the last packet of the one to that of the other as they arrived, milliseconds.
+    /// Time between the arrivals of their last packets, milliseconds.
     pub arrival_ms: f64,
 }
 
@@ -34,7 +34,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// A packet that left at `sent` has arrived. Returns how the two groups before it lie to each other, if it begins another.
+    /// Takes the arrival of a packet that left at `sent`. Returns the distances of the two groups before it, if it
+    /// begins another.
     pub fn add(&mut self, sent: SimTime, arrival: SimTime) -> Option<Deltas> {
         let begin = Group { first_sent: sent, last_sent: sent, first_arrival: arrival, last_arrival: arrival };
         let Some(current) = &mut self.current else {

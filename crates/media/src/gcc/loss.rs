@@ -1,10 +1,10 @@
 //! The rate by loss.
 //!
-//! Sources: draft-ietf-rmcat-gcc-02 section 6: with loss p of more than 10 % the rate is multiplied by 1 - p / 2, with less than 2 % it
-//! rises, between them it stays; libwebrtc's `SendSideBandwidthEstimation` for when: it looks at twenty packets or more, rises (with each
-//! report, where libwebrtc looks each 25 ms) to 1.08 times the least rate of the last second and 1 kbit/s, and falls once for them,
-//! and at most once in 300 ms and a round trip, never below the least rate of the encoder (`UpdateTargetBitrate`). For two seconds
-//! without a loss it follows the rate by delay.
+//! Sources: draft-ietf-rmcat-gcc-02 section 6: with loss p of more than 10 % the rate is multiplied by 1 - p / 2, with
+//! less than 2 % it rises, between them it stays; libwebrtc's `SendSideBandwidthEstimation` for the times: it considers
+//! twenty packets or more, rises (with each report, where libwebrtc looks each 25 ms) to 1.08 times the least rate of
+//! the last second and 1 kbit/s, and falls once for them, and at most once in 300 ms and a round trip, never below the
+//! least rate of the encoder (`UpdateTargetBitrate`). For two seconds without a loss it follows the rate by delay.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ pub struct LossBased {
     rtt: SimDuration,
     lost: usize,
     packets: usize,
-    /// Fraction lost of the last twenty packets or more, and whether the rate has fallen for it.
+    /// Lost fraction of the last twenty packets or more, and whether the rate has fallen for it.
     part: Option<f64>,
     has_answered: bool,
     first_report: Option<SimTime>,
@@ -37,7 +37,7 @@ pub struct LossBased {
 }
 
 impl LossBased {
-    /// Control that begins at a rate in bit/s; loss of less than `low` raises it, of more than `high` lowers it.
+    /// A control that begins at a rate in bit/s; loss of less than `low` raises it, of more than `high` lowers it.
     pub fn new(low: f64, high: f64, rate: f64) -> Self {
         Self {
             low,
@@ -60,17 +60,17 @@ impl LossBased {
         self.rate
     }
 
-    /// The round trip, without the time that reports were held.
+    /// Sets the round trip, without the time for which reports were held.
     pub fn set_rtt(&mut self, rtt: SimDuration) {
         self.rtt = rtt;
     }
 
-    /// Keeps the rate within limits from outside.
+    /// Clamps the rate to limits of the caller.
     pub fn limit(&mut self, rate: f64) {
         self.rate = rate;
     }
 
-    /// Takes in a report on `packets` packets of which `lost` are lost; the rate by delay bounds this one.
+    /// Takes a report on `packets` packets with `lost` lost ones; the rate by delay bounds this one.
     pub fn on_packets(&mut self, now: SimTime, lost: usize, packets: usize, by_delay: f64) {
         let first = *self.first_report.get_or_insert(now);
         (self.lost, self.packets) = (self.lost + lost, self.packets + packets);

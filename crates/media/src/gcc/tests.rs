@@ -13,7 +13,8 @@ fn limits() -> Limits {
     }
 }
 
-/// Packets of 1000 octets each 10 ms, 800 kbit/s, with this one-way delay, reported each 50 ms, of which some are lost.
+/// Sends packets of 1000 octets every 10 ms, 800 kbit/s, with this one-way delay. Reports come every 50 ms; some
+/// packets are lost.
 fn run(gcc: &mut Gcc, from: u32, to: u32, delay: impl Fn(u32) -> u64, is_lost: impl Fn(u32) -> bool) {
     for report in from / 5..to / 5 {
         let packets: Vec<PacketResult> = (report * 5..report * 5 + 5)

@@ -1,4 +1,4 @@
-//! The rate that arrives, over the last half second of arrivals.
+//! The arriving rate, over the last half second of arrivals.
 //!
 //! Source: draft-ietf-rmcat-gcc-02 section 5.5, `R_hat`: the octets that arrived within T, over T, of 0.5 to 1 s.
 
@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 const SPAN: SimDuration = SimDuration::from_millis(500);
 
-/// Measures the throughput that arrives.
+/// A meter of the arriving throughput.
 #[derive(Clone, Debug, Default)]
 pub struct Throughput {
     arrivals: VecDeque<(SimTime, u64)>,
@@ -18,7 +18,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// A packet has arrived.
+    /// Adds a packet that has arrived.
     pub fn add(&mut self, at: SimTime, size: Bytes) {
         self.first.get_or_insert(at);
         self.last = self.last.max(at);

@@ -1,11 +1,12 @@
-//! The trend of the one-way delay, and whether it says overuse.
+//! The trend of the one-way delay, and its verdict on overuse.
 //!
-//! Source: libwebrtc's `TrendlineEstimator`, each constant from there: the sum of the gradients is smoothed by 0.9, a line fitted through
-//! the last twenty groups; its slope, times the number of groups up to sixty and times four, is held beside the threshold
-//! of Carlucci et al. (2016, section 4.2), which follows it: up by 0.0087 and down by 0.039 of the difference a millisecond, not
-//! when it is more than 15 ms off, between 6 and 600 ms, 12.5 ms at first. Overuse has to last for 10 ms, be seen twice, and not
-//! to be returning. (The gains of the article and of the draft are 0.01 and 0.00018: there the threshold, once a flow of TCP
-//! has raised it, stays for seconds; libwebrtc's falls back within 26 ms.)
+//! Source: libwebrtc's `TrendlineEstimator`, each constant from there: the sum of the gradients is smoothed by 0.9, a
+//! line fitted through the last twenty groups; its slope, times the number of groups up to sixty and times four, is
+//! compared with the threshold of Carlucci et al. (2016, section 4.2), which follows it: up by 0.0087 and down by 0.039
+//! of the difference a millisecond, not when it is more than 15 ms off, between 6 and 600 ms, 12.5 ms at first. Overuse
+//! has to last for 10 ms, be seen twice, and not to be returning. (The gains of the article and of the draft are 0.01
+//! and 0.00018: there the threshold, once a flow of TCP has raised it, stays for seconds; libwebrtc's falls back within
+//! 26 ms.)
 
 use std::collections::VecDeque;
 
@@ -29,9 +30,9 @@ pub enum Usage {
     /// Queues neither grow nor shrink.
     #[default]
     Normal,
-    /// Overuse: queues grow.
+    /// Overuse: the queues grow.
     Over,
-    /// Underuse: queues shrink.
+    /// Underuse: the queues shrink.
     Under,
 }
 
@@ -57,14 +58,14 @@ pub struct Trendline {
     threshold: f64,
     last_update: Option<SimTime>,
     trend: f64,
-    /// Time for which there has been overuse, milliseconds, and how often it was seen.
+    /// Duration of overuse, milliseconds, and the number of its observations.
     over: Option<f64>,
     times: u32,
     usage: Usage,
 }
 
 impl Trendline {
-    /// Before anything has arrived.
+    /// A trend before the first arrival.
     pub fn new(gains: Gains) -> Self {
         Self {
             gains,
@@ -87,7 +88,7 @@ impl Trendline {
         self.usage
     }
 
-    /// Two groups that follow each other, the later of which is complete at `arrival`.
+    /// Takes two consecutive groups, the later of which is complete at `arrival`.
     pub fn update(&mut self, deltas: &Deltas, arrival: SimTime) {
         self.deltas += 1;
         let first = *self.first_arrival.get_or_insert(arrival);
@@ -133,7 +134,7 @@ impl Trendline {
     }
 }
 
-/// Slope of the least-squares line; `None` if all points lie at one time.
+/// The slope of the least-squares line; `None` if all points have the same time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let count = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));

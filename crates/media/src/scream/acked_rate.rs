@@ -1,4 +1,4 @@
-//! The rate that is acknowledged (`acked_bitrate`): octets over a span.
+//! The acknowledged rate (`acked_bitrate`): octets over a span.
 //!
 //! Source: draft-ietf-ccwg-rfc8298bis-screamv2: about a round trip, at least two frames. Departures: none that it leaves open.
 
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-/// Measures the rate of acknowledged octets.
+/// A meter of the rate of acknowledged octets.
 #[derive(Clone, Debug, Default)]
 pub struct AckedRate {
     acked: VecDeque<(SimTime, u64)>,
@@ -15,7 +15,7 @@ pub struct AckedRate {
 }
 
 impl AckedRate {
-    /// Nothing has been acknowledged.
+    /// True before the first acknowledgement.
     pub fn is_empty(&self) -> bool {
         self.acked.is_empty()
     }
@@ -34,7 +34,7 @@ impl AckedRate {
         }
     }
 
-    /// Rate in bit/s.
+    /// The rate in bit/s.
     pub fn rate(&self) -> f64 {
         self.octets as f64 * 8.0 / self.span.as_secs_f64().max(1e-3)
     }

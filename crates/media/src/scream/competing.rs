@@ -1,4 +1,4 @@
-//! A target of the queueing delay that rises where flows compete that heed losses only.
+//! A target of the queueing delay that rises where loss-based flows compete.
 //!
 //! Source: draft-ietf-ccwg-rfc8298bis-screamv2, "Competing Flows Compensation" (RFC 8298 section 4.1.2.3 alike). Departures: the rate of
 //! loss events, which the draft does not define further, is the averaged fraction (gain 1/16) of round trips with a loss; a sample
@@ -14,7 +14,7 @@ const LOSS_EVENT_RATE: f64 = 0.002;
 const SAFE_VARIANCE: f64 = 0.2;
 const LOSS_GAIN: f64 = 1.0 / 16.0;
 
-/// See the module. Seconds.
+/// The target of the queueing delay, in seconds.
 #[derive(Clone, Debug)]
 pub struct Competing {
     low: f64,
@@ -28,7 +28,7 @@ pub struct Competing {
 }
 
 impl Competing {
-    /// Target between these bounds.
+    /// A target between these bounds.
     pub fn new(low: SimDuration, high: SimDuration) -> Self {
         let (low, high) = (low.as_secs_f64(), high.as_secs_f64());
         let delays = VecDeque::with_capacity(LONG + 1);
@@ -40,7 +40,7 @@ impl Competing {
         self.target
     }
 
-    /// A report has come.
+    /// Takes a report.
     pub fn on_feedback(&mut self, now: f64, qdelay: f64, has_lost: bool, s_rtt: f64) {
         self.has_lost |= has_lost;
         if now - self.round_began >= s_rtt {

@@ -57,7 +57,7 @@ pub struct DelayAverage {
 }
 
 impl DelayAverage {
-    /// Around this target; with the scale by which jitter lessens reactions, if asked.
+    /// Averages around this target; if requested, with the scale by which jitter lessens reactions.
     pub fn new(target: f64, reduces_jitter: bool) -> Self {
         Self { average: 0.0, updated: 0.0, highest: target, lowest: 0.0, deviation: 0.0, reduces_jitter, scale: 1.0 }
     }
@@ -67,18 +67,18 @@ impl DelayAverage {
         self.average
     }
 
-    /// `ref_wnd_delay_scale`: one without jitter, zero with much.
+    /// The scale of reactions (`ref_wnd_delay_scale`): one without jitter, zero with much.
     pub fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// A packet was acknowledged.
+    /// Takes a packet that was acknowledged.
     pub fn on_packet(&mut self, qdelay: f64, target: f64) {
         self.highest = target.min(qdelay.max(self.highest));
         self.lowest = qdelay.min(self.lowest);
     }
 
-    /// A report has come.
+    /// Takes a report.
     pub fn update(&mut self, now: f64, qdelay: f64, s_rtt: f64) {
         if now - self.updated < VIRTUAL_RTT.min(s_rtt) {
             return;

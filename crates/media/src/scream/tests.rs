@@ -33,7 +33,7 @@ fn seconds(ms: u64) -> SimTime {
     SimTime(ms * 1_000_000)
 }
 
-/// Window 10000, round trip 100 ms, after its first report at 10 s.
+/// A controller with a window of 10000 and a round trip of 100 ms, after its first report at 10 s.
 fn scream(is_l4s: bool) -> Scream {
     let config = ScreamConfig { competing: false, ..ScreamConfig::default() };
     let mut scream = Scream::new(config, limits(is_l4s));

@@ -12,13 +12,13 @@ declare! {
     /// Packets to which a rule applies.
     #[derive(Eq)]
     pub(crate) struct Filter {
-        /// Apply to these packets only, and count only these.
+        /// Class of packets to which the rule applies, and which it counts.
         class as "of": PacketClass = PacketClass::Any,
-        /// Apply to the packets of this flow, or of this group of flows, only.
+        /// Flow, or group of flows, to which the rule applies.
         flow: Option<String> = unset("any"),
-        /// Apply to packets from this time on only.
+        /// Time from which the rule applies.
         from: Option<SimDuration> = unset("the start"),
-        /// Apply to packets before this time only.
+        /// Time until which the rule applies, exclusive.
         until: Option<SimDuration> = unset("the end of the run"),
     }
 }
@@ -43,10 +43,10 @@ impl Filter {
     }
 }
 
-/// A rule, and the name of the only flow to which it applies; the network knows that one's number.
+/// A rule, and the name of the only flow to which it applies, whose number the network knows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedRule {
-    /// Flow to which it applies; `None` is all of them.
+    /// Flow to which the rule applies; `None` is all of them.
     pub flow: Option<String>,
     /// The rule, for all flows.
     pub rule: DiscardRule,
@@ -83,9 +83,9 @@ declare! {
 declare! {
     /// Rule that drops consecutive packets.
     struct PositionRange {
-        /// Position of the first.
+        /// Position of the first packet.
         first: u64 = required(5).at_least(1),
-        /// Position of the last.
+        /// Position of the last packet.
         last: u64 = required(9).at_least(1),
     }
     within {

@@ -1,6 +1,6 @@
 //! Random delay of each packet, independent of the others'.
 //!
-//! Departures: draws are independent; where order is kept, what would arrive too early waits.
+//! Departures: draws are independent; where order is kept, a packet that would arrive too early waits.
 
 use std::sync::LazyLock;
 
@@ -11,12 +11,12 @@ use crate::effects::{MAX_DELAY, part};
 use crate::rng::RandomStream;
 
 declare! {
-    /// Every time between two bounds is as likely.
+    /// The uniform distribution between two bounds.
     #[derive(Copy, Eq)]
     pub struct UniformJitter {
-        /// Shortest delay.
+        /// Shortest random delay.
         min: SimDuration = SimDuration::ZERO,
-        /// Longest delay.
+        /// Longest random delay.
         max: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
     }
     check UniformJitter::review;
@@ -31,7 +31,7 @@ impl UniformJitter {
 }
 
 declare! {
-    /// The normal distribution; what would be negative is zero.
+    /// The normal distribution, cut at zero.
     #[derive(Copy, Eq)]
     pub struct NormalJitter {
         /// Mean of the distribution before the cut at zero.
@@ -53,11 +53,11 @@ declare! {
 /// The distribution of the random part of a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
-    /// Any time between two bounds is as likely.
+    /// The uniform distribution between two bounds.
     Uniform(UniformJitter),
-    /// Normally distributed, zero where it would be negative.
+    /// The normal distribution, cut at zero.
     Normal(NormalJitter),
-    /// Exponentially distributed delays.
+    /// The exponential distribution.
     Exponential(ExponentialJitter),
 }
 

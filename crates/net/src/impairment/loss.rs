@@ -16,7 +16,7 @@ use crate::effects::part;
 use crate::rng::RandomStream;
 
 declare! {
-    /// Each packet is lost with the same probability, whatever became of the others.
+    /// Independent loss: each packet is lost with the same probability.
     #[derive(Copy)]
     pub struct RandomLoss {
         /// Probability that a packet is lost.
@@ -28,9 +28,9 @@ declare! {
     /// A channel with a good and a bad state, which moves after each packet.
     #[derive(Copy)]
     pub struct GilbertElliott {
-        /// Probability to go from good to bad.
+        /// Probability of a move from the good state to the bad one.
         to_bad as "p": f64 = required(0.01).at_least(0.0).at_most(1.0),
-        /// Probability to go from bad to good.
+        /// Probability of a move from the bad state to the good one.
         to_good as "r": f64 = required(0.25).at_least(0.0).at_most(1.0),
         /// Probability of loss in the good state, 1 - k.
         loss_good: f64 = default(0.0).at_least(0.0).at_most(1.0),
@@ -63,10 +63,11 @@ impl BurstLoss {
 }
 
 declare! {
-    /// Each bit, framing included, is wrong with the same probability, and a packet with a wrong bit is lost.
+    /// Bit errors: each bit, framing included, is wrong with the same probability, and a packet with a wrong bit is
+    /// lost.
     #[derive(Copy)]
     pub struct BitErrors {
-        /// The bit error rate.
+        /// Bit error rate.
         rate: f64 = required(1e-6).at_least(0.0).at_most(1.0),
     }
 }
@@ -74,11 +75,11 @@ declare! {
 /// Random process by which a link loses packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossConfig {
-    /// Each with the same probability.
+    /// Independent loss with one probability.
     Random(RandomLoss),
     /// A channel with a good and a bad state.
     GilbertElliott(GilbertElliott),
-    /// Those with a wrong bit.
+    /// Loss of packets with a wrong bit.
     BitErrors(BitErrors),
 }
 

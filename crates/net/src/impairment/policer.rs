@@ -1,4 +1,4 @@
-//! A policer: a token bucket that drops what exceeds its rate, at once and without a queue.
+//! A policer: a token bucket that drops packets above its rate, without a queue.
 //!
 //! Source: RFC 2697 section 3, with one bucket and colour-blind: a packet conforms if the bucket holds its octets.
 //!
@@ -13,10 +13,10 @@ use crate::effects::MAX_RATE;
 const TOKENS_OF_OCTET: u128 = 8_000_000_000;
 
 declare! {
-    /// A token bucket that drops what exceeds it, without a queue.
+    /// A token bucket that drops packets in excess, without a queue.
     #[derive(Copy, Eq)]
     pub struct PolicerConfig {
-        /// Octets of IP that pass in the long run.
+        /// Rate that passes in the long run, in octets of IP.
         rate: Bandwidth = required(Bandwidth(10_000_000)).at_least(Bandwidth(1)).at_most(MAX_RATE),
         /// Octets that may pass at once: the size of the bucket, which is full at first; at least the largest packet.
         burst: Bytes = required(Bytes(100_000)),
@@ -37,7 +37,8 @@ impl Entry for PolicerConfig {
 #[derive(Clone, Debug)]
 pub struct Policer {
     rate: u128,
-    /// Tokens that the bucket can hold, and holds as of `updated`: in bit/s times nanoseconds, so that none is rounded.
+    /// Tokens that the bucket can hold, and those that it holds as of `updated`: in bit/s times nanoseconds, without
+    /// rounding.
     capacity: u128,
     tokens: u128,
     updated: SimTime,

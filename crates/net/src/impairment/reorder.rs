@@ -1,7 +1,7 @@
 //! Reordering: some packets are held back while those behind them pass.
 //!
-//! Source: RFC 4737 section 3.3 and RFC 5236 say what a reordered packet is, one that arrives after one that was sent
-//! later; a packet held back is one if another is sent, and not itself held, before it goes on.
+//! Source: RFC 4737 section 3.3 and RFC 5236 define a reordered packet: it arrives after one that was sent later. A
+//! packet held back is reordered if another leaves before it goes on, and is not itself held.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ declare! {
     pub struct ReorderProbability {
         /// Probability that a packet is held back.
         p: f64 = required(0.01).at_least(0.0).at_most(1.0),
-        /// Time for which it is held back.
+        /// Time for which a packet is held back.
         extra: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
     }
 }
@@ -26,17 +26,17 @@ declare! {
     /// Every k-th packet is held back.
     #[derive(Copy, Eq)]
     pub struct ReorderEvery {
-        /// Every k-th; where all are held back, none is passed.
+        /// Period k, in packets; if all were held back, none would be passed.
         k: u64 = required(100).at_least(2).unit("packets"),
-        /// Time for which it is held back.
+        /// Time for which a packet is held back.
         extra: SimDuration = required(SimDuration::from_millis(5)).at_most(MAX_DELAY),
     }
 }
 
-/// Rule by which packets are held back, and the time.
+/// Rule that chooses the packets to hold back, and their time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reorder {
-    /// Each with the same probability.
+    /// Each packet with the same probability.
     Probability(ReorderProbability),
     /// One of every k packets is held back.
     Every(ReorderEvery),
@@ -63,7 +63,7 @@ pub fn reorders() -> &'static Parts<Reorder> {
     &REORDERS
 }
 
-/// State of reordering.
+/// The state of reordering.
 #[derive(Clone, Debug)]
 pub(super) struct Reorderer {
     config: Reorder,

@@ -1,12 +1,12 @@
 //! A first-in first-out link of fixed rate, as a virtual clock.
 //!
-//! When a packet arrives, the start of its service and its arrival at the far end are known. So the link keeps its packets in
-//! one ring, in order, and needs a single pending event, the arrival of the first; what waits is a second, small ring, brought up
-//! to date on demand.
+//! When a packet arrives, the start of its service and its arrival at the far end are known. So the link keeps its
+//! packets in one ring, in order, and needs a single pending event, the arrival of the first. A second, small ring
+//! holds the waiting packets, and is updated on demand.
 //!
-//! Where a link without a limit is fed by one other link, a packet's passage through it follows from its passage through the first:
-//! the packet goes straight into the later link's ring, and the event between the two is saved. What such a packet waits is known
-//! ahead, too, and counted when its time has come.
+//! Where a link without a limit is fed by one other link, a packet's passage through it follows from its passage
+//! through the first: the packet goes straight into the later link's ring, and the event between the two is saved. The
+//! wait of such a packet is known ahead, too, and counted when its time has come.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -18,9 +18,9 @@ use crate::ring::Ring;
 /// A packet that waits for service.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
-    /// It came to the near end.
+    /// Time at which it came to the near end.
     since: SimTime,
-    /// Its first bit enters the wire.
+    /// Time at which its first bit enters the wire.
     service: SimTime,
     octets: u64,
 }
@@ -28,7 +28,7 @@ struct Waiting {
 /// A packet that is in a later link's ring.
 #[derive(Clone, Copy, Debug, Default)]
 struct PassedOn {
-    /// At this link's far end.
+    /// Time of its arrival at this link's far end.
     arrival: SimTime,
     octets: u64,
 }
@@ -39,13 +39,13 @@ pub(super) struct Waits {
     /// Packets that have not entered service, as of the last [`Link::advance`].
     waiting: Ring<Waiting>,
     waiting_octets: u64,
-    /// The last of them that has.
+    /// The last packet that has entered service.
     served: Waiting,
     /// Packets that entered ahead of time, and will come and wait.
     to_wait: Ring<Waiting>,
     /// Packets passed on, as of the last time that the list was full, or of the last [`Link::advance`].
     passed_on: Ring<PassedOn>,
-    /// Those of them that have arrived.
+    /// Passed-on packets that have arrived.
     passed: u64,
     entry: Entry,
     /// Packets that entered ahead of time and come out later than they arrive; as of the last time that the list was
@@ -59,23 +59,23 @@ enum Entry {
     /// Packets enter when they come to its near end.
     #[default]
     InTime,
-    /// Ahead of that time.
+    /// Packets enter ahead of that time.
     Ahead,
-    /// Ahead of that time; and they are noticed at the far end later than they arrive there, so that their arrivals are noted.
+    /// Packets enter ahead of that time, and are noticed at the far end later than they arrive there, so that their
+    /// arrivals are noted.
     AheadNoted,
 }
 
 /// Times at which a packet enters and leaves the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Its first bit enters.
+    /// Time at which its first bit enters.
     pub service: SimTime,
-    /// Its last bit arrives at the far end.
+    /// Time at which its last bit arrives at the far end.
     pub arrival: SimTime,
 }
 
-/// A [`Link`] of fixed rate and first-in first-out order, which needs no event but arrivals
-/// ([`mod@crate::link::clocked`]).
+/// A [`Link`] of fixed rate in first-in first-out order, whose only events are arrivals ([`mod@crate::link::clocked`]).
 #[derive(Debug)]
 pub struct ClockedLink<'a> {
     pub(super) link: &'a mut Link,
@@ -100,8 +100,8 @@ impl ClockedLink<'_> {
         Some(Passage { service, arrival })
     }
 
-    /// A packet, on its way at `now`, passes that arrives at the near end at some `time` to come, of a link without a limit that a
-    /// single link feeds.
+    /// Admits a packet at `now` that will arrive at the near end at `time`; for a link without a limit that a single
+    /// link feeds.
     #[inline]
     pub fn admit_ahead(&mut self, now: SimTime, time: SimTime, size: u32) -> Passage {
         let Link { clock, wire, rest, .. } = &mut *self.link;
@@ -115,7 +115,7 @@ impl ClockedLink<'_> {
         Passage { service, arrival }
     }
 
-    /// A packet that was admitted will arrive at the far end at `arrival`, and be noticed there later.
+    /// Notes that an admitted packet will arrive at the far end at `arrival`, and be noticed there later.
     #[inline]
     pub fn note(&mut self, now: SimTime, arrival: SimTime, size: u32) {
         let Link { wire, rest, .. } = &mut *self.link;
@@ -129,7 +129,7 @@ impl ClockedLink<'_> {
         self.link.carry(arrival, packet)
     }
 
-    /// An admitted packet travels on at `now` in the ring of a later link; it leaves this one at `arrival`.
+    /// Passes an admitted packet on at `now` into the ring of a later link; it leaves this one at `arrival`.
     #[inline]
     pub fn pass_on(&mut self, now: SimTime, arrival: SimTime, size: u32) {
         let Link { wire, rest, .. } = &mut *self.link;
@@ -141,19 +141,19 @@ impl ClockedLink<'_> {
 }
 
 impl Link {
-    /// From now on packets enter ahead of time; they may be noticed at the far end later than they arrive there.
+    /// Lets packets enter ahead of time from now on; the far end may notice them later than they arrive there.
     pub fn enter_ahead(&mut self, may_be_noticed_late: bool) {
         self.rest.waits.entry = if may_be_noticed_late { Entry::AheadNoted } else { Entry::Ahead };
     }
 
-    /// Brings the counts of what waits and of what was passed on up to `now`.
+    /// Brings the counts of waiting and of passed-on packets up to `now`.
     pub fn advance(&mut self, now: SimTime) {
         self.rest.let_come(now);
         self.rest.advance(now);
         self.rest.count_arrived(now);
     }
 
-    /// See [`Link::busy_time`].
+    /// Time for which the link has been sending: see [`Link::busy_time`].
     pub(super) fn clocked_busy_time(&self, now: SimTime) -> SimDuration {
         if self.rest.waits.entry == Entry::InTime {
             return self.clock.busy_time(now);
@@ -161,7 +161,7 @@ impl Link {
         self.services_to_end(now).fold(self.clock.sent(), |sent, (begin, end)| sent - (end - begin.max(now)))
     }
 
-    /// Packets that have entered and whose service has not begun by `now`, up to which the link has been advanced.
+    /// Packets that have entered and whose service has not begun by `now`, the time of the last advance.
     pub(super) fn not_begun(&self, now: SimTime) -> usize {
         match self.rest.waits.entry {
             Entry::InTime => self.rest.waits.waiting(),
@@ -171,7 +171,8 @@ impl Link {
 
     /// Begin and end of each service that ends after `now`, on a link that packets enter ahead of time.
     ///
-    /// A packet that follows on another begins where that one ends, and takes no longer than it would alone; any other takes as long.
+    /// A packet that follows another begins where that one ends, and takes at most its time alone; any other takes
+    /// exactly that.
     fn services_to_end(&self, now: SimTime) -> impl Iterator<Item = (SimTime, SimTime)> {
         let (waits, wire) = (&self.rest.waits, &*self.wire);
         let is_noted = waits.entry == Entry::AheadNoted;
@@ -197,7 +198,7 @@ impl Link {
 }
 
 impl Rest {
-    /// A packet arrives at `now` for the link, which is free at `service`. False if there is no room.
+    /// Lets a packet wait that arrives at `now`, where the link is free at `service`. False if there is no room.
     #[allow(clippy::inline_always, reason = "as ClockedLink::admit, of which it is most")]
     #[inline(always)]
     fn wait(&mut self, room: &Room, (now, service): (SimTime, SimTime), octets: u64) -> bool {
@@ -212,7 +213,7 @@ impl Rest {
         true
     }
 
-    /// A packet that is on its way at `now` will wait.
+    /// Notes that a packet, on its way at `now`, will wait.
     #[inline(never)]
     fn wait_ahead(&mut self, now: SimTime, packet: Waiting) {
         if self.waits.to_wait.is_full() {
@@ -221,7 +222,7 @@ impl Rest {
         self.waits.to_wait.push_back(packet);
     }
 
-    /// Lets the packets wait that were to wait and have come by `now`.
+    /// Moves the packets that have come by `now` to those that wait.
     fn let_come(&mut self, now: SimTime) {
         while let Some(next) = self.waits.to_wait.front().copied().filter(|next| next.since <= now) {
             self.advance(next.since);
@@ -256,7 +257,7 @@ impl Rest {
 }
 
 impl Waits {
-    /// See [`ClockedLink::note`].
+    /// Notes an arrival: see [`ClockedLink::note`].
     fn note(&mut self, now: SimTime, packet: PassedOn) {
         if self.entry != Entry::AheadNoted {
             return;
@@ -299,7 +300,7 @@ impl Waits {
         self.passed_on.iter().map(|packet| packet.octets).sum()
     }
 
-    /// Packets that have travelled on so and have arrived at this link's far end.
+    /// Passed-on packets that have arrived at this link's far end.
     pub(super) fn passed(&self) -> u64 {
         self.passed
     }

@@ -9,7 +9,7 @@ use crate::queue::QueueCounters;
 pub(super) struct Counts {
     pub(super) stats: LinkStats,
     pub(super) ledger: Ledger,
-    /// Since the beginning of the run.
+    /// Drops since the beginning of the run.
     pub(super) total_drops: u64,
     pub(super) total_marks: u64,
 }

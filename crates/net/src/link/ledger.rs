@@ -32,7 +32,7 @@ impl Count {
     }
 }
 
-/// A method for each thing that can become of a packet.
+/// A method for each fate of a packet.
 macro_rules! counting {
     ($($(#[$meta:meta])* $method:ident => $count:ident;)*) => {
         impl Ledger {$(
@@ -54,7 +54,7 @@ counting! {
     on_came => came;
     /// A packet has come out at the far end.
     on_delivered => delivered;
-    /// The queue has dropped a packet, whose octets are known where it drops what arrives only.
+    /// The queue has dropped a packet; its octets are known if the queue drops only arrivals.
     on_dropped => dropped;
     /// A packet was lost on the way.
     on_lost => lost;
@@ -76,7 +76,7 @@ impl Ledger {
         );
     }
 
-    /// The same of octets; where the queue has dropped packets, only that there are not too many.
+    /// Checks the same of octets; where the queue has dropped packets, checks only an upper bound.
     pub(super) fn check_octets(&self, held: u64, has_dropped: bool) {
         let Counts { came, delivered, dropped, lost, copied } = &self.counts;
         let (all, gone) = (came.octets + copied.octets, delivered.octets + dropped.octets + lost.octets);

@@ -1,9 +1,10 @@
-//! A link that is served packet by packet: any discipline, a rate that may change, a wire that may hurt.
+//! A link that is served packet by packet: any discipline, a rate that may change, a wire that may impair packets.
 //!
-//! A packet that arrives is offered to the queue. When the link is free and the queue hands out a packet, that packet is
-//! in service until the rate process says that its last bit has left; then its propagation decides what becomes of it, and it
+//! A packet that arrives is offered to the queue. When the link is free and the queue hands out a packet, that packet
+//! is in service until its last bit has left, by the rate process. Its propagation then decides its fate, and it
 //! travels on in the link's ring as packets of any link do. The link has one event for its service (the end of it, or
-//! the time at which a packet that is held back, or a burst that gathers, may leave) beside the one for the first arrival at its far end.
+//! the time at which a packet that is held back, or a burst that gathers, may leave) beside the one for the first
+//! arrival at its far end.
 //!
 //! A packet whose service ends at some instant has left for one that arrives at that instant.
 
@@ -29,22 +30,24 @@ use crate::rate::RateProcess;
 pub(crate) struct Served {
     queue: Queue,
     rate: RateProcess,
-    /// Over how long the queue wants to know the rate of the link, if it does; and the rate where it does not change.
+    /// The span over which the queue wants the link's rate measured, if it does; and the rate where it does not change.
     rate_span: Option<SimDuration>,
     nominal: Bandwidth,
-    /// The rate that the queue knows, and until when it is right.
+    /// The rate that the queue knows, and the time until which it holds.
     known_rate: Bandwidth,
     rate_known_until: SimTime,
     policer: Option<Policer>,
-    /// `None` on a plain link, on which nothing but its delay becomes of a packet.
+    /// The effects of the wire; `None` on a plain link, whose only effect is its delay.
     propagation: Option<Propagation>,
-    /// Packets may overtake each other on the wire, so that each has an event of its own.
+    /// True if packets may overtake each other on the wire, so that each has an event of its own.
     overtaking: bool,
     /// Packets that are about to travel on.
     arrivals: Vec<Arrival>,
-    /// On a link on which packets overtake, of each that travels, in the order of arrival: how many left before it.
+    /// On a link with overtaking, the number of packets that left before each packet on the wire, in the order of
+    /// arrival.
     places: VecDeque<Option<u64>>,
-    /// Number of packets that had left before the last to arrive in order, and it (`NextExp` of RFC 4737 section 3.3).
+    /// Number of packets that had left before the last one in order, itself included (`NextExp` of RFC 4737 section
+    /// 3.3).
     next_place: u64,
     /// Octets sent until the measurement window began.
     carried_before: f64,
@@ -56,13 +59,13 @@ pub(crate) struct Served {
     /// Octets and sending time of the packets whose service has ended.
     carried: u64,
     sent: SimDuration,
-    /// Time at which the latest of them ended.
+    /// End of the latest of these services.
     ended: SimTime,
     /// Wait of the packet that entered service last.
     latest_wait: SimDuration,
 }
 
-/// Largest number of changes of its rate that a link reports to its queue after an idle time; nothing waits there.
+/// Largest number of rate changes that a link reports to its queue after an idle time, in which the queue is empty.
 const MOST_TOLD: u32 = 1_000;
 
 /// The packet in service.
@@ -78,7 +81,7 @@ struct InService {
 pub struct Service {
     /// A packet entered service: [`ServedLink::in_service`].
     pub begins: bool,
-    /// The link is to be served again at this time, and no event for it is pending.
+    /// The time at which the link is to be served again, if no event for it is pending.
     pub wake: Option<SimTime>,
 }
 
@@ -121,7 +124,7 @@ impl Served {
         if self.queue.is_empty() { SimDuration::ZERO } else { self.latest_wait }
     }
 
-    /// Value that the discipline calls `name`, if it has one.
+    /// The internal that the discipline calls `name`, if it has one.
     pub(super) fn inspect(&self, now: SimTime, name: &str) -> Option<f64> {
         let mut found = None;
         self.queue.inspect(now, &mut |known, value| {
@@ -137,7 +140,7 @@ impl Served {
         self.overtaking
     }
 
-    /// The first packet has arrived: in order, or after one that left later.
+    /// Counts the arrival of the first packet: in order, or after one that left later.
     pub(super) fn on_delivered(&mut self, stats: &mut LinkStats) {
         if let Some(place) = self.places.pop_front().flatten() {
             if place < self.next_place {
@@ -154,22 +157,22 @@ impl Served {
         self.queue.len() + usize::from(self.current.is_some()) + gathering
     }
 
-    /// Their octets, framing included, but for what gathers.
+    /// Their octets, framing included, without those that gather for a burst.
     pub(super) fn held_octets(&self) -> u64 {
         self.queue.octets() + self.current.map_or(0, |current| current.queued.octets)
     }
 
-    /// The queue has dropped packets, or packets gather: not every octet is to be found.
+    /// True if the queue has dropped packets, or packets gather, so that not every octet can be found.
     pub(super) fn hides_octets(&self) -> bool {
         self.counted.drops > 0 || self.propagation.as_ref().is_some_and(|wire| wire.gathering() > 0)
     }
 
-    /// No octet has left faster than at a rate that does not change.
+    /// Checks that no octet has left faster than at the constant rate.
     pub(super) fn check_rate(&self) {
         self.rate.check_rate();
     }
 
-    /// Nor than at one that does.
+    /// Checks that no more octets have left than the changing rate allows.
     pub(super) fn check_capacity(&self, now: SimTime) {
         if let Some(capacity) = self.rate.most_sent(now) {
             let carried = self.carried_in_parts(now);
@@ -185,7 +188,7 @@ impl Served {
         self.sent + self.current.map_or(SimDuration::ZERO, |current| now.min(current.end) - current.start)
     }
 
-    /// Octets sent up to `now`, of the packet in service its part.
+    /// Octets sent up to `now`, including the sent part of the packet in service.
     pub(super) fn carried(&self, now: SimTime) -> u64 {
         self.carried + self.current.map_or(0, |current| self.sent_of(&current, now) as u64)
     }
@@ -205,13 +208,12 @@ impl Served {
         self.carried as f64 + self.current.map_or(0.0, |current| self.sent_of(&current, now))
     }
 
-    /// The measurement window begins.
+    /// Begins the measurement window.
     pub(super) fn begin_measurement(&mut self, now: SimTime) {
         self.carried_before = self.carried_in_parts(self.rate.just_before(now));
     }
 
-    /// Share of the octets that it could have sent since `from` that a link of changing rate has sent; `None` if its
-    /// rate does not change.
+    /// Used share of a changing link's capacity since `from`; `None` if its rate does not change.
     pub(super) fn used(&self, from: SimTime, now: SimTime) -> Option<f64> {
         // The window begins and ends before what happens at its borders. At the end of a run that has happened: what ended now has used
         // an opportunity of now, of which the packet behind it may have the rest.
@@ -222,7 +224,7 @@ impl Served {
         Some(if capacity > 0.0 { sent / capacity } else { 0.0 })
     }
 
-    /// True if the next event is the end of a service, or an opportunity of a trace for which a packet waits already.
+    /// True if the next event is the end of a service, or an opportunity of a trace for which a packet waits.
     fn is_busy(&self, now: SimTime) -> bool {
         match &self.current {
             Some(current) => current.end == self.wake,
@@ -230,12 +232,12 @@ impl Served {
         }
     }
 
-    /// Nothing leaves at `now`.
+    /// True if nothing leaves at `now`.
     fn keeps_all(&self, now: SimTime) -> bool {
         self.propagation.is_none() && self.current.as_ref().is_none_or(|current| current.end > now)
     }
 
-    /// The packet whose last bit has left by `now`; it is in service no longer once it is where it goes on.
+    /// The packet whose last bit has left by `now`, which ends its service.
     fn finish(&mut self, now: SimTime) -> Option<&Queued> {
         let done = self.current.as_ref().filter(|current| current.end <= now)?;
         self.sent += done.end - done.start;
@@ -244,7 +246,7 @@ impl Served {
         Some(&done.queued)
     }
 
-    /// The next packet enters service if it can; the link is free.
+    /// Lets the next packet enter service if it can; the link is free.
     fn begin(&mut self, now: SimTime) -> bool {
         if !self.queue.is_empty() && self.rate.service_start(now) > now {
             return false;
@@ -260,8 +262,8 @@ impl Served {
         true
     }
 
-    /// Reports each change of the link's rate to the queue, as of its time: of many the last. An outage is none: what
-    /// waits is there when it is over.
+    /// Reports each change of the link's rate to the queue, with its time; beyond [`MOST_TOLD`] changes only the last.
+    /// Outages are not reported: waiting packets are still there after them.
     fn set_rate(&mut self, now: SimTime) {
         let mut told = 0;
         while now >= self.rate_known_until {
@@ -276,7 +278,7 @@ impl Served {
         }
     }
 
-    /// Reports to the queue what the link could have sent in the last `span`.
+    /// Reports the link's capacity of the last `span` to the queue.
     fn tell_rate(&mut self, now: SimTime, span: SimDuration) {
         let from = SimTime(now.0.saturating_sub(span.0));
         let measured = self.rate.capacity(from, now).filter(|_| now > from);
@@ -315,7 +317,7 @@ impl Served {
     }
 }
 
-/// A [`Link`] served packet by packet: any discipline, a rate that may change, a wire that may hurt
+/// A [`Link`] served packet by packet: any discipline, a rate that may change, a wire that may impair packets
 /// ([`mod@crate::link::served`]).
 #[derive(Debug)]
 pub struct ServedLink<'a> {
@@ -328,8 +330,8 @@ impl ServedLink<'_> {
         (served_of(served), counts)
     }
 
-    /// A packet arrives at the near end. What ends at `now` must have departed; [`Self::serve`] is to follow. False if a policer
-    /// took it out.
+    /// Takes a packet at the near end. Packets whose service ends at `now` must have departed; [`Self::serve`] must
+    /// follow. False if a policer dropped it.
     pub fn offer(&mut self, now: SimTime, packet: &Packet) -> bool {
         let octets = u64::from(packet.size) + self.link.wire.framing;
         let (served, counts) = self.parts();
@@ -345,7 +347,7 @@ impl ServedLink<'_> {
         true
     }
 
-    /// The link is changed at `now`, at which what ends has departed; [`Self::serve`] is to follow.
+    /// Changes the link at `now`, after departures at that time; [`Self::serve`] must follow.
     pub fn change(&mut self, now: SimTime, change: &LinkChange) {
         let (served, _) = self.parts();
         if let Some(rate) = change.rate {
@@ -365,29 +367,29 @@ impl ServedLink<'_> {
         }
     }
 
-    /// Between which hosts packets travel.
+    /// Sets the hosts of all packets.
     pub fn set_hosts(&mut self, hosts: &HostTable) {
         self.parts().0.queue.set_hosts(hosts);
     }
 
-    /// From now on [`Self::treated`] has something to say.
+    /// Keeps dropped and marked packets from now on, for [`Self::treated`].
     pub fn watch(&mut self) {
         self.parts().0.queue.tally().watch();
     }
 
-    /// The packets that the queue has dropped or marked since the last call, in order; none unless watched.
+    /// The packets that the queue has dropped or marked since the last call, in order; none before [`Self::watch`].
     pub fn treated(&mut self) -> impl Iterator<Item = (Packet, Treatment)> {
         self.parts().0.queue.tally().take()
     }
 
-    /// Serving it again would come to nothing: an event is pending, for the end of a service or for an opportunity of a trace,
-    /// before which nothing is to be done.
+    /// True if serving it again would have no effect. An event is pending, for the end of a service or for an
+    /// opportunity of a trace, before which there is nothing to do.
     #[inline]
     pub fn is_busy(&self, now: SimTime) -> bool {
         self.link.rest.served.as_ref().is_some_and(|served| served.is_busy(now))
     }
 
-    /// Nothing leaves the link at `now`, so that [`Self::depart`] would come to nothing.
+    /// True if nothing leaves the link at `now`, so that [`Self::depart`] would have no effect.
     #[inline]
     pub fn keeps_all(&self, now: SimTime) -> bool {
         self.link.rest.served.as_ref().is_some_and(|served| served.keeps_all(now))
@@ -399,8 +401,8 @@ impl ServedLink<'_> {
         (current.end <= now).then_some(&current.queued.packet)
     }
 
-    /// Passes on the packet that leaves the link at `now`; `notice` says when a packet that arrives goes on, and keeps
-    /// order; `schedule` is given the arrivals that need an event. Returns the packet that was lost, if it was.
+    /// Passes on the packet that leaves the link at `now`. `notice` gives the time at which an arriving packet goes on,
+    /// in order; `schedule` takes the arrivals that need an event. Returns the packet if it was lost.
     pub fn depart(
         &mut self,
         now: SimTime,
@@ -479,7 +481,7 @@ impl ServedLink<'_> {
         Service { begins, wake }
     }
 
-    /// The link's service event fires: false if it is out of date.
+    /// Takes the link's service event: false if it is outdated.
     pub fn take_wake(&mut self, now: SimTime) -> bool {
         let (served, _) = self.parts();
         let is_due = served.wake == now;

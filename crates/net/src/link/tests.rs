@@ -21,7 +21,7 @@ fn link(rate: u64, limit: QueueLimit) -> Link {
     Link::new(&config, 1)
 }
 
-/// A full packet enters; returns its arrival at the far end.
+/// Admits a full packet; returns its arrival at the far end.
 fn enter(link: &mut Link, now: u64) -> Option<u64> {
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
     let passage = clocked.admit(SimTime(now), 1500)?;
@@ -86,7 +86,7 @@ fn queue_statistics_by_hand() {
     assert!((stats.utilization() - 0.75).abs() < 1e-12);
 }
 
-/// Lets a packet of `size` octets enter ahead, to arrive at the near end at `time`.
+/// Admits a packet of `size` octets ahead, which arrives at the near end at `time`.
 fn enter_ahead(link: &mut Link, time: u64, size: u32) {
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
     let passage = clocked.admit_ahead(SimTime::ZERO, SimTime(time), size);

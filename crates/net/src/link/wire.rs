@@ -6,16 +6,16 @@ use crate::clock::Pace;
 use crate::config::{LinkConfig, QueueConfig, QueueLimit};
 use crate::queue::Room;
 
-/// See the module. Alike links share one.
+/// The constant properties of a link. Alike links share one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wire {
     pub(super) pace: Pace,
     pub(super) delay: SimDuration,
     /// Octets that the link layer adds to each packet.
     pub(super) framing: u64,
-    /// It is served packet by packet.
+    /// True if the link is served packet by packet.
     pub(super) is_served: bool,
-    /// For what waits for a clocked link.
+    /// The room for packets that wait for a clocked link.
     pub(super) room: Room,
     pub(super) rate: Bandwidth,
 }

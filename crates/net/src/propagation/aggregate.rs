@@ -2,7 +2,8 @@
 //!
 //! A packet waits until its burst leaves: at a deadline, or when enough packets have come; then all travel on at once.
 //!
-//! Departures: a model of the effect, not of any medium's access rules; what leaves together arrives at one instant.
+//! Departures: a model of the effect, not of any medium's access rules; packets that leave together arrive at one
+//! instant.
 
 use ackclock_declare::{About, Entry, Review, declare, unset};
 use ackclock_units::{SimDuration, SimTime};
@@ -15,13 +16,13 @@ declare! {
     /// Rule that gathers packets into bursts.
     #[derive(Copy, Eq)]
     pub struct AggregateConfig {
-        /// A burst leaves at multiples of this interval, counted from the beginning of the run.
+        /// Interval between bursts, counted from the beginning of the run.
         every: Option<SimDuration> = unset("wait").above(SimDuration::ZERO).at_most(MAX_DELAY),
-        /// In place of `every`: a burst leaves when its first packet has waited this long.
+        /// Longest wait of a burst's first packet, in place of `every`.
         wait: Option<SimDuration> = unset("every").at_most(MAX_DELAY),
-        /// Number of packets at which a burst leaves at once.
+        /// Number of packets at which a burst leaves immediately.
         packets: Option<u64> = unset("no limit").at_least(2).unit("packets"),
-        /// Packets that are gathered; the others pass them.
+        /// Packets that are gathered; others pass them.
         class as "of": PacketClass = PacketClass::Any,
     }
     check AggregateConfig::review;
@@ -53,7 +54,7 @@ impl AggregateConfig {
         self.class == PacketClass::Any
     }
 
-    /// Time at which a burst leaves whose first packet came at `now`, whatever is in it.
+    /// Time at which a burst leaves whose first packet came at `now`, whatever its size.
     fn deadline(&self, now: SimTime) -> SimTime {
         match self.every {
             Some(interval) => SimTime(now.0.next_multiple_of(interval.0)),
@@ -72,7 +73,7 @@ pub(super) struct Held {
     pub(super) place: u64,
 }
 
-/// State of gathering.
+/// The state of gathering.
 #[derive(Clone, Debug)]
 pub(super) struct Aggregator {
     config: AggregateConfig,
@@ -104,7 +105,7 @@ impl Aggregator {
         self.burst.len()
     }
 
-    /// Time at which the burst leaves; [`SimTime::NEVER`] if there is none.
+    /// Time at which the burst leaves; [`SimTime::NEVER`] without a burst.
     pub(super) fn release_at(&self) -> SimTime {
         self.release_at
     }

@@ -22,13 +22,13 @@ fn propagation(config: &ChannelConfig) -> Propagation {
     Propagation::new(config, "link", Bandwidth(1_000_000), 1)
 }
 
-/// A packet that carries its number in its size.
+/// A packet whose size encodes its number.
 fn packet(number: u32, payload: u32) -> Packet {
     Packet { size: number, ..Packet::tcp(Segment { payload, ..Segment::default() }, EndpointId::default()) }
 }
 
-/// Sends data packets at these microseconds; returns (number, arrival in microseconds) in order of arrival, and how many
-/// were lost and copied.
+/// Sends data packets at these microseconds; returns (number, arrival in microseconds) in order of arrival, and the
+/// numbers of lost and copied ones.
 fn send(config: &ChannelConfig, times: impl IntoIterator<Item = u64>) -> (Vec<(u32, u64)>, usize, usize) {
     let mut propagation = propagation(config);
     let mut arrivals = Vec::new();

@@ -1,19 +1,20 @@
-//! ABC's router: of the packets that leave it, some say "accelerate" and the others "brake", so that what its senders send a round
-//! trip later is what the link takes.
+//! ABC's router: it marks leaving packets "accelerate" or "brake", so that its senders' rate a round trip later is the
+//! link's.
 //!
 //! Source: Goyal et al., ABC: A Simple Explicit Congestion Controller for Wireless Networks, NSDI 2020, section 3.1 (equations 1
 //! and 2, algorithm 1), and the authors' queue for Mahimahi (`cellular_packet_queue.cc`), from which the rates, the waiting and
 //! the defaults are. The queue was read; the numbers of sections, equations and algorithm are from memory.
 //!
-//! With the link's rate mu and the rate cr of what leaves, both over the last `span`, and the time x that the queue takes to drain,
-//! the target is `eta mu - mu / delta (x - dt)+`. A window that grows by a packet for an accelerate and falls by one for a brake
-//! sends twice the accelerates, so that of the packets `f = min(target / (2 cr), 1)` accelerate. A count of tokens, to which each
-//! packet adds f and of which an accelerate takes one, spreads them evenly.
+//! With the link's rate mu and the rate cr of leaving packets, both over the last `span`, and the time x that the queue
+//! takes to drain, the target is `eta mu - mu / delta (x - dt)+`. A window that grows by a packet for an accelerate and
+//! falls by one for a brake sends twice the accelerates, so that of the packets `f = min(target / (2 cr), 1)`
+//! accelerate. A count of tokens, to which each packet adds f and of which an accelerate takes one, spreads them
+//! evenly.
 //!
-//! A brake is CE, as in the authors' code; an accelerate is a packet left as it is, so that the first router of several that brakes
-//! is heard. Departures: packets that allow no mark wait in the same queue, and are not counted, as in the authors' code; the queue
-//! of their own that section 5.2 has for them is not modelled. The target has mu where the authors' queue has the rate of what
-//! leaves, as the paper writes it.
+//! A brake is CE, as in the authors' code; an accelerate is a packet left as it is, so that the first router of several
+//! that brakes is heard. Departures: packets that allow no mark wait in the same queue, and are not counted, as in the
+//! authors' code; the queue of their own that section 5.2 has for them is not modelled. The target has mu, as in the
+//! paper, where the authors' queue has the rate of leaving packets.
 
 use std::collections::VecDeque;
 
@@ -26,20 +27,20 @@ use super::limit::{MAX_TIME, QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`Abc`].
+    /// The parameters of [`Abc`].
     #[derive(Copy)]
     pub struct AbcQueueConfig {
-        /// eta: what share of the link is aimed at.
+        /// Target utilization of the link, eta.
         utilization: f64 = default(0.98).above(0.0).at_most(1.0).source("the authors' queue"),
-        /// delta: over how long a queue is to drain; more than two thirds of the longest round trip.
+        /// Time in which a queue drains, delta; more than two thirds of the longest round trip.
         drain: SimDuration = default(SimDuration::from_millis(133)).above(SimDuration::ZERO).at_most(MAX_TIME).source("the authors' experiments, for 100 ms"),
-        /// dt: waiting that is no reason to brake; of the order in which batches leave a wireless link.
+        /// Queueing delay that does not cause brakes, dt; of the order in which batches leave a wireless link.
         delay_threshold: SimDuration = default(SimDuration::from_millis(50)).at_most(MAX_TIME).source("the authors' experiments"),
-        /// Over how long the rates are measured.
+        /// Span over which the rates are measured.
         span: SimDuration = default(SimDuration::from_millis(20)).above(SimDuration::ZERO).at_most(MAX_TIME).source("the authors' queue"),
-        /// Tokens kept: accelerates that may follow each other after a pause.
+        /// Size of the token count: accelerates that may follow each other after a pause.
         tokens: f64 = default(5.0).at_least(1.0).at_most(1e6).unit("packets").source("the authors' queue"),
-        /// How much may wait.
+        /// Largest backlog of the queue.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -65,13 +66,13 @@ pub struct Abc {
     config: AbcQueueConfig,
     room: Room,
     packets: Fifo,
-    /// mu, octets/s.
+    /// The link's rate mu, octets/s.
     rate: f64,
-    /// What left in the last `span`: when, and how many octets.
+    /// The packets that left in the last `span`: times and octets.
     left: VecDeque<(SimTime, u64)>,
     left_octets: u64,
     tokens: f64,
-    /// f of the packet that left last.
+    /// The fraction f of the packet that left last.
     fraction: f64,
     tally: Tally,
 }
@@ -92,7 +93,7 @@ impl Abc {
         }
     }
 
-    /// cr: what has left in the last span, the packet that leaves included, octets/s.
+    /// Takes a leaving packet; returns cr, the rate of the last span with it, octets/s.
     fn on_leaving(&mut self, now: SimTime, octets: u64) -> f64 {
         while let Some((at, octets)) = self.left.front().copied()
             && now.saturating_since(at) >= self.config.span
@@ -105,7 +106,7 @@ impl Abc {
         self.left_octets as f64 / self.config.span.as_secs_f64()
     }
 
-    /// tr, octets/s, where so many octets wait, the packet that leaves among them.
+    /// The target rate tr, octets/s, for `waiting` octets, the leaving packet included.
     fn target(&self, waiting: u64) -> f64 {
         let AbcQueueConfig { utilization, drain, delay_threshold, .. } = self.config;
         if self.rate <= 0.0 {
@@ -115,7 +116,7 @@ impl Abc {
         self.rate * (utilization - above / drain.as_secs_f64())
     }
 
-    /// Algorithm 1.
+    /// Marks the packet by algorithm 1.
     fn judge(&mut self, now: SimTime, leaving: &mut Queued) {
         let leaves_at = self.on_leaving(now, leaving.octets);
         self.fraction = (0.5 * self.target(self.packets.octets() + leaving.octets) / leaves_at).clamp(0.0, 1.0);
@@ -175,7 +176,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 12 Mbit/s: a packet of 1500 octets a millisecond.
+    /// A queue of a link of 12 Mbit/s: a packet of 1500 octets takes a millisecond.
     fn abc(utilization: f64) -> Abc {
         let config = AbcQueueConfig { utilization, limit: QueueLimit::Packets(1_000), ..AbcQueueConfig::default() };
         at_rate(Abc::new(&config, &PLACE), RATE)
@@ -189,7 +190,7 @@ mod tests {
         }
     }
 
-    /// Lets packets leave, `gap_ms` apart, where `waiting` stay; how many of them brake.
+    /// Lets packets leave, `gap_ms` apart, while `waiting` stay; returns the number of brakes.
     fn brakes(queue: &mut Abc, packets: u32, gap_ms: u64, waiting: u32) -> usize {
         arrive(queue, waiting, Ecn::Ect0);
         let leaving = (0..packets).map(|number| {

@@ -2,7 +2,7 @@
 //! octets that are fair between hosts first, COBALT on each queue, a shaper, and a filter for ACKs.
 //!
 //! Verified against Linux's `sch_cake` at its egress: quantum, target, interval and memory by rate and round trip, the
-//! tolerance of four packets at low rates, the order in which the ways of a set are tried, what is charged to a flow.
+//! tolerance of four packets at low rates, the order in which the ways of a set are tried, the charge of a flow.
 //!
 //! **Departures**: one priority tin (`besteffort`); a host's share is divided to parts of an octet, where Linux dithers; a host's flows
 //! count while they are scheduled, whether sparse or bulk; a new flow that is empty waits a round among the old ones, as
@@ -32,34 +32,34 @@ pub use hosts::{HostTable, Isolation};
 use shaper::Shaper;
 pub use shaper::{CellFraming, ShaperConfig};
 
-/// Queues of one set of the hash.
+/// The queues of one set of the hash.
 const WAYS: u32 = 8;
 
-/// Octets of a full packet, for what a slow link takes to send one.
+/// The octets of a full packet, for its sending time on a slow link.
 const MTU: Bytes = Bytes(1514);
 
 declare! {
     /// Parameters of [`Cake`]; the defaults are Linux's.
     #[derive(Copy, Eq)]
     pub struct CakeConfig {
-        /// Between whom it is fair first.
+        /// Entities between which the queue is fair first.
         isolation: Isolation = Isolation::Triple,
-        /// How eagerly superfluous ACKs are dropped.
+        /// Eagerness to drop superfluous ACKs.
         ack_filter: AckFilter = AckFilter::Off,
-        /// The round trip that the control law reckons with; its target is a twentieth.
+        /// Round trip that the control law assumes; its target is a twentieth.
         rtt: SimDuration = default(SimDuration::from_millis(100)).above(SimDuration::ZERO).at_most(MAX_TIME),
         /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = true,
-        /// How many octets may wait.
+        /// Largest backlog, in octets.
         memory_limit: Option<Bytes> = unset("4 x rate x rtt, 4 MiB at least").at_least(LARGEST_PACKET),
-        /// Queues that flows are hashed into.
+        /// Number of queues for the hash of flows.
         flows: u32 = default(1_024)
             .at_least(WAYS)
             .at_most(MAX_FLOW_QUEUES)
             .must_be("a multiple of 8", |flows: &u32| flows.is_multiple_of(WAYS)),
     }
     within {
-        /// The shaper.
+        /// Parameters of the shaper.
         shaper: ShaperConfig = ShaperConfig::default(),
     }
     check super::review;
@@ -83,10 +83,10 @@ impl Parameters for CakeConfig {
     }
 }
 
-/// What CAKE keeps of a queue, besides its packets.
+/// The state of a queue, besides its packets.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// The end that its packets go to; none have come before the first.
+    /// The end that is its packets' destination; `None` before the first packet.
     tag: Option<EndpointId>,
     hosts: HostPair,
     cobalt: Cobalt,
@@ -99,9 +99,9 @@ pub struct Cake {
     config: CakeConfig,
     control: CobaltParameters,
     memory_limit: u64,
-    /// The credit of a flow for a turn, in parts of an octet ([`OCTET`]).
+    /// The credit of a flow for a turn, in fractions of an octet ([`OCTET`]).
     quantum: u64,
-    /// What a full packet takes to send.
+    /// The sending time of a full packet.
     mtu_time: SimDuration,
     perturbation: Perturbation,
     random: RandomStream,
@@ -112,13 +112,12 @@ pub struct Cake {
     shaper: Shaper,
     tally: Tally,
     filtered: u64,
-    /// The queue that sent last, for whoever asks.
+    /// The queue that sent last, for inspection.
     last: u32,
 }
 
 impl Cake {
-    /// Empty queues. The hash is perturbed by the stream's first number; the others are
-    /// BLUE's.
+    /// A discipline of empty queues. The hash is perturbed by the stream's first number; the others are BLUE's.
     pub fn new(config: &CakeConfig, place: &QueuePlace<'_>) -> Self {
         let mut random = place.random();
         let idle = Flow { tag: None, hosts: HostPair::default(), cobalt: Cobalt::default() };
@@ -145,7 +144,7 @@ impl Cake {
         cake
     }
 
-    /// Target, interval and memory follow from the rate at which packets leave.
+    /// Sets target, interval and memory by the rate at which packets leave.
     fn control_at(&mut self, rate: Bandwidth) {
         let CakeConfig { rtt, memory_limit, .. } = self.config;
         self.mtu_time = rate.serialization_delay(MTU);
@@ -155,8 +154,8 @@ impl Cake {
         self.memory_limit = memory_limit.unwrap_or(Bytes((4 * rate.bytes_in(rtt).0).max(4 << 20))).0;
     }
 
-    /// The queue of a packet: its own, in the set that the hash says; if it has none, an idle one of that set; if there
-    /// is none, the one that the hash says, with another flow.
+    /// The queue of a packet: its own, in the set of its hash; else an idle one of that set; else the one of the hash,
+    /// which takes the flow over.
     fn place(&self, packet: &Packet) -> u32 {
         let direct = bucket(packet, self.perturbation, self.config.flows);
         let (set, way) = (direct / WAYS * WAYS, direct % WAYS);
@@ -185,7 +184,7 @@ impl Cake {
         }
     }
 
-    /// The next packet of a queue that COBALT lets through.
+    /// The next packet of a queue that COBALT does not drop.
     fn next_of(&mut self, now: SimTime, flow: u32) -> Option<Queued> {
         let tolerated = self.mtu_time * 4;
         loop {

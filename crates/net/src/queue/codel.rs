@@ -1,10 +1,10 @@
 //! CoDel (RFC 8289): drops, or marks, at the head once packets have waited longer than `target` for an `interval`,
 //! and then at times that come closer as one over the square root of their count.
 //!
-//! `ce_threshold` is Linux's: whatever leaves having waited longer is marked, which is a step for DCTCP's kind.
+//! `ce_threshold` is Linux's: it marks every packet that waited longer when it leaves, a step for DCTCP and its kind.
 //!
-//! **Departures**: the square root is exact unless `inverse_sqrt` says otherwise; the largest packet, below which a backlog
-//! is never reduced, is the largest seen.
+//! **Departures**: the square root is exact unless `inverse_sqrt` says otherwise; the largest packet so far is the size
+//! below which a backlog is never reduced.
 
 use ackclock_declare::{About, declare, default, unset, words};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
@@ -15,14 +15,14 @@ use super::limit::{MAX_TIME, QueueLimit};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 words! {
-    /// How one over the square root of the count of drops is reckoned.
+    /// The computation of one over the square root of the count of drops.
     #[derive(Default)]
     pub enum InverseSqrt {
-        /// As it is.
+        /// The exact value.
         #[default]
         "exact" = Exact,
-        /// A step of Newton's iteration in 16 bits with each drop, as Linux and ns-3: 1/2 for the second drop, where the square root
-        /// says 0.71, 0.56 for the third, so that drops come closer at first.
+        /// A step of Newton's iteration in 16 bits with each drop, as in Linux and ns-3. It gives 1/2 for the second
+        /// drop, where the exact value is 0.71, and 0.56 for the third, so that drops come closer at first.
         "newton" = Newton,
     }
 }
@@ -31,22 +31,22 @@ declare! {
     /// The parameters of the control law.
     #[derive(Copy, Eq)]
     pub struct CodelParameters {
-        /// Waiting that is acceptable for good.
+        /// Acceptable queueing delay.
         target: SimDuration = default(SimDuration::from_millis(5))
             .above(SimDuration::ZERO)
             .at_most(MAX_TIME)
             .source("RFC 8289 section 4"),
-        /// How long waiting may be longer; of the order of a round trip.
+        /// Time for which the queueing delay may exceed `target`; about one worst-case RTT.
         interval: SimDuration = default(SimDuration::from_millis(100))
             .above(SimDuration::ZERO)
             .at_most(MAX_TIME)
             .source("RFC 8289 section 4"),
         /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = true,
-        /// Mark every ECN-capable packet that waited longer than this.
+        /// Queueing delay above which every ECN-capable packet is marked.
         ce_threshold: Option<SimDuration> = unset("none").source("Linux"),
-        /// How one over the square root of the count of drops is reckoned: exactly, or by steps of Newton's iteration, as Linux and
-        /// ns-3 do, which makes the first drops come closer.
+        /// Computation of one over the square root of the count of drops: exact, or by steps of Newton's iteration, as
+        /// in Linux and ns-3, which makes the first drops come closer.
         inverse_sqrt: InverseSqrt = InverseSqrt::Exact,
     }
 }
@@ -55,11 +55,11 @@ declare! {
     /// Parameters of a CoDel queue.
     #[derive(Copy, Eq)]
     pub struct CodelConfig {
-        /// How much may wait at most.
+        /// Largest backlog of the queue.
         limit: QueueLimit = default(QueueLimit::Packets(1_000)).source("Linux"),
     }
     within {
-        /// The control law.
+        /// Parameters of the control law.
         control: CodelParameters = CodelParameters::default(),
     }
     check super::review;
@@ -82,22 +82,22 @@ impl Parameters for CodelConfig {
 /// The state of the control law for one queue (RFC 8289 section 5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CodelControl {
-    /// When waiting will have been too long for an interval; `None` while it is not too long.
+    /// The time at which the delay will have been too long for an interval; `None` while it is not too long.
     first_above: Option<SimTime>,
     dropping: bool,
-    /// A packet was dropped, and `drop_next` is to move on if the next one waited too long as well.
+    /// True if a packet was dropped, and `drop_next` is to move on if the next one waited too long as well.
     moves_on: bool,
     drop_next: SimTime,
     inverse_sqrt: NewtonStep,
     count: u64,
     last_count: u64,
     largest_packet: u64,
-    /// How long the packet that left last had waited.
+    /// The sojourn time of the packet that left last.
     sojourn: SimDuration,
 }
 
 impl CodelControl {
-    /// The packet to send; those before it may have been dropped.
+    /// Takes the packet to send; those before it may have been dropped.
     pub(super) fn dequeue(
         &mut self,
         now: SimTime,
@@ -122,7 +122,7 @@ impl CodelControl {
         }
     }
 
-    /// Says whether congestion is to be signalled with a packet that has just been taken, `behind` octets waiting after it.
+    /// True if a packet that has just been taken is to signal congestion; `behind` octets wait after it.
     fn signals(&mut self, now: SimTime, parameters: &CodelParameters, packet: &Queued, behind: u64) -> bool {
         let ok_to_drop = self.waited_too_long(now, parameters, packet, behind);
         if !self.dropping {
@@ -144,7 +144,7 @@ impl CodelControl {
         signals
     }
 
-    /// RFC 8289's `dodequeue`: true once packets have waited longer than the target for an interval.
+    /// True once packets have waited longer than the target for an interval (RFC 8289's `dodequeue`).
     fn waited_too_long(&mut self, now: SimTime, parameters: &CodelParameters, packet: &Queued, behind: u64) -> bool {
         self.largest_packet = self.largest_packet.max(packet.octets);
         self.sojourn = now - packet.since;
@@ -179,7 +179,7 @@ impl CodelControl {
         self.drop_next = now + self.spacing(parameters);
     }
 
-    /// The control law: from one drop to the next an interval over the square root of the count.
+    /// The time between drops by the control law: an interval over the square root of the count.
     fn spacing(&self, parameters: &CodelParameters) -> SimDuration {
         let interval = parameters.interval;
         match parameters.inverse_sqrt {
@@ -188,7 +188,7 @@ impl CodelControl {
         }
     }
 
-    /// Reports the state to whoever asks.
+    /// Reports the state for inspection.
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("queue_delay", self.sojourn.as_secs_f64());
         record("drop_count", self.count as f64);
@@ -196,7 +196,7 @@ impl CodelControl {
     }
 }
 
-/// Marks what waited longer than the step, whatever the control law says.
+/// Marks a packet that waited longer than the step, whatever the control law says.
 fn step_mark(now: SimTime, parameters: &CodelParameters, tally: &mut Tally, packet: &mut Queued) {
     let beyond = parameters.ce_threshold.is_some_and(|threshold| now - packet.since > threshold);
     if beyond && packet.packet.ecn() != Ecn::Ce {
@@ -204,7 +204,7 @@ fn step_mark(now: SimTime, parameters: &CodelParameters, tally: &mut Tally, pack
     }
 }
 
-/// One over a square root, as Newton's iteration has it so far, in 65,536ths.
+/// One over a square root by Newton's iteration so far, in 65,536ths.
 #[derive(Clone, Copy, Debug)]
 struct NewtonStep(u16);
 
@@ -215,7 +215,7 @@ impl Default for NewtonStep {
 }
 
 impl NewtonStep {
-    /// x becomes x (3 - count x^2) / 2.
+    /// A step of the iteration: x becomes x (3 - count x^2) / 2.
     fn step(&mut self, count: u64) {
         let x = u64::from(self.0);
         let rest = (3_u64 << 32).saturating_sub(count.saturating_mul(x * x));
@@ -227,7 +227,7 @@ impl NewtonStep {
     }
 }
 
-/// CoDel (RFC 8289): drops or marks at the head what has waited too long. Source and departures:
+/// CoDel (RFC 8289): drops or marks packets at the head that waited too long. Source and departures:
 /// [`mod@crate::queue::codel`].
 #[derive(Clone, Debug)]
 pub struct Codel {

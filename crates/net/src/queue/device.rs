@@ -1,8 +1,9 @@
-//! The queue of a network device behind a discipline: what the device has taken, the discipline no longer sees.
+//! The queue of a network device behind a discipline: the discipline no longer sees the packets that the device has
+//! taken.
 //!
-//! Source: ns-3's `NetDeviceQueue` and Linux's drivers without byte queue limits: the device takes packets from the discipline for as long
-//! as it has room, and again whenever it has sent one. What a discipline measures of a packet's wait ends when the device takes it, and flows
-//! share the device's queue in order of arrival.
+//! Source: ns-3's `NetDeviceQueue` and Linux's drivers without byte queue limits: the device takes packets from the
+//! discipline for as long as it has room, and again whenever it has sent one. The wait that a discipline measures ends
+//! when the device takes the packet, and flows share the device's queue in order of arrival.
 //!
 //! Departures: the device counts packets, and has room as soon as it begins to send one.
 
@@ -17,7 +18,7 @@ pub struct Device {
     discipline: Queue,
     /// Packets that the device has taken, in order.
     taken: Fifo,
-    /// Packets that it takes, beside the one that it sends.
+    /// The number of packets that it takes, beside the one that it sends.
     limit: usize,
 }
 
@@ -26,7 +27,7 @@ impl Device {
         Self { discipline, taken: Fifo::default(), limit: limit as usize }
     }
 
-    /// The device takes what it has room for.
+    /// Lets the device take the packets for which it has room.
     fn take(&mut self, now: SimTime) {
         while self.taken.len() < self.limit
             && let Some(next) = self.discipline.dequeue(now)

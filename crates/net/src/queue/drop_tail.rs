@@ -1,4 +1,4 @@
-//! DropTail: first in, first out; what does not fit is dropped. The discipline of every simple router.
+//! DropTail: first in, first out, and a packet that does not fit is dropped. The discipline of every simple router.
 
 use ackclock_declare::{About, declare};
 use ackclock_units::{Bandwidth, SimTime};
@@ -8,10 +8,11 @@ use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`DropTail`].
+    /// The parameters of [`DropTail`].
     #[derive(Copy, Eq)]
     pub struct DropTailConfig {
-        /// How much may wait; a bdp is the link's rate times the largest round trip of the flows that cross it.
+        /// Largest backlog of the queue; a bdp is the link's rate times the largest round trip of the flows that cross
+        /// it.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -31,7 +32,7 @@ impl Parameters for DropTailConfig {
     }
 }
 
-/// A first-in first-out queue that drops what does not fit ([`mod@crate::queue::drop_tail`]).
+/// A first-in first-out queue that drops packets that do not fit ([`mod@crate::queue::drop_tail`]).
 #[derive(Clone, Debug)]
 pub struct DropTail {
     room: Room,

@@ -1,6 +1,6 @@
 //! DRR, Deficit Round Robin: a queue for every flow, served in turn by octets.
 //!
-//! Source: Shreedhar and Varghese 1995; where room is short, the longest queue gives way (their section 3, after McKenney
+//! Source: Shreedhar and Varghese 1995; without room the longest queue loses a packet (their section 3, after McKenney
 //! 1990).
 //!
 //! Departures: flows are told apart exactly, by connection and direction, and not by a hash.
@@ -13,12 +13,12 @@ use super::round_robin::RoundRobin;
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`Drr`].
+    /// The parameters of [`Drr`].
     #[derive(Copy, Eq)]
     pub struct DrrConfig {
-        /// What a flow may send in a turn; at least the largest packet, or turns come to nothing.
+        /// Octets that a flow may send in a turn; at least the largest packet, or turns are empty.
         quantum: Bytes = quantum(Bytes(1_500)),
-        /// How much may wait, all flows together.
+        /// Largest backlog, all flows together.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -126,8 +126,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Shreedhar and Varghese 1995, theorem 2: while flows are backlogged, what any two of them have sent differs by
-        /// less than quantum + 2 max, and at the end of a round each has its quanta within max.
+        /// While flows are backlogged, the data that any two of them have sent differs by less than quantum + 2 max; at
+        /// the end of a round each has its quanta within max (Shreedhar and Varghese 1995, theorem 2).
         #[test]
         fn backlogged_flows_get_equal_shares(
             sizes in proptest::collection::vec((40_u64..1501, 40_u64..1501, 40_u64..1501), 200..300),

@@ -4,11 +4,11 @@
 //!
 //! When p' reaches 1/k the marks of the L4S queue saturate: from there on it loses packets as the classic queue does.
 //!
-//! A discipline has no timer: updates that were due are made up for at the next arrival or departure, with the delay as it
-//! was at their time.
+//! A discipline has no timer: updates that were due are made at the next arrival or departure, with the delay as it was
+//! at their time.
 //!
 //! **Departures**: the L4S queue marks from a step at 1 ms by default, as Linux does; the RFC's example is a ramp from
-//! 0.8 to 1.2 ms, which `threshold` and `ramp` can say. Both queues lose or gain signals at departure only.
+//! 0.8 to 1.2 ms, which `threshold` and `ramp` can express. Both queues lose or gain signals at departure only.
 
 use ackclock_declare::{About, Review, declare, default, words};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
@@ -20,47 +20,48 @@ use super::pie::MIN_UPDATE;
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 words! {
-    /// Which of the two queues sends, when both could.
+    /// The queue that sends when both could.
     #[derive(Default)]
     pub enum DualScheduler {
         /// Weighted round robin by octets.
         #[default]
         "weighted" = Weighted,
-        /// Time-shifted FIFO: the packet that has waited longest, where L4S packets count as if they came earlier.
+        /// Time-shifted FIFO: the packet that has waited longest, where L4S packets count as if they had come earlier.
         "time_shifted" = TimeShifted,
     }
 }
 
 declare! {
-    /// Parameters of [`DualPi2`].
+    /// The parameters of [`DualPi2`].
     #[derive(Copy)]
     pub struct DualPi2Config {
-        /// How much may wait, in both queues together.
+        /// Largest backlog of both queues together.
         limit: QueueLimit = default(QueueLimit::Packets(10_000)),
-        /// Classic queueing delay to hold.
+        /// Target of the classic queueing delay.
         target: SimDuration = default(SimDuration::from_millis(15))
             .at_least(MIN_UPDATE)
             .at_most(MAX_TIME)
             .source("RFC 9332 appendix A.1"),
-        /// The longest round trip to be stable with; the gains follow from it.
+        /// Longest round trip with stable control; the gains follow from it.
         rtt_max: SimDuration = default(SimDuration::from_millis(100))
             .at_least(MIN_UPDATE)
             .at_most(MAX_TIME)
             .source("RFC 9332 appendix A.1"),
-        /// k: L4S packets are marked with k p', classic ones with p' squared.
+        /// Coupling k: L4S packets are marked with k p', classic ones with p' squared.
         coupling: f64 = default(2.0).at_least(1.0).at_most(100.0).source("RFC 9332 appendix A.1"),
-        /// L4S packets that waited longer are marked; with a ramp, where it begins.
+        /// Queueing delay above which L4S packets are marked; with a ramp, its beginning.
         threshold: SimDuration = default(SimDuration::from_millis(1)).source("Linux"),
-        /// From nothing to everything marked within so much more waiting; zero is a step.
+        /// Length of the ramp from no marks to all; zero is a step.
         ramp: SimDuration = SimDuration::ZERO,
-        /// No L4S packet is marked for its waiting unless more than this many wait, it included: on a slow link a single
-        /// packet takes longer than the threshold.
+        /// Number of waiting L4S packets, itself included, up to which a packet is not marked for its wait: on a slow
+        /// link a single packet takes longer than the threshold.
         threshold_packets: u32 = default(1).unit("packets"),
-        /// Who sends when both could.
+        /// Scheduler that chooses the queue when both could send.
         scheduler: DualScheduler = DualScheduler::Weighted,
-        /// The least that the classic queue gets of the link (weighted); by default L4S goes 15 times to one.
+        /// Least share of the link for the classic queue (weighted); by default L4S gets 15 turns to one.
         classic_share: f64 = default(1.0 / 16.0).at_least(0.001).at_most(0.999).source("RFC 9332 appendix A.1"),
-        /// By how much L4S packets count as earlier (`time_shifted`); twice the classic target is a choice of ours.
+        /// Time by which L4S packets count as earlier (`time_shifted`); twice the classic target is this project's
+        /// choice.
         shift: SimDuration = SimDuration::from_millis(30),
     }
     check super::review;
@@ -87,26 +88,26 @@ impl Parameters for DualPi2Config {
 }
 
 impl DualPi2Config {
-    /// Time between updates: the target, unless a third of the longest round trip is shorter.
+    /// The interval between updates: the target, unless a third of the longest round trip is shorter.
     pub fn t_update(&self) -> SimDuration {
         self.target.min(self.rtt_max / 3)
     }
 }
 
-/// The PI controller.
+/// The PI controller of both queues.
 #[derive(Clone, Copy, Debug)]
 struct Controller {
-    /// In Hz.
+    /// The gain for the distance from the target, Hz.
     alpha: f64,
-    /// In Hz.
+    /// The gain for the change of the delay, Hz.
     beta: f64,
-    /// In seconds.
+    /// The target delay, seconds.
     target: f64,
     t_update: SimDuration,
     next_update: SimTime,
-    /// In seconds, at the last update.
+    /// The delay at the last update, seconds.
     old_delay: f64,
-    /// p'.
+    /// The base probability p'.
     base: f64,
 }
 
@@ -124,7 +125,7 @@ impl Controller {
         }
     }
 
-    /// Makes the updates due by `now`; the packet that has waited longest came at `oldest`.
+    /// Makes the updates due by `now`; `oldest` is the arrival of the packet that has waited longest.
     fn catch_up(&mut self, now: SimTime, oldest: Option<SimTime>) {
         while self.next_update <= now {
             if oldest.is_none() && self.base == 0.0 && self.old_delay == 0.0 {
@@ -137,12 +138,12 @@ impl Controller {
         }
     }
 
-    /// Drop or mark probability of classic packets.
+    /// The drop or mark probability of classic packets.
     fn p_classic(&self) -> f64 {
         self.base * self.base
     }
 
-    /// Mark probability of L4S packets, coupled; 1 is saturation.
+    /// The coupled mark probability of L4S packets; 1 is saturation.
     fn p_coupled(&self, coupling: f64) -> f64 {
         (coupling * self.base).min(1.0)
     }
@@ -154,16 +155,16 @@ impl Controller {
     }
 }
 
-/// One of the queues.
+/// One of the two queues.
 #[derive(Clone, Debug, Default)]
 struct Side {
     queue: Fifo,
-    /// What of a signal is due: signals come as evenly as their probability allows (the RFC's `recur`).
+    /// The due fraction of a signal: signals come as evenly as their probability allows (the RFC's `recur`).
     due: f64,
 }
 
 impl Side {
-    /// True if it is this packet's turn, at this probability.
+    /// True if this packet signals congestion, at this probability.
     fn signals(&mut self, probability: f64) -> bool {
         self.due += probability;
         let signals = self.due > 1.0;
@@ -174,7 +175,7 @@ impl Side {
     }
 }
 
-/// What becomes of a departing packet.
+/// The fate of a departing packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Send,
@@ -182,7 +183,7 @@ enum Fate {
     Drop,
 }
 
-/// DualPI2 (RFC 9332): a queue for L4S packets beside one for the others, coupled. Source and departures:
+/// DualPI2 (RFC 9332): coupled queues for L4S and for classic packets. Source and departures:
 /// [`mod@crate::queue::dualpi2`].
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
@@ -191,7 +192,7 @@ pub struct DualPi2 {
     controller: Controller,
     l4s: Side,
     classic: Side,
-    /// Octets that the classic queue is owed.
+    /// The octets that the classic queue is owed.
     credit: f64,
     tally: Tally,
     l4s_sojourn: SimDuration,
@@ -212,7 +213,7 @@ impl DualPi2 {
         }
     }
 
-    /// When the packet came that has waited longest.
+    /// The arrival of the packet that has waited longest.
     fn oldest(&self) -> Option<SimTime> {
         match (self.l4s.queue.head_since(), self.classic.queue.head_since()) {
             (Some(l4s), Some(classic)) => Some(l4s.min(classic)),
@@ -225,12 +226,13 @@ impl DualPi2 {
         self.controller.catch_up(now, oldest);
     }
 
-    /// Beyond this the classic queue drops what is ECN-capable too: there the L4S queue's marks saturate.
+    /// The probability beyond which the classic queue also drops ECN-capable packets: there the L4S queue's marks
+    /// saturate.
     fn p_classic_max(&self) -> f64 {
         (1.0 / (self.config.coupling * self.config.coupling)).min(1.0)
     }
 
-    /// Marks by the L4S queue's own delay.
+    /// The mark probability by the L4S queue's own delay.
     fn p_native(&self, sojourn: SimDuration, waiting: usize) -> f64 {
         let DualPi2Config { threshold, ramp, threshold_packets, .. } = self.config;
         if waiting <= threshold_packets as usize || sojourn <= threshold {
@@ -252,7 +254,8 @@ impl DualPi2 {
         }
     }
 
-    /// While both wait, the classic queue is owed its share of what leaves; a queue that was alone owes nothing.
+    /// Settles the credit: while both wait, the classic queue is owed its share of the sent octets; a queue that was
+    /// alone owes nothing.
     fn settle(&mut self, is_l4s: bool, octets: u64) {
         let DualPi2Config { scheduler: DualScheduler::Weighted, classic_share, .. } = self.config else { return };
         let other = if is_l4s { &self.classic } else { &self.l4s };

@@ -1,4 +1,4 @@
-//! The door for queue disciplines that are not in this crate: a user's own, in Rust or behind another language.
+//! External queue disciplines: a user's own, in Rust or behind another language.
 //!
 //! Source: none. Departures: none.
 
@@ -8,11 +8,11 @@ use super::QueueDiscipline;
 use crate::own::PartStart;
 
 external! {
-    /// A queue discipline from outside. Every [`QueueDiscipline`] that can be cloned and shared between threads is one.
+    /// An external queue discipline. Every [`QueueDiscipline`] that can be cloned and shared between threads is one.
     ExternalQueue: QueueDiscipline
 }
 
-/// How queues from outside come to be. What is made is called once for each link that has one.
+/// The constructor of external queues, called once for each link that has one.
 pub type ExternalQueueConfig = External<PartStart, dyn ExternalQueue>;
 
 #[cfg(test)]
@@ -25,7 +25,7 @@ mod tests {
     use crate::packet::Packet;
     use crate::queue::{Queue, QueueConfig, QueueCounters, QueuePlace, Queued, Tally};
 
-    /// Last in, first out, with room for two.
+    /// A last-in first-out queue with room for two packets.
     #[derive(Clone, Debug, Default)]
     struct Stack {
         packets: VecDeque<Queued>,

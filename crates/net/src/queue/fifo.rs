@@ -1,4 +1,4 @@
-//! Packets in order of arrival, with their octets counted: what most disciplines are made of.
+//! Packets in order of arrival, with their octets counted: the storage of most disciplines.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use ackclock_units::SimTime;
 
 use super::Queued;
 
-/// A queue that one can only take from at its head.
+/// A queue that gives access only to its head.
 pub(super) trait Head {
     /// Takes the first packet.
     fn pop(&mut self) -> Option<Queued>;
 
-    /// Octets waiting.
+    /// The waiting octets.
     fn octets(&self) -> u64;
 }
 
-/// See the module.
+/// Packets in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fifo {
     packets: VecDeque<Queued>,
@@ -39,7 +39,7 @@ impl Fifo {
         self.packets.front()
     }
 
-    /// When the first packet arrived.
+    /// The arrival of the first packet.
     pub(super) fn head_since(&self) -> Option<SimTime> {
         self.front().map(|first| first.since)
     }

@@ -1,12 +1,12 @@
-//! Which of a number of queues a packet goes into: a hash of its flow (for TCP the 5-tuple, here the connection and the
-//! direction) and of a perturbation, a number drawn once a run, so that no two flows collide in every run.
+//! The choice of a packet's queue: a hash of its flow (for TCP the 5-tuple, here the connection and the direction) and
+//! of a perturbation, a number drawn once a run, so that no two flows collide in every run.
 
 use ackclock_units::mix;
 
 use crate::packet::Packet;
 use crate::rng::RandomStream;
 
-/// Number that makes one run's hash differ from another's; from a random stream.
+/// A random number that makes one run's hash differ from another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Perturbation(u64);
 
@@ -17,7 +17,7 @@ impl Perturbation {
     }
 }
 
-/// The queue, of `buckets`, of this packet's flow. Flows spread evenly over any number of buckets.
+/// The queue of this packet's flow among `buckets`. Flows spread evenly over any number of buckets.
 pub fn bucket(packet: &Packet, perturbation: Perturbation, buckets: u32) -> u32 {
     reduce(hash(u64::from(packet.to.number()), perturbation), buckets)
 }

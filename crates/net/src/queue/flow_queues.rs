@@ -1,12 +1,12 @@
-//! Many first-in first-out queues in one store: a slot a packet, linked, so that a thousand flows share what memory the
-//! packets need and no packet is allocated once the store has grown.
+//! Many first-in first-out queues in one store of linked slots, one for each packet. A thousand flows share the memory
+//! of their packets, and no packet is allocated once the store has grown.
 
 use prefetch_index::prefetch_index;
 
 use super::Queued;
 use super::fifo::Head;
 
-/// No slot.
+/// The index of an absent slot.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +23,13 @@ struct Ends {
     packets: u32,
 }
 
-/// See the module.
+/// The queues of many flows in one store.
 #[derive(Clone, Debug)]
 pub(super) struct FlowQueues {
     slots: Vec<Slot>,
     free: u32,
     ends: Vec<Ends>,
-    /// Octets of each queue, apart from the rest: the fattest is searched for.
+    /// The octets of each queue, apart from the rest for the search of the fattest.
     octets: Vec<u64>,
     total_packets: usize,
     total_octets: u64,
@@ -68,7 +68,7 @@ impl FlowQueues {
         (head != NONE).then(|| self.unlink(queue, NONE, head))
     }
 
-    /// Asks for the first packet of a queue, which will soon be looked at.
+    /// Prefetches the first packet of a queue, which will soon be read.
     pub(super) fn fetch(&self, queue: u32) {
         let head = self.ends[queue as usize].head as usize;
         prefetch_index(&self.slots, head);
@@ -126,7 +126,7 @@ impl FlowQueues {
         self.unlink(queue, before, slot)
     }
 
-    /// The queue with the most octets: the one at the lowest position, if several have as many.
+    /// The queue with the most octets; among equals the one at the lowest position.
     pub(super) fn fattest(&self) -> u32 {
         let mut fattest = 0;
         for (queue, octets) in self.octets.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Whose turn it is: deficit round robin by octets (Shreedhar and Varghese 1995) with a list of new flows that go first
-//! (RFC 8290 section 4.2). A flow that sends less than a quantum a round stays on that list: it is sparse, and waits for
-//! other sparse flows only.
+//! The schedule of flows: deficit round robin by octets (Shreedhar and Varghese 1995) with a list of new flows that go
+//! first (RFC 8290 section 4.2). A flow that sends less than a quantum a round stays on that list: it is sparse, and
+//! waits for other sparse flows only.
 
-/// An octet in the unit of quanta and deficits: a quantum may be divided among flows, down to parts of an octet.
+/// An octet in the unit of quanta and deficits: a quantum may be divided among flows, down to fractions of an octet.
 pub(super) const OCTET: u64 = 1 << 16;
 
-/// No flow.
+/// The index of an absent flow.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ enum Place {
 
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// The credit left in this round; negative if the last packet was larger than what was left.
+    /// The credit left in this round; negative if the last packet exceeded it.
     deficit: i64,
     next: u32,
     place: Place,
@@ -52,7 +52,7 @@ impl List {
     }
 }
 
-/// See the module.
+/// The flows with packets to send, new ones first.
 #[derive(Clone, Debug)]
 pub(super) struct FlowSchedule {
     flows: Vec<Flow>,
@@ -66,7 +66,7 @@ impl FlowSchedule {
         Self { flows: vec![idle; flows as usize], new: List::EMPTY, old: List::EMPTY }
     }
 
-    /// A packet of this flow arrived. Returns true if the flow was idle: it is new, with a quantum to send.
+    /// Adds the flow of an arriving packet. Returns true if the flow was idle: it is new, with a quantum to send.
     pub(super) fn activate(&mut self, flow: u32, quantum: u64) -> bool {
         if !self.is_idle(flow) {
             return false;
@@ -78,7 +78,7 @@ impl FlowSchedule {
         true
     }
 
-    /// The flow whose turn it is. Each flow passed over, for having used up its round, gets its quantum for the next.
+    /// The flow whose turn it is. Each flow that is passed over, with its round used up, gets its quantum for the next.
     pub(super) fn turn(&mut self, quantum: impl Fn(u32) -> u64) -> Option<u32> {
         loop {
             let flow = if self.new.head == NONE { self.old.head } else { self.new.head };
@@ -93,20 +93,20 @@ impl FlowSchedule {
         }
     }
 
-    /// The flow whose turn it will be, as far as can be told before it has come.
+    /// The flow whose turn is next, as far as it is known before its turn.
     pub(super) fn upcoming(&self) -> Option<u32> {
         let head = if self.new.head == NONE { self.old.head } else { self.new.head };
         let flow = self.flows.get(head as usize)?;
         Some(if flow.deficit > 0 || flow.next == NONE { head } else { flow.next })
     }
 
-    /// The flow whose turn it is sent so much.
+    /// Charges the octets that the flow has sent in its turn.
     pub(super) fn charge(&mut self, flow: u32, octets: u64) {
         self.flows[flow as usize].deficit -= (octets * OCTET) as i64;
     }
 
-    /// The flow whose turn it is has nothing to send. Returns true if it is idle from now on: a new flow must first wait
-    /// a round among the old ones, lest it comes back as new before they had their turn.
+    /// Takes note that the flow has nothing to send in its turn. Returns true if it is idle from now on. A new flow
+    /// must first wait a round among the old ones, or else it would come back as new before they had their turn.
     pub(super) fn on_empty(&mut self, flow: u32) -> bool {
         if self.flows[flow as usize].place == Place::New {
             self.retire(flow);
@@ -117,7 +117,7 @@ impl FlowSchedule {
         true
     }
 
-    /// Takes the flow whose turn it is to the end of the old ones.
+    /// Moves the flow whose turn it is to the end of the old ones.
     fn retire(&mut self, flow: u32) {
         let list = if self.flows[flow as usize].place == Place::New { &mut self.new } else { &mut self.old };
         list.pop(&self.flows);

@@ -1,4 +1,4 @@
-//! Flows that a queue tells from others.
+//! Sets of flows that a queue treats specially.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use ackclock_declare::{Context, Json, Mistake, Range, Unordered, Value};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSet(pub Vec<usize>);
 
-/// Each name with where it stands.
+/// The names of the list, each with its place.
 fn names_in(raw: &Json) -> Result<Vec<(String, &str)>, String> {
     let wrong = || format!("must be {wanted}; write {wanted}", wanted = FlowSet::wanted());
     match raw {
@@ -22,7 +22,7 @@ fn names_in(raw: &Json) -> Result<Vec<(String, &str)>, String> {
     }
 }
 
-/// Those of the flow of this name, or of every flow of the group.
+/// The number of the flow of this name, or of every flow of the group.
 fn numbers_of(name: &str, flows: &[(String, Option<usize>)]) -> Result<Vec<usize>, Mistake> {
     let numbers: Vec<Option<usize>> =
         flows.iter().filter(|(flow, _)| flow == name).map(|(_, number)| *number).collect();
@@ -58,7 +58,7 @@ impl Value for FlowSet {
         }
         if mistakes.is_empty() { Ok(Self(numbers)) } else { Err(mistakes) }
     }
-    /// Names are of a network, and this knows numbers only.
+    /// Names belong to a network, and this knows only numbers.
     fn write(&self) -> Json {
         self.0.iter().map(|number| Json::from(format!("connection {number}"))).collect()
     }
@@ -74,9 +74,6 @@ impl Value for FlowSet {
         Vec::new()
     }
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
         Vec::new()
     }
 }

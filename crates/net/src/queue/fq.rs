@@ -1,14 +1,14 @@
 //! FQ, fair queueing: packets leave in the order in which they would end if the link served all flows bit by bit in turn.
 //!
 //! Sources: Nagle 1987 (RFC 970: a queue for every source); Demers, Keshav and Shenker 1989 (by bits: a packet's finish
-//! number is the larger of its flow's last one and the round number, plus its length; the smallest goes first), known since
-//! as weighted fair queueing with equal weights. The round number is kept exactly, as its authors define it: it grows with
-//! the rate over the number of flows that the bit-by-bit server would be serving. Where room is short the longest queue gives way,
-//! at its end.
+//! number is the larger of its flow's last one and the round number, plus its length; the smallest goes first), known
+//! since as weighted fair queueing with equal weights. The round number is kept exactly, as its authors define it: it
+//! grows with the rate over the number of flows that the bit-by-bit server would be serving. Without room the longest
+//! queue loses its last packet.
 //!
-//! Departures: no preference for flows that have been silent (their delta is 0). What is dropped takes its finish number with it, and
-//! the bit-by-bit server is never ahead of a link that has become slower, of which the sources, with one rate and room for
-//! all, need not speak. Not Linux's `fq`, which paces.
+//! Departures: no preference for flows that have been silent (their delta is 0). A dropped packet takes its finish
+//! number with it, and the bit-by-bit server is never ahead of a link that has become slower. The sources, with one
+//! rate and room for all, do not cover these cases. Not Linux's `fq`, which paces.
 
 mod rounds;
 
@@ -24,10 +24,10 @@ use super::longest::Longest;
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`Fq`].
+    /// The parameters of [`Fq`].
     #[derive(Copy, Eq)]
     pub struct FqConfig {
-        /// How much may wait, all flows together.
+        /// Largest backlog, all flows together.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -51,9 +51,10 @@ impl Parameters for FqConfig {
 #[derive(Clone, Debug)]
 pub struct Fq {
     rounds: Rounds,
-    /// By endpoint.
+    /// The queues, by endpoint.
     flows: Vec<FlowQueue>,
-    /// The first packet of each flow by its finish number; ties by arrival. What is not first any more is out of date.
+    /// The first packet of each flow by its finish number; ties by arrival. Entries of packets that are no longer first
+    /// are outdated.
     firsts: BinaryHeap<Reverse<(Virtual, u64, u32)>>,
     arrivals: u64,
     longest: Longest,
@@ -92,7 +93,7 @@ impl Fq {
         }
     }
 
-    /// The last packet of the longest queue, in octets, gives way.
+    /// Drops the last packet of the longest queue, in octets.
     fn steal(&mut self) {
         let flows = &self.flows;
         let Some(key) = self.longest.find(flows.len(), |flow| flows[flow as usize].octets) else { return };

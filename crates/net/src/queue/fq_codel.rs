@@ -1,9 +1,9 @@
 //! FQ-CoDel (RFC 8290): flows hashed into queues that take turns by octets, new flows first, each queue under a CoDel
 //! of its own. Beyond the limit, the fattest queue loses packets at its head, up to half of its octets at once.
 //!
-//! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; CoDel's rule not to reduce
-//! a backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together); what the fattest queue
-//! loses leaves its CoDel's count of drops as it was, of which the RFC says nothing and which Linux raises.
+//! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; CoDel's rule not to reduce a
+//! backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together); losses of
+//! the fattest queue leave its CoDel's count of drops as it was, which the RFC does not specify and Linux raises.
 
 use ackclock_declare::{About, declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
@@ -16,22 +16,22 @@ use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`FqCodel`].
+    /// The parameters of [`FqCodel`].
     #[derive(Copy, Eq)]
     pub struct FqCodelConfig {
-        /// How much may wait in all queues; beyond it the fattest loses packets.
+        /// Largest backlog of all queues; beyond it the fattest loses packets.
         limit: QueueLimit = default(QueueLimit::Packets(10_240)).source("RFC 8290 section 5.2"),
-        /// How many octets may wait in all queues.
+        /// Largest backlog of all queues, in octets.
         memory_limit: Bytes = default(Bytes(32 << 20)).at_least(LARGEST_PACKET).source("Linux"),
-        /// Queues that flows are hashed into.
+        /// Number of queues for the hash of flows.
         flows: u32 = default(1_024).at_least(1).at_most(MAX_FLOW_QUEUES).unit("queues").source("RFC 8290 section 5.2"),
-        /// What a queue may send each round; a full Ethernet frame by default.
+        /// Octets that a queue may send in a round; a full Ethernet frame by default.
         quantum: Bytes = quantum(Bytes(1_514)).source("RFC 8290 section 5.2"),
-        /// How many packets the fattest queue loses at once, at most, and no more than half of its octets.
+        /// Largest number of packets that the fattest queue loses at once, up to half of its octets.
         drop_batch: u32 = default(64).at_least(1).unit("packets").source("Linux"),
     }
     within {
-        /// Each queue's control law.
+        /// Control law of each queue.
         control: CodelParameters = CodelParameters::default(),
     }
     check super::review;
@@ -62,12 +62,12 @@ pub struct FqCodel {
     controls: Vec<CodelControl>,
     tally: Tally,
     new_flows: u64,
-    /// The queue that sent last, for whoever asks.
+    /// The queue that sent last, for inspection.
     last: u32,
 }
 
 impl FqCodel {
-    /// Empty queues. The hash is perturbed by the stream's first number.
+    /// A discipline of empty queues. The hash is perturbed by the stream's first number.
     pub fn new(config: &FqCodelConfig, place: &QueuePlace<'_>) -> Self {
         let mut random = place.random();
         Self {
@@ -88,7 +88,7 @@ impl FqCodel {
         !self.room.holds(self.queues.len(), octets, newest) || octets > self.config.memory_limit.0
     }
 
-    /// RFC 8290 section 4.1: as finding the fattest queue takes a while, it loses several packets at once.
+    /// Drops several packets of the fattest queue at once, as finding it is expensive (RFC 8290 section 4.1).
     fn drop_from_fattest(&mut self) {
         let fattest = self.queues.fattest();
         let enough = self.queues.octets_of(fattest) / 2;

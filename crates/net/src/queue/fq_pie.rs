@@ -1,9 +1,9 @@
 //! FQ-PIE (draft-tahiliani-tsvwg-fq-pie): the flow queues and turns of FQ-CoDel, each queue under a PIE of its own. A
-//! packet for which there is no room is dropped, whoever sent it, since PIE decides at arrival.
+//! packet without room is dropped, whatever its flow, since PIE decides at arrival.
 //!
-//! Verified against the draft (revision 02), section by section: which queue a packet goes to, PIE at arrival only, the
-//! delay of the packet that left last, the drop without further ado of what exceeds the limit, turns and their new flows,
-//! marks as RFC 8033 section 5.1 has them. The draft leaves sizes open; they are Linux's.
+//! Verified against the draft (revision 02), section by section: the choice of a packet's queue, PIE at arrival only,
+//! the delay of the packet that left last, immediate drops above the limit, turns and their new flows, marks as in RFC
+//! 8033 section 5.1. The draft leaves sizes open; they are Linux's.
 //!
 //! **Departures**: marks are on by default, as for the other disciplines here; the draft allows them, Linux has them off.
 
@@ -19,20 +19,20 @@ use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room
 use crate::rng::RandomStream;
 
 declare! {
-    /// Parameters of [`FqPie`].
+    /// The parameters of [`FqPie`].
     #[derive(Copy)]
     pub struct FqPieConfig {
-        /// How much may wait in all queues; beyond it what arrives is dropped.
+        /// Largest backlog of all queues; beyond it arriving packets are dropped.
         limit: QueueLimit = default(QueueLimit::Packets(10_240)).source("Linux"),
-        /// How many octets may wait in all queues.
+        /// Largest backlog of all queues, in octets.
         memory_limit: Bytes = default(Bytes(32 << 20)).at_least(LARGEST_PACKET).source("Linux"),
-        /// Queues that flows are hashed into.
+        /// Number of queues for the hash of flows.
         flows: u32 = default(1_024).at_least(1).at_most(MAX_FLOW_QUEUES).unit("queues").source("Linux"),
-        /// What a queue may send each round; a full Ethernet frame by default.
+        /// Octets that a queue may send in a round; a full Ethernet frame by default.
         quantum: Bytes = quantum(Bytes(1_514)).source("Linux"),
     }
     within {
-        /// Each queue's controller.
+        /// Parameters of each queue's controller.
         control: PieParameters = PieParameters::default(),
     }
     check super::review;
@@ -67,12 +67,12 @@ pub struct FqPie {
     schedule: FlowSchedule,
     controls: Vec<PieControl>,
     tally: Tally,
-    /// The queue that sent last, for whoever asks.
+    /// The queue that sent last, for inspection.
     last: u32,
 }
 
 impl FqPie {
-    /// Empty queues. The hash is perturbed by the stream's first number; the others decide on drops.
+    /// A discipline of empty queues. The hash is perturbed by the stream's first number; the others decide on drops.
     pub fn new(config: &FqPieConfig, place: &QueuePlace<'_>) -> Self {
         let mut random = place.random();
         Self {
@@ -88,7 +88,7 @@ impl FqPie {
         }
     }
 
-    /// Says whether the packet stays, marked or not.
+    /// True if the packet stays, marked or not.
     fn admit(&mut self, now: SimTime, queue: u32, arrival: &mut Queued) -> bool {
         let has_room = self.room.takes(self.queues.len(), self.queues.octets(), arrival.octets)
             && self.queues.octets() + arrival.octets <= self.config.memory_limit.0;

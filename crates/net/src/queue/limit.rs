@@ -1,4 +1,4 @@
-//! How much may wait: what a scenario writes of it, what it comes to on a link, and the room that it leaves.
+//! Limits of waiting packets: the form in a scenario, the value on a link, and the room that it leaves.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,28 +6,28 @@ use std::str::FromStr;
 use ackclock_declare::{Context, Json, Mistake, Range, Spec, Unordered, Value, default};
 use ackclock_units::{Bandwidth, Bytes, ParseQuantityError, SimDuration};
 
-/// A day: the longest time that a parameter of a queue may be. Sums stay within 64 bits of nanoseconds.
+/// The longest time that a parameter of a queue may be: a day. Sums stay within 64 bits of nanoseconds.
 pub(super) const MAX_TIME: SimDuration = SimDuration::from_secs(24 * 3600);
 
-/// Packets for which there is room where nobody said how much may wait: a sender in slow start has two leave for each ACK.
+/// The least default room, in packets: a sender in slow start sends two for each ACK.
 const LEAST_DEFAULT: u64 = 2;
 
-/// Room for the largest packet there is.
+/// The size of the largest packet, for which there must be room.
 pub(super) const LARGEST_PACKET: Bytes = Bytes(65_536);
 
-/// Queues that flows are hashed into: each takes some memory.
+/// The largest number of queues for the hash of flows: each takes some memory.
 pub(super) const MAX_FLOW_QUEUES: u32 = 65_536;
 
-/// How much may wait in a queue.
+/// The limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// Whatever arrives has room.
+    /// No limit at all.
     Unlimited,
-    /// Room for so many packets.
+    /// A number of packets.
     Packets(u64),
-    /// So many octets, framing included.
+    /// A number of octets, framing included.
     Bytes(Bytes),
-    /// A packet is dropped if what waits before it, the packet in service aside, takes longer than this to send.
+    /// A time: a packet is dropped if the packets before it take longer to send, without the packet in service.
     Time(SimDuration),
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for QueueLimit {
 }
 
 impl QueueLimit {
-    /// A time as what a link of this rate sends in it.
+    /// The limit with a time converted to the octets that a link of this rate sends in it.
     #[must_use]
     pub(super) fn at_rate(self, rate: Bandwidth) -> Self {
         match self {
@@ -47,7 +47,7 @@ impl QueueLimit {
         }
     }
 
-    /// A multiple of it.
+    /// A multiple of the limit.
     #[must_use]
     pub(super) fn times(self, factor: u64) -> Self {
         match self {
@@ -58,7 +58,7 @@ impl QueueLimit {
         }
     }
 
-    /// What is wrong with it if packets of up to `largest` octets are to wait.
+    /// The reason why packets of up to `largest` octets do not fit, if they do not.
     pub fn lacks_room_for(self, largest: Bytes) -> Option<String> {
         match self {
             Self::Packets(0) | Self::Time(SimDuration::ZERO) => {
@@ -72,12 +72,12 @@ impl QueueLimit {
     }
 }
 
-/// How much may wait in a queue, as a scenario writes it.
+/// The limit of a queue, as a scenario writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// What does not depend on the flows.
+    /// A limit that does not depend on the flows.
     Of(QueueLimit),
-    /// So many millionths of the bandwidth-delay product.
+    /// A number of millionths of the bandwidth-delay product.
     Bdp(u64),
 }
 
@@ -90,7 +90,7 @@ impl Limit {
     /// No limit at all.
     pub const UNLIMITED: Self = Self::Of(QueueLimit::Unlimited);
 
-    /// What it comes to in a context. As long as the flows are unknown, a part of a bdp is no limit.
+    /// The limit in a context. While the flows are unknown, a fraction of a bdp is no limit.
     fn settle(self, context: &Context) -> Result<QueueLimit, Vec<Mistake>> {
         let millionths = match self {
             Self::Of(limit) => return Ok(limit),
@@ -201,12 +201,9 @@ impl Value for QueueLimit {
         let time = SimDuration::from_millis(20);
         vec![Self::Packets(100), Self::Bytes(Bytes(150_000)), Self::Time(time), Self::Unlimited]
     }
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
-    }
 }
 
-/// The limit of a queue that leaves it to its link where it is not written.
+/// The limit of a queue that takes its link's limit where it is not written.
 pub(super) fn of_link() -> Spec<QueueLimit> {
     let words = "\"1 bdp\" at the bottleneck of a dumbbell or parking lot, but 2 packets at least; else \"unlimited\"";
     let of = |context: &Context| -> Option<Result<QueueLimit, Vec<Mistake>>> {
@@ -222,48 +219,48 @@ pub(super) fn of_link() -> Spec<QueueLimit> {
     default(QueueLimit::Unlimited).in_context(words, of)
 }
 
-/// What a queue of several may send in a turn.
+/// The octets that one of several queues may send in a turn.
 pub(super) fn quantum(size: Bytes) -> Spec<Bytes> {
     default(size).at_least(Bytes(40)).at_most(Bytes(1 << 30))
 }
 
-/// How much may wait on a link of some rate, and the one rule by which every queue looks at it.
+/// The room on a link of some rate, and the one rule that every queue applies.
 ///
-/// A limit counts what waits and not the packet in service. One in time bounds what stands before a packet: what waits already takes
-/// at most so long to send at the link's rate.
+/// A limit counts waiting packets, and not the packet in service. One in time bounds the packets before a packet: their
+/// sending time at the link's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     limit: QueueLimit,
     rate: Option<Bandwidth>,
-    /// Fewer packets than these wait before the next.
+    /// The bound of waiting packets before the next one, exclusive.
     packets: u64,
-    /// No more octets wait, the next packet's included.
+    /// The bound of waiting octets, with those of the next packet.
     octets: u64,
-    /// No more octets wait before the next packet.
+    /// The bound of waiting octets before the next packet.
     before: u64,
 }
 
 impl Room {
-    /// Room of this much on a link whose rate is yet to be set.
+    /// The room of `limit` on a link whose rate is yet to be set.
     pub fn new(limit: QueueLimit) -> Self {
         let mut room = Self { limit, rate: None, packets: u64::MAX, octets: u64::MAX, before: u64::MAX };
         room.settle();
         room
     }
 
-    /// Another limit, on the same link.
+    /// Sets another limit, on the same link.
     pub fn set_limit(&mut self, limit: QueueLimit) {
         self.limit = limit;
         self.settle();
     }
 
-    /// The link has this rate, which is above zero.
+    /// Sets the rate of the link, above zero.
     pub fn set_rate(&mut self, rate: Bandwidth) {
         self.rate = Some(rate);
         self.settle();
     }
 
-    /// The limit at the rate of the link: a time is what the link sends in it.
+    /// The limit at the rate of the link, where a time is converted to octets.
     pub(super) fn limit_at_rate(&self) -> QueueLimit {
         self.rate.map_or(self.limit, |rate| self.limit.at_rate(rate))
     }
@@ -277,7 +274,7 @@ impl Room {
         };
     }
 
-    /// True if one more packet of `arriving` octets may wait beside those that do.
+    /// True if one more packet of `arriving` octets may wait beside the others.
     #[inline]
     pub fn takes(&self, packets: usize, octets: u64, arriving: u64) -> bool {
         debug_assert!(
@@ -287,7 +284,7 @@ impl Room {
         (packets as u64) < self.packets && octets.saturating_add(arriving) <= self.octets && octets <= self.before
     }
 
-    /// True if what waits may go on waiting, a packet of `newest` octets among it being the last that came.
+    /// True if the waiting packets fit, with a latest packet of `newest` octets.
     pub fn holds(&self, packets: usize, octets: u64, newest: u64) -> bool {
         packets == 0 || self.takes(packets - 1, octets.saturating_sub(newest), newest)
     }

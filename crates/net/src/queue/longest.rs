@@ -1,24 +1,24 @@
-//! Which of many queues is the longest, in octets: asked for when room is short.
+//! The search for the longest of many queues, in octets, when there is no room.
 //!
-//! A heap of lengths as they were when the queues last grew. A queue that has shrunk since is found out when it comes up,
-//! and put back as long as it is. Until somebody asks, and after everything has left, nothing is kept.
+//! A heap holds the lengths at the last growth of each queue. A queue that has shrunk since is recognised when it comes
+//! up, and put back with its present length. The heap is empty before the first query, and when all packets have left.
 
 use std::collections::BinaryHeap;
 
-/// How many lengths are kept beyond four for each queue before those out of date are thrown out.
+/// The number of lengths beyond four for each queue from which outdated ones are removed.
 const SPARE: usize = 64;
 
-/// See the module.
+/// The search for the longest queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Longest {
-    /// Length, number of the growth (of equals the one that grew last is the longest), queue.
+    /// The length, the number of the growth (of equals the one that grew last is the longest), and the queue.
     lengths: BinaryHeap<(u64, u64, u32)>,
     growths: u64,
     is_asked: bool,
 }
 
 impl Longest {
-    /// A queue has grown to this length.
+    /// Takes the growth of a queue to this length.
     pub(super) fn on_growth(&mut self, key: u32, octets: u64) {
         self.growths += 1;
         if self.is_asked {
@@ -26,13 +26,14 @@ impl Longest {
         }
     }
 
-    /// Nothing waits any more.
+    /// Clears the lengths when no packet waits.
     pub(super) fn on_empty(&mut self) {
         self.lengths.clear();
         self.is_asked = false;
     }
 
-    /// The longest queue, of which the last packet is about to be taken; `length` knows how long each of `count` is now.
+    /// The longest queue, whose last packet is about to be taken; `length` gives the present length of each of `count`
+    /// queues.
     pub(super) fn find(&mut self, count: usize, length: impl Fn(u32) -> u64) -> Option<u32> {
         if !self.is_asked || self.lengths.len() > 4 * count + SPARE {
             self.is_asked = true;
@@ -51,7 +52,7 @@ impl Longest {
         None
     }
 
-    /// The last packet of the longest queue has been taken: this much is left.
+    /// Takes the length of the longest queue after its last packet has been taken.
     pub(super) fn on_taken(&mut self, key: u32, octets: u64) {
         if octets > 0 {
             self.lengths.push((octets, 0, key));
@@ -67,7 +68,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever grows, shrinks and gives way: the queue found is as long as the longest.
+        /// Whatever grows, shrinks and loses packets: the queue found is as long as the longest.
         #[test]
         fn it_is_the_longest(steps in proptest::collection::vec((0_u8..3, 0_usize..5, 1_u64..4), 1..600)) {
             let mut longest = Longest::default();

@@ -1,18 +1,18 @@
 //! PIE (RFC 8033): each arriving packet is dropped, or marked, with a probability that a PI controller moves every
-//! `t_update` by how far the queueing delay is from `target` and how it moved. With all of the RFC's section 4 and 5:
-//! gains that depend on the probability, a burst allowance, delay from the departure rate or from timestamps, marking up
-//! to a threshold, derandomised drops, a cap on the increase, and activation by length.
+//! `t_update` by the distance of the queueing delay from `target` and by its change. With all of the RFC's section 4
+//! and 5: gains that depend on the probability, a burst allowance, delay from the departure rate or from timestamps,
+//! marking up to a threshold, derandomised drops, a cap on the increase, and activation by length.
 //!
-//! A discipline has no timer: the updates that were due are made up for at the next arrival or departure, which sees the
-//! same, since nothing happened to the queue in between.
+//! A discipline has no timer: updates that were due are made at the next arrival or departure. The result is the same,
+//! since the queue did not change in between.
 //!
 //! Verified against the RFC's section 4 as ns-3, FreeBSD and Linux read it: target and update interval 15 ms, gains 0.125
 //! and 1.25 Hz, the table of divisors, the cap of 2 %, the decay by 0.98, 150 ms of burst, 16 KiB a measurement weighed
 //! 1/4, marks below 10 %, 0.85 and 8.5 of accumulated probability, which any drop sets back, at a full queue too.
 //!
-//! **Departures**: the probability decays where there was no delay twice (section 4.2), not, as the pseudocode of the RFC's
-//! appendix has it, below half the target. A measured departure counts the octets that left, where the pseudocode takes
-//! them for 16 KiB whatever they were. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
+//! **Departures**: the probability decays after two updates without delay (section 4.2), not, as the pseudocode of the
+//! RFC's appendix has it, below half the target. A measured departure counts the octets that left, where the pseudocode
+//! assumes 16 KiB. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here.
 
 use ackclock_declare::{About, Review, declare, default, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -23,10 +23,10 @@ use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room
 use crate::rng::RandomStream;
 
 words! {
-    /// How PIE learns how long packets wait.
+    /// The source of the delay that PIE controls.
     #[derive(Default)]
     pub enum DelayEstimate {
-        /// How long the last packet that left had waited (RFC 8033 section 4.3; Linux's default).
+        /// The wait of the last packet that left (RFC 8033 section 4.3; Linux's default).
         #[default]
         "timestamps" = Timestamps,
         /// Octets waiting over the departure rate, which is measured over 16 KiB at a time (section 5.2).
@@ -34,7 +34,7 @@ words! {
     }
 }
 
-/// Updates that were due are made up for one by one.
+/// The least interval between updates: overdue ones are made one by one.
 pub(super) const MIN_UPDATE: SimDuration = SimDuration::from_micros(100);
 
 const MAX_GAIN: f64 = 1e6;
@@ -43,12 +43,12 @@ declare! {
     /// Parameters of the controller.
     #[derive(Copy)]
     pub struct PieParameters {
-        /// Queueing delay to hold.
+        /// Target of the queueing delay.
         target: SimDuration = default(SimDuration::from_millis(15))
             .above(SimDuration::ZERO)
             .at_most(MAX_TIME)
             .source("RFC 8033 section 4"),
-        /// Time between updates of the drop probability.
+        /// Interval between updates of the drop probability.
         t_update: SimDuration = default(SimDuration::from_millis(15))
             .at_least(MIN_UPDATE)
             .at_most(MAX_TIME)
@@ -57,21 +57,21 @@ declare! {
         alpha: f64 = default(0.125).at_least(0.0).at_most(MAX_GAIN).unit("Hz").source("RFC 8033 section 4"),
         /// Gain for the change since the last update.
         beta: f64 = default(1.25).at_least(0.0).at_most(MAX_GAIN).unit("Hz").source("RFC 8033 section 4"),
-        /// How long a queue may build up before anything is dropped.
+        /// Time for which a queue may build up before drops begin.
         max_burst: SimDuration = default(SimDuration::from_millis(150)).source("RFC 8033 section 4"),
         /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = true,
         /// Drop probability from which on ECN-capable packets are dropped too.
         mark_threshold: f64 = default(0.1).at_least(0.0).at_most(1.0).source("RFC 8033 section 5.1"),
-        /// How the delay is estimated: of the last packet, or queue length over departure rate.
+        /// Source of the delay: the wait of the last packet, or queue length over departure rate.
         delay: DelayEstimate = DelayEstimate::Timestamps,
-        /// Spread drops evenly.
+        /// Spread drops evenly over packets (derandomisation).
         derandomize: bool = default(true).source("RFC 8033 section 5.4"),
         /// Drop small packets less, by their size over `mean_packet`.
         byte_mode: bool = false,
-        /// What counts as a packet: a queue of no more than two drops nothing; Linux takes the MTU.
+        /// Size that counts as a packet: a queue of no more than two drops nothing. Linux takes the MTU.
         mean_packet: Bytes = default(Bytes(1_500)).at_least(Bytes(1)),
-        /// Do nothing until so much waits; the RFC suggests a third of the limit.
+        /// Waiting octets from which the controller is active; the RFC suggests a third of the limit.
         activation: Option<Bytes> = unset("none").source("RFC 8033 section 5.3"),
     }
 }
@@ -80,11 +80,11 @@ declare! {
     /// Parameters of a PIE queue.
     #[derive(Copy)]
     pub struct PieConfig {
-        /// How much may wait at most.
+        /// Largest backlog of the queue.
         limit: QueueLimit = default(QueueLimit::Packets(1_000)).source("Linux"),
     }
     within {
-        /// The controller.
+        /// Parameters of the controller.
         control: PieParameters = PieParameters::default(),
     }
     check super::review;
@@ -102,7 +102,7 @@ impl Parameters for PieConfig {
         aliases: &[],
         summary: "PIE: drops at arrival with a probability that a PI controller moves by the delay",
         source: "RFC 8033",
-        departures: "the probability decays where there was no delay twice (section 4.2), not below half the target (appendix); a measured departure rate counts the octets that left",
+        departures: "the probability decays after two updates without delay (section 4.2), not below half the target (appendix); a measured departure rate counts the octets that left",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -114,7 +114,7 @@ impl Parameters for PieConfig {
     }
 }
 
-/// What becomes of an arriving packet.
+/// The fate of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Keep,
@@ -131,19 +131,19 @@ const DQ_WEIGHT: f64 = 0.25;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PieControl {
     probability: f64,
-    /// Drop probabilities of the packets kept since the last drop, added up.
+    /// The sum of the drop probabilities of packets kept since the last drop.
     accumulated: f64,
     burst_allowance: SimDuration,
-    /// In seconds, at the last update.
+    /// The delay at the last update, in seconds.
     old_delay: f64,
-    /// Of the last packet that left, in seconds; zero once nothing waits.
+    /// The wait of the last packet that left, in seconds; zero when the queue is empty.
     sojourn: f64,
     next_update: SimTime,
     rate: DepartureRate,
     active: bool,
 }
 
-/// Time that 16 KiB take to leave, averaged.
+/// The average time in which 16 KiB leave.
 #[derive(Clone, Copy, Debug, Default)]
 struct DepartureRate {
     since: Option<SimTime>,
@@ -209,7 +209,7 @@ impl PieControl {
         }
     }
 
-    /// RFC 8033 sections 4.2, 4.4 and 5.5.
+    /// Updates the probability (RFC 8033 sections 4.2, 4.4 and 5.5).
     fn update(&mut self, parameters: &PieParameters, waiting: u64) {
         let delay = self.delay(parameters, waiting);
         let target = parameters.target.as_secs_f64();
@@ -231,7 +231,7 @@ impl PieControl {
         self.old_delay = delay;
     }
 
-    /// A packet of `octets` arrives at a queue of `waiting` octets: is congestion to be signalled with it?
+    /// Decides whether an arriving packet of `octets` signals congestion, at a queue of `waiting` octets.
     pub(super) fn judge(
         &mut self,
         now: SimTime,
@@ -269,23 +269,23 @@ impl PieControl {
         signals
     }
 
-    /// A packet found no room, and was dropped.
+    /// Takes note of a drop without room.
     pub(super) fn on_full(&mut self) {
         self.accumulated = 0.0;
     }
 
-    /// A packet left a queue in which `waiting` octets remain.
+    /// Takes a departure, which leaves `waiting` octets in the queue.
     pub(super) fn on_departure(&mut self, now: SimTime, packet: &Queued, waiting: u64) {
         self.sojourn = if waiting == 0 { 0.0 } else { (now - packet.since).as_secs_f64() };
         self.rate.on_departure(now, packet.octets, waiting);
     }
 
-    /// True if what is to be signalled may be signalled by a mark (RFC 8033 section 5.1).
+    /// True if congestion may be signalled by a mark (RFC 8033 section 5.1).
     pub(super) fn marks(&self, parameters: &PieParameters) -> bool {
         parameters.ecn && self.probability < parameters.mark_threshold
     }
 
-    /// Reports the state to whoever asks, the updates due by `now` made.
+    /// Reports the state for inspection, with the updates due by `now`.
     pub(super) fn inspect(
         mut self,
         now: SimTime,
@@ -300,7 +300,7 @@ impl PieControl {
     }
 }
 
-/// By how much the step is divided at a probability: the table of RFC 8033 section 4.2.
+/// The divisor of the step at a probability: the table of RFC 8033 section 4.2.
 fn auto_tuning(probability: f64) -> f64 {
     match probability {
         p if p < 0.000_001 => 2048.0,

@@ -14,10 +14,10 @@ use crate::config::PacketClass;
 use crate::packet::Packet;
 
 declare! {
-    /// Parameters of [`Priority`].
+    /// The parameters of [`Priority`].
     #[derive(Eq)]
     pub struct PriorityConfig {
-        /// The most urgent first; a packet goes into the first that takes it, else into the last.
+        /// Bands, the most urgent first; a packet goes into the first that takes it, else into the last.
         bands: Vec<BandConfig> = required(vec![
             BandConfig { class: PacketClass::Acks, ..BandConfig::default() },
             BandConfig::default(),
@@ -28,16 +28,16 @@ declare! {
 }
 
 declare! {
-    /// Which packets a band takes.
+    /// The packets of a band.
     #[derive(Eq)]
     pub struct BandConfig {
-        /// These packets only.
+        /// Class of packets that the band takes.
         class as "of": PacketClass = PacketClass::Any,
-        /// The packets of these flows, or groups of flows, only.
+        /// Flows, or groups of flows, that the band takes.
         flows: Option<FlowSet> = unset("of every flow"),
-        /// Packets of at most this size of IP, without framing, only.
+        /// Largest size of packets that the band takes, in octets of IP, without framing.
         largest as "max_size": Option<Bytes> = unset("of any size").at_least(Bytes(1)),
-        /// How much of them may wait.
+        /// Largest backlog of the band.
         limit: QueueLimit = of_link(),
     }
 }
@@ -77,7 +77,7 @@ impl BandConfig {
     }
 }
 
-/// Bands in strict order: one is served while those before it are empty. Source and departures:
+/// Bands in strict order: each is served while those before it are empty. Source and departures:
 /// [`mod@crate::queue::priority`].
 #[derive(Clone, Debug)]
 pub struct Priority {

@@ -4,10 +4,10 @@
 //! Shenker 2001 (Adaptive RED: `max_p`, and the weight from the link's rate); RFC 3168 section 7 (packets are marked
 //! below the upper threshold and dropped above it).
 //!
-//! Departures: in octets a packet's probability is scaled by its size over the mean size, as ns-2 does, where the paper takes
-//! the largest size. The number of packets between two marks is uniform on 1, 2, ..., 1/`p_b`, as section 7 of the paper derives
-//! it; the pseudo-code of its figure 2 counts one packet more. Adaptive RED has no timer: updates that fell due are made
-//! up for at the next arrival, with the average as it was at their time.
+//! Departures: in octets a packet's probability is scaled by its size over the mean size, as ns-2 does, where the paper
+//! takes the largest size. The number of packets between two marks is uniform on 1, 2, ..., 1/`p_b`, as section 7 of
+//! the paper derives it; the pseudo-code of its figure 2 counts one packet more. Adaptive RED has no timer: updates
+//! that fell due are made at the next arrival, with the average as it was at their time.
 
 mod adaptive;
 
@@ -21,29 +21,29 @@ use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room
 use crate::rng::RandomStream;
 
 declare! {
-    /// Parameters of [`Red`].
+    /// The parameters of [`Red`].
     #[derive(Copy)]
     pub struct RedConfig {
-        /// Below this average nothing is dropped; packets, or an amount of data, a time at the link's rate or a part of
-        /// the bdp, which make the average one of octets.
+        /// Average below which nothing is dropped: packets, or an amount of data, a time at the link's rate or a
+        /// fraction of the bdp. The latter three make the average one of octets.
         min_threshold: Option<QueueLimit> = unset("\"5 packets\"; if adaptive, half of what 5 ms bring, and no less"),
-        /// Where the probability reaches `max_p`; in the unit of `min_threshold`.
+        /// Average at which the probability reaches `max_p`; in the unit of `min_threshold`.
         max_threshold: Option<QueueLimit> = unset("3 * min_threshold").source("Floyd 1997"),
         /// Probability at `max_threshold`; if adaptive, at the beginning.
         max_p: f64 = default(0.1).above(0.0).at_most(1.0),
         /// Weight of a sample in the average.
         weight: Option<f64> =
             unset("0.002; if adaptive, 1 - exp(-1/C), C packets/s").above(0.0).at_most(1.0),
-        /// The probability grows on to 1 up to twice `max_threshold`.
+        /// Let the probability grow on to 1 up to twice `max_threshold`.
         gentle: bool = true,
-        /// `max_p` follows the average, every 0.5 s.
+        /// Let `max_p` follow the average, every 0.5 s.
         adaptive: bool = false,
-        /// Mark packets that allow it.
+        /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = false,
-        /// What a packet takes of the link on average: decides how fast the average falls while the link is idle, and in
-        /// octets how likely each size is dropped.
+        /// Average size of a packet on the link. It decides how fast the average falls while the link is idle and, in
+        /// octets, the drop probability by size.
         mean_packet: Bytes = default(Bytes(1_500)).at_least(Bytes(1)),
-        /// How much may wait.
+        /// Largest backlog of the queue.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -78,8 +78,8 @@ impl Parameters for RedConfig {
     }
 }
 
-/// The least that Adaptive RED's lower threshold is, in packets, and the delay that it aims at (Floyd, Gummadi and
-/// Shenker 2001, section 4.3).
+/// The least lower threshold of Adaptive RED, in packets, and its target delay (Floyd, Gummadi and Shenker 2001,
+/// section 4.3).
 const ADAPTIVE_LEAST: f64 = 5.0;
 const ADAPTIVE_TARGET_S: f64 = 0.005;
 
@@ -103,7 +103,8 @@ impl RedConfig {
         (lower.at_rate(rate), upper.at_rate(rate))
     }
 
-    /// Adaptive RED's weight: the time constant of the average is that of a second's worth of packets in one.
+    /// The weight of a sample: that of Adaptive RED gives the average a time constant of one second, in packets of
+    /// average size.
     fn weight(&self, rate: Bandwidth) -> f64 {
         let automatic = || 1.0 - math::exp(-1.0 / self.packets_per_second(rate));
         self.weight.unwrap_or_else(|| if self.adaptive { automatic() } else { WEIGHT })
@@ -135,7 +136,7 @@ fn review_thresholds(thresholds: (QueueLimit, QueueLimit), review: &mut Review<'
 #[derive(Clone, Debug)]
 pub struct Red {
     config: RedConfig,
-    /// What follows of the thresholds at the link's rate, in packets or octets.
+    /// The thresholds and their derived values at the link's rate, in packets or octets.
     min: f64,
     max: f64,
     in_octets: bool,
@@ -143,7 +144,7 @@ pub struct Red {
     gentle: bool,
     ecn: bool,
     mean_octets: f64,
-    /// Time that an average packet takes.
+    /// The time of an average packet on the link.
     mean_service: SimDuration,
     max_p: f64,
     adaptive: Option<Adaptive>,
@@ -158,11 +159,11 @@ pub struct Red {
     tally: Tally,
 }
 
-/// What becomes of an arriving packet.
+/// The fate of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Keep,
-    /// Marked, or dropped if it does not allow that.
+    /// Marked, or dropped if it is not ECN-capable.
     Early,
     Drop,
 }
@@ -192,7 +193,7 @@ impl Red {
         }
     }
 
-    /// A packet arrives: the average takes the queue that it finds, or the idle time before it.
+    /// Updates the average at an arrival, by the queue that it finds or the idle time before it.
     fn update_average(&mut self, now: SimTime) {
         self.catch_up(now);
         self.idle_since = None;
@@ -200,7 +201,7 @@ impl Red {
         self.average += self.weight * (queue - self.average);
     }
 
-    /// Makes the updates of `max_p` that have fallen due; the average takes the idle time up to `now`.
+    /// Makes the updates of `max_p` that have fallen due; the average includes the idle time up to `now`.
     fn catch_up(&mut self, now: SimTime) {
         self.max_p = self.max_p_at(now);
         if let Some(adaptive) = &mut self.adaptive {

@@ -1,30 +1,30 @@
-//! Queues of their own for flows, served in turn by octets: what DRR, SFQ and a shared buffer have in common.
+//! Round robin over a queue for each flow, by octets: the common part of DRR, SFQ and a shared buffer.
 //!
-//! Source: Shreedhar and Varghese 1995, section 3: each turn adds a quantum to what a queue may send, what is left of it
-//! is kept for the next turn, and a queue that runs empty keeps nothing. A packet costs constant time if the quantum is
-//! at least the largest packet.
+//! Source: Shreedhar and Varghese 1995, section 3: each turn adds a quantum to the deficit of a queue, the rest is kept
+//! for the next turn, and a queue that runs empty keeps nothing. A packet costs constant time if the quantum is at
+//! least the largest packet.
 
 use std::collections::VecDeque;
 
 use super::Queued;
 use super::longest::Longest;
 
-/// See the module.
+/// The queues of flows and their turns.
 #[derive(Clone, Debug)]
 pub(super) struct RoundRobin {
     quantum: u64,
-    /// By key.
+    /// The queues, by key.
     queues: Vec<Turn>,
-    /// Queues in which something waits, in the order of their turns.
+    /// The keys of queues with waiting packets, in the order of their turns.
     active: VecDeque<u32>,
-    /// The first of them has got its quantum.
+    /// True if the first of them has got its quantum.
     has_begun: bool,
     longest: Longest,
     packets: usize,
     octets: u64,
 }
 
-/// A queue, and what it may send.
+/// A queue, and the octets that it may send.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turn {
     packets: VecDeque<Queued>,

@@ -1,11 +1,11 @@
 //! SFQ, stochastic fairness queueing: flows are thrown into a fixed number of queues by a hash, and those served in turn.
 //!
-//! Source: McKenney 1990: a hash with a perturbation that changes from time to time, so that flows which collide do not do
-//! so for ever; where room is short, the longest queue gives way, at its end. Defaults as Linux's `sfq`.
+//! Source: McKenney 1990: a hash with a perturbation that changes from time to time, so that flows which collide do not
+//! do so for ever; without room the longest queue loses its last packet. Defaults as Linux's `sfq`.
 //!
-//! Departures: turns are by octets (deficit round robin, as Linux has it) and not by packets. What waits when the
-//! perturbation changes is put into its new queues at once, in order of arrival, so that nothing is reordered. The longest queue
-//! is the one with the most octets, where Linux counts packets.
+//! Departures: turns are by octets (deficit round robin, as Linux has it) and not by packets. When the perturbation
+//! changes, waiting packets are put into their new queues in order of arrival, so that none is reordered. The longest
+//! queue is the one with the most octets, where Linux counts packets.
 
 use ackclock_declare::{About, Review, declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -17,16 +17,16 @@ use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room
 use crate::rng::RandomStream;
 
 declare! {
-    /// Parameters of [`Sfq`].
+    /// The parameters of [`Sfq`].
     #[derive(Copy, Eq)]
     pub struct SfqConfig {
-        /// How many queues flows are hashed into.
+        /// Number of queues for the hash of flows.
         buckets: u32 = default(1_024).at_least(1).at_most(65_536).unit("queues").source("Linux"),
-        /// What a queue may send in a turn.
+        /// Octets that a queue may send in a turn.
         quantum: Bytes = quantum(Bytes(1_514)).source("Linux"),
-        /// How often the hash changes; zero is never.
+        /// Interval between changes of the hash; zero disables them.
         perturb: SimDuration = SimDuration::ZERO,
-        /// How much may wait, all queues together.
+        /// Largest backlog, all queues together.
         limit: QueueLimit = default(QueueLimit::Packets(127)).source("Linux"),
     }
     check super::review;
@@ -56,7 +56,8 @@ impl Parameters for SfqConfig {
     }
 }
 
-/// Changes of the hash that were missed are made up for by arithmetic; more often than this is of no use.
+/// The least interval between changes of the hash: missed ones are made up by arithmetic, and more frequent ones are
+/// useless.
 const MIN_PERIOD: SimDuration = SimDuration::from_millis(1);
 
 /// Stochastic fairness queueing: flows hashed into queues that take turns. Source and departures:
@@ -68,14 +69,14 @@ pub struct Sfq {
     random: RandomStream,
     perturbation: Perturbation,
     period: SimDuration,
-    /// When the perturbation changes.
+    /// The time of the next change of the perturbation.
     changes: SimTime,
     room: Room,
     tally: Tally,
 }
 
 impl Sfq {
-    /// Empty queues with these parameters.
+    /// A discipline of empty queues with these parameters.
     pub fn new(config: &SfqConfig, place: &QueuePlace<'_>) -> Self {
         let mut random = place.random();
         Self {

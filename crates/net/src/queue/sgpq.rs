@@ -13,15 +13,15 @@ use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`Sgpq`].
+    /// The parameters of [`Sgpq`].
     #[derive(Copy, Eq)]
     pub struct SgpqConfig {
-        /// Packets of at most this size of IP, without framing, are small; by default every pure ACK: 60 octets of TCP
-        /// header with options, 20 of IPv4.
+        /// Largest size of a small packet, in octets of IP, without framing. The default includes every pure ACK: 60
+        /// octets of TCP header with options, 20 of IPv4.
         threshold: Bytes = default(Bytes(80)).at_least(Bytes(1)),
-        /// How many small packets may wait.
+        /// Largest backlog of small packets.
         small_limit: QueueLimit = QueueLimit::Unlimited,
-        /// How many of the others may wait.
+        /// Largest backlog of the other packets.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -45,7 +45,7 @@ impl Parameters for SgpqConfig {
 /// [`mod@crate::queue::sgpq`].
 #[derive(Clone, Debug)]
 pub struct Sgpq {
-    /// Octets of IP.
+    /// The largest size of a small packet, octets of IP.
     threshold: u64,
     small: Class,
     large: Class,

@@ -1,4 +1,4 @@
-//! A shared buffer: a queue for every flow, all in one memory, and a rule for who may fill it.
+//! A shared buffer: a queue for every flow, all in one memory, and a rule for its use.
 //!
 //! Sources: longest-queue drop, as McKenney 1990 and Suter et al. 1998 have it; dynamic thresholds, Choudhury and Hahne
 //! 1998: a packet may enter its queue if that is shorter than `alpha` times the room that is left.
@@ -14,14 +14,15 @@ use super::round_robin::RoundRobin;
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`SharedBuffer`].
+    /// The parameters of [`SharedBuffer`].
     #[derive(Copy)]
     pub struct SharedBufferConfig {
-        /// Who may fill it; alpha: a queue may grow to so many times the room that is left.
+        /// Rule for the use of the memory; alpha bounds a queue to a multiple of the remaining room.
         sharing: Sharing = Sharing::LongestQueueDrop,
-        /// What a flow may send in a turn; at least the largest packet, or turns come to nothing.
+        /// Octets that a flow may send in a turn; at least the largest packet, or turns are empty.
         quantum: Bytes = quantum(Bytes(1_500)),
-        /// The memory, all flows together: packets or octets; a time is what the link sends in it.
+        /// Size of the memory, all flows together: packets or octets; a time is converted to the octets that the link
+        /// sends in it.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -49,12 +50,12 @@ impl Parameters for SharedBufferConfig {
     }
 }
 
-/// Who may fill a buffer.
+/// The rule for the use of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
-    /// Anyone; when it is full, the longest queue gives way.
+    /// No bound of a queue; when the buffer is full, the longest queue loses a packet.
     LongestQueueDrop,
-    /// A queue may grow to this many times the room that is left.
+    /// A bound of each queue: this multiple of the remaining room.
     DynamicThreshold {
         /// Choudhury and Hahne's factor.
         alpha: f64,
@@ -130,7 +131,7 @@ impl Value for Sharing {
     }
 }
 
-/// One memory for the queues of all flows, and a rule for who may fill it. Sources and departures:
+/// A memory for the queues of all flows, and a rule for its use. Sources and departures:
 /// [`mod@crate::queue::shared_buffer`].
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
@@ -206,7 +207,7 @@ mod tests {
     use crate::queue::testing::{PLACE, at_rate};
     use ackclock_units::SimDuration;
 
-    /// Lengths of `flows` queues that all want more than there is, in a buffer of 1200 packets.
+    /// The lengths of `flows` queues that all demand more than there is, in a buffer of 1200 packets.
     fn lengths(sharing: Sharing, flows: u32) -> Vec<usize> {
         let config = SharedBufferConfig { sharing, quantum: Bytes(1_500), limit: QueueLimit::Packets(1_200) };
         let place = QueuePlace { link: "test", seed: 1 };
@@ -235,7 +236,8 @@ mod tests {
         check(0.5, 2, 300); // 600 / 2
     }
 
-    /// What a link of 1 Mbit/s sends in 1 ms is less than a packet; one may wait all the same, as before any queue with a limit in time.
+    /// A link of 1 Mbit/s sends less than a packet in 1 ms; one may wait all the same, as before any queue with a limit
+    /// in time.
     #[test]
     fn a_limit_in_time_lets_one_packet_wait() {
         let limit = QueueLimit::Time(SimDuration::from_millis(1));

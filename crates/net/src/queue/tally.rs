@@ -13,7 +13,7 @@ pub struct QueueCounters {
     pub marks: u64,
 }
 
-/// Treatment of a packet by a discipline, besides keeping it.
+/// The treatment of a packet by a discipline, besides keeping it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// The packet was dropped.
@@ -22,22 +22,22 @@ pub enum Treatment {
     Marked,
 }
 
-/// See the module. A discipline tells it of each packet.
+/// The counts of a discipline's drops and marks, and with observers their packets.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counters: QueueCounters,
-    /// In order; kept only if somebody watches.
+    /// The packets in order; kept only if there is an observer.
     log: Option<Vec<(Packet, Treatment)>>,
 }
 
 impl Tally {
-    /// A packet is dropped.
+    /// Counts a dropped packet.
     pub fn drop(&mut self, packet: &Packet) {
         self.counters.drops += 1;
         self.note(packet, Treatment::Dropped);
     }
 
-    /// Marks a packet that allows it, and says whether it did (RFC 3168 section 5).
+    /// Marks an ECN-capable packet; returns whether it did (RFC 3168 section 5).
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         let marked = packet.ecn() != Ecn::NotEct;
         if marked {
@@ -48,12 +48,12 @@ impl Tally {
         marked
     }
 
-    /// Counts so far.
+    /// The counts so far.
     pub fn counters(&self) -> QueueCounters {
         self.counters
     }
 
-    /// From now on each packet is kept, until it is taken.
+    /// Keeps each packet from now on, until it is taken.
     pub fn watch(&mut self) {
         self.log.get_or_insert_default();
     }
@@ -63,7 +63,7 @@ impl Tally {
         self.log.as_ref().is_some_and(|log| !log.is_empty())
     }
 
-    /// The packets since the last call, in order; none unless watched.
+    /// The packets since the last call, in order; none before [`Self::watch`].
     pub fn take(&mut self) -> impl Iterator<Item = (Packet, Treatment)> {
         self.log.iter_mut().flat_map(|log| log.drain(..))
     }

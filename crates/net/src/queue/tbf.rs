@@ -1,4 +1,4 @@
-//! TBF, a token bucket that shapes: what waits leaves at a rate, after a burst.
+//! TBF, a token bucket that shapes: packets leave at a rate, after a burst.
 //!
 //! Source: the token bucket of RFC 2697's kind in front of a queue, as Linux's `tbf` arranges it. Tokens are octets of the
 //! link, framing included; they come at `rate` and at most `burst` of them are kept. A packet leaves when there are
@@ -15,14 +15,14 @@ use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`Tbf`].
+    /// The parameters of [`Tbf`].
     #[derive(Copy, Eq)]
     pub struct TbfConfig {
-        /// How fast tokens come.
+        /// Rate at which tokens come.
         rate: Bandwidth = required(Bandwidth(10_000_000)).at_least(Bandwidth(1)),
-        /// How many octets may go at once, framing included; at least the largest packet.
+        /// Octets that may leave at once, framing included; at least the largest packet.
         burst: Bytes = required(Bytes(15_000)),
-        /// How much may wait; of a time, what leaves in it at the lower of this rate and the link's.
+        /// Largest backlog of the queue; a time is converted at the lower of this rate and the link's.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -57,10 +57,10 @@ const PER_OCTET: u128 = 8_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Tbf {
     rate: Bandwidth,
-    /// In bits of the rate times nanoseconds: exact.
+    /// The tokens of a full bucket, in bits of the rate times nanoseconds: exact.
     capacity: u128,
     tokens: u128,
-    /// When `tokens` was right.
+    /// The time of the latest `tokens`.
     updated: SimTime,
     room: Room,
     packets: Fifo,
@@ -68,7 +68,7 @@ pub struct Tbf {
 }
 
 impl Tbf {
-    /// An empty queue; the bucket is full.
+    /// An empty queue with a full bucket.
     pub fn new(config: &TbfConfig, _place: &QueuePlace<'_>) -> Self {
         let capacity = u128::from(config.burst.0) * PER_OCTET;
         Self {
@@ -128,7 +128,7 @@ mod tests {
     use crate::queue::testing::{PLACE, arrival, at_rate};
     use ackclock_units::SimDuration;
 
-    /// When each of `count` packets of 1500 octets leaves that all arrive at `start`.
+    /// The departures of `count` packets of 1500 octets that all arrive at `start`.
     fn departures(rate: u64, burst: u64, start: u64, count: usize) -> Vec<u64> {
         let config = TbfConfig { rate: Bandwidth(rate), burst: Bytes(burst), limit: QueueLimit::Unlimited };
         let mut queue = Tbf::new(&config, &QueuePlace { link: "test", seed: 1 });

@@ -1,4 +1,4 @@
-//! Packets to try disciplines with.
+//! Packets for tests of disciplines.
 
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 use ackclock_wire::{Ecn, Segment};
@@ -13,7 +13,7 @@ pub(super) const RATE: Bandwidth = Bandwidth(12_000_000);
 /// Place of queues under test.
 pub(super) const PLACE: QueuePlace<'static> = QueuePlace { link: "test", seed: 1 };
 
-/// The same queue on a link of this rate.
+/// The queue on a link of this rate.
 pub(super) fn at_rate<Q: QueueDiscipline>(mut queue: Q, rate: Bandwidth) -> Q {
     queue.set_rate(SimTime::ZERO, rate);
     queue
@@ -29,7 +29,7 @@ pub(super) fn arrival(now: SimTime, flow: u32, octets: u32) -> Queued {
     arrival_with(now, flow, octets, Ecn::NotEct)
 }
 
-/// The same with this ECN field.
+/// A packet of `flow` with this ECN field.
 pub(super) fn arrival_with(now: SimTime, flow: u32, octets: u32, ecn: Ecn) -> Queued {
     let segment = Segment { payload: octets - 40, ecn, ..Segment::default() };
     Queued { packet: Packet::tcp(segment, receiver(flow)), octets: u64::from(octets), since: now }

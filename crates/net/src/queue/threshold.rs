@@ -1,9 +1,9 @@
-//! A queue that marks by its length at the moment: all of the signal that DCTCP needs of a switch.
+//! A queue that marks by its instantaneous length: the signal that DCTCP needs of a switch.
 //!
 //! Source: RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010, section 3.1: an arriving packet is marked if the queue
 //! holds more than K.
 //!
-//! Departures: none. A packet that allows no mark (it is not ECN-capable) is kept as any other.
+//! Departures: none. A packet that is not ECN-capable is kept like any other.
 
 use ackclock_declare::{About, declare, required};
 use ackclock_units::{Bandwidth, SimTime};
@@ -13,13 +13,13 @@ use super::limit::{QueueLimit, of_link};
 use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
-    /// Parameters of [`Threshold`].
+    /// The parameters of [`Threshold`].
     #[derive(Copy, Eq)]
     pub struct ThresholdConfig {
-        /// DCTCP's K: a packet that finds more than this waiting is marked, if it allows that; a seventh of a bdp is
-        /// enough to keep the link busy.
+        /// Waiting amount above which an arriving ECN-capable packet is marked, DCTCP's K; a seventh of a bdp is enough
+        /// to keep the link busy.
         threshold: QueueLimit = required(QueueLimit::Packets(20)),
-        /// How much may wait.
+        /// Largest backlog of the queue.
         limit: QueueLimit = of_link(),
     }
     check super::review;
@@ -42,7 +42,7 @@ impl Parameters for ThresholdConfig {
 /// Marks an arriving packet while the queue holds more than a threshold. Source: [`mod@crate::queue::threshold`].
 #[derive(Clone, Debug)]
 pub struct Threshold {
-    /// What may wait without marks.
+    /// The room in which packets wait without marks.
     unmarked: Room,
     room: Room,
     packets: Fifo,

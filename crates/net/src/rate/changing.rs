@@ -1,4 +1,4 @@
-//! A rate that changes, as a scenario says it.
+//! A rate that changes, as a scenario writes it.
 
 use std::sync::Arc;
 
@@ -10,32 +10,33 @@ use crate::effects::MAX_RATE;
 use crate::schedule::{Schedule, is_filled, review_steps};
 
 declare! {
-    /// From an instant on.
+    /// One step of a schedule of rates.
     #[derive(Copy, Eq)]
     pub struct RateStep {
-        /// The instant; of the first, 0 s.
+        /// Instant of the step; of the first, 0 s.
         at: Option<SimDuration> = unset("0 s, of the first"),
-        /// The rate from then on; "0 bit/s" is an outage.
+        /// Rate from then on; "0 bit/s" is an outage.
         rate: Bandwidth = required(Bandwidth(20_000_000)).at_most(MAX_RATE),
     }
 }
 
 declare! {
-    /// A rate that changes: by a schedule, or as a trace recorded it.
+    /// A rate that changes: by a schedule, or by a recorded trace.
     #[derive(Eq)]
     pub struct ChangingRate {
-        /// One rate after the other, from 0 s on; "0 bit/s" is an outage.
+        /// Rates in order, from 0 s on; "0 bit/s" is an outage.
         schedule: Option<Vec<RateStep>> = unset("a trace").must_be("a list of at least one { at, rate }", is_filled),
-        /// The schedule begins again after this long.
+        /// Length of the schedule, after which it begins again.
         repeat: Option<SimDuration> = unset("never"),
-        /// A file with one instant a line, in whole milliseconds: at each, one full packet can leave (mahimahi's format).
+        /// File with one instant a line, in whole milliseconds: at each, one full packet can leave (mahimahi's format).
         /// Its path is relative to the scenario's file. At its end the trace begins again.
         trace: Option<String> = unset("a schedule"),
-        /// Octets that one line of the trace carries, framing included.
+        /// Octets of one line of the trace, framing included.
         opportunity: Bytes = default(Bytes(1_500)).at_least(Bytes(1)),
-        /// The trace does not begin again: the link is dead at its end.
+        /// Do not repeat the trace: the link is dead at its end.
         once: bool = false,
-        /// The trace itself, between blanks, in place of a file. A scenario that names a file is kept with its content.
+        /// The trace itself, separated by blanks, in place of a file. A scenario that names a file is stored with its
+        /// content.
         instants: Option<String> = unset("the file's"),
     }
     check ChangingRate::review;
@@ -77,7 +78,7 @@ impl ChangingRate {
         }
     }
 
-    /// The rate; `None` of a trace whose file has not been read.
+    /// The rate; `None` for a trace whose file has not been read.
     pub fn rate(&self) -> Result<Option<RateConfig>, Mistake> {
         if let Some(steps) = &self.schedule {
             let steps = steps.iter().map(|step| (step.at.unwrap_or_default(), step.rate)).collect();
@@ -100,7 +101,7 @@ impl ChangingRate {
         Ok(Some(RateConfig::Trace(Arc::new(trace))))
     }
 
-    /// Mistake in a trace between blanks: its numbers are counted, not its lines.
+    /// The mistake in a trace separated by blanks: its numbers are counted, not its lines.
     fn no_trace(&self, error: TraceError) -> Mistake {
         let error = error.to_string().replacen("line", "number", 1).replace("the line above", "the one before");
         let field = if self.trace.is_some() { "trace" } else { "instants" };

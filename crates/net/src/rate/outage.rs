@@ -1,4 +1,4 @@
-//! Outages that come back periodically: a satellite's handover.
+//! Periodic outages: a satellite's handovers.
 
 use ackclock_declare::{About, Entry, Review, declare, required, unset};
 use ackclock_units::{SimDuration, SimTime};
@@ -7,14 +7,14 @@ use crate::effects::MAX_DELAY;
 use crate::schedule::{Schedule, is_filled};
 
 declare! {
-    /// The link goes by way of satellite after satellite.
+    /// The handovers of a link by way of satellite after satellite.
     #[derive(Eq)]
     pub struct HandoverConfig {
-        /// From one handover to the next; the first is one period after the start.
+        /// Interval between handovers; the first is one period after the start.
         period: SimDuration = required(SimDuration::from_secs(15)).above(SimDuration::ZERO),
-        /// Time after each handover in which nothing is sent; less than the period.
+        /// Duration of the outage after each handover; less than the period.
         outage: SimDuration = SimDuration::ZERO,
-        /// In place of the link's delay: its delay in each period by turns.
+        /// Delays of the periods in turn, in place of the link's delay.
         delays as "delay": Option<Vec<SimDuration>> = unset("the link's")
             .at_most(MAX_DELAY)
             .must_be("a list of at least one delay", is_filled),
@@ -43,12 +43,12 @@ impl HandoverConfig {
         }
     }
 
-    /// Its outages; `None` if there are none.
+    /// The outages; `None` if their duration is zero.
     pub fn outages(&self) -> Option<Outage> {
         (!self.outage.is_zero()).then(|| Outage::new(self.period, self.outage))
     }
 
-    /// The delay of each period by turns, if it says one.
+    /// The delay of each period in turn, if it is given.
     pub fn delay(&self) -> Option<Schedule<SimDuration>> {
         let delays = self.delays.as_ref()?;
         let steps = (0..).zip(delays).map(|(index, delay)| (self.period * index, *delay)).collect();
@@ -56,7 +56,7 @@ impl HandoverConfig {
     }
 }
 
-/// The link sends nothing for `length` after every multiple of `period`, but the zeroth: it begins connected.
+/// Outages of `length` after every multiple of `period`, but the zeroth: the link begins connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     period: SimDuration,
@@ -64,7 +64,7 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// An outage shorter than the period, as the scenario's check promises.
+    /// An outage shorter than the period, which the scenario's check guarantees.
     pub fn new(period: SimDuration, length: SimDuration) -> Self {
         assert!(length < period, "an outage is shorter than its period");
         Self { period, length }
@@ -74,12 +74,12 @@ impl Outage {
         self.period
     }
 
-    /// Time of sending in each period but the zeroth.
+    /// The sending time in each period but the zeroth.
     pub(super) fn sends_for(&self) -> SimDuration {
         self.period - self.length
     }
 
-    /// Whether there is an outage at `now`, and when that changes.
+    /// True if there is an outage at `now`, and the time of the next change.
     pub(super) fn at(&self, now: SimTime) -> (bool, SimTime) {
         let phase = now.0 % self.period.0;
         let begin = SimTime(now.0 - phase);

@@ -19,13 +19,13 @@ use super::{Outage, WORK_OF_OCTET};
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// Longest trace: a year of milliseconds. Instants in nanoseconds stay within 64 bits over many repetitions.
+/// The longest trace: a year of milliseconds. Instants in nanoseconds stay within 64 bits over many repetitions.
 const MAX_MS: u64 = 366 * 24 * 3600 * 1000;
 
-/// Nobody reads more: a trace has millions of lines.
+/// The largest number of reported errors: a trace has millions of lines.
 const MOST_ERRORS: usize = 100;
 
-/// No run is longer than a year: who finds no opportunity for so long finds none, and sums stay within 64 bits.
+/// The longest wait for an opportunity, a year, which is longer than any run: sums stay within 64 bits.
 const LONGEST_WAIT: SimDuration = SimDuration(MAX_MS * NS_PER_MS);
 
 /// A trace, read once and shared by the links that replay it.
@@ -33,26 +33,26 @@ const LONGEST_WAIT: SimDuration = SimDuration(MAX_MS * NS_PER_MS);
 pub struct Trace {
     /// Instants in milliseconds, not descending.
     instants: Vec<u64>,
-    /// Octets that one opportunity carries.
+    /// The octets of one opportunity.
     opportunity: Bytes,
-    /// Begins again at its end.
+    /// True if the trace begins again at its end.
     repeats: bool,
 }
 
-/// Reason for which a text is not a trace. Lines count from 1.
+/// The reason why a text is not a trace. Lines count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceError {
-    /// A line is not a whole number of milliseconds.
+    /// The line is not a whole number of milliseconds.
     NotANumber {
         /// The number of the line, from 1.
         line: usize,
     },
-    /// A line's instant is before that of the line above.
+    /// The line's instant is before that of the line above.
     Descending {
         /// The number of the line, from 1.
         line: usize,
     },
-    /// A line's instant is after a year.
+    /// The line's instant is after a year.
     TooLate {
         /// The number of the line, from 1.
         line: usize,
@@ -107,7 +107,7 @@ impl Trace {
         *self.instants.last().expect("a trace has at least one line")
     }
 
-    /// Mean rate of its opportunities, over its length; rounded down.
+    /// The mean rate of its opportunities over its length, rounded down.
     pub fn mean_rate(&self) -> Bandwidth {
         let work = self.instants.len() as u128 * u128::from(self.opportunity.0) * u128::from(WORK_OF_OCTET);
         Bandwidth((work / (u128::from(self.period()) * u128::from(NS_PER_MS))) as u64)
@@ -119,16 +119,16 @@ impl Trace {
 pub struct TraceReader {
     trace: Arc<Trace>,
     outage: Option<Outage>,
-    /// The opportunity that comes next: its position in the trace, and when this repetition began, in milliseconds.
+    /// The next opportunity: its position in the trace, and the beginning of this repetition, in milliseconds.
     next: usize,
     base: u64,
-    /// Octets left of the last opportunity used, and when that was.
+    /// The octets left of the last used opportunity, and its time.
     left: u64,
     left_at: SimTime,
-    /// The opportunity that [`Self::service_start`] named last.
+    /// The opportunity that [`Self::service_start`] returned last.
     promised: SimTime,
-    /// After this long, trace and outages stand to each other as before: who has found no opportunity finds none. At most
-    /// [`LONGEST_WAIT`].
+    /// The time after which trace and outages repeat their relative position: without an opportunity by then there is
+    /// none. At most [`LONGEST_WAIT`].
     horizon: SimDuration,
 }
 
@@ -156,12 +156,12 @@ impl TraceReader {
         self.promised
     }
 
-    /// Last result of [`Self::service_start`].
+    /// The last result of [`Self::service_start`].
     pub(super) fn promised(&self) -> SimTime {
         self.promised
     }
 
-    /// See [`super::RateProcess::service_end`].
+    /// The end of a service: see [`super::RateProcess::service_end`].
     pub(super) fn service_end(&mut self, start: SimTime, mut octets: u64) -> SimTime {
         if start != self.left_at {
             self.left = 0;
@@ -176,22 +176,22 @@ impl TraceReader {
         self.left_at
     }
 
-    /// Octets that the opportunities carry with which a trace may begin.
+    /// The octets of the opportunities at zero, with which a trace may begin.
     pub(super) fn capacity_at_zero(&self) -> f64 {
         self.trace.instants.partition_point(|instant| *instant == 0) as f64 * self.trace.opportunity.0 as f64
     }
 
-    /// The last opportunity used is at `instant`.
+    /// True if the last used opportunity is at `instant`.
     pub(super) fn has_used(&self, instant: SimTime) -> bool {
         self.left_at == instant
     }
 
-    /// Octets left of the last opportunity used.
+    /// The octets left of the last used opportunity.
     pub(super) fn to_spare(&self) -> f64 {
         self.left as f64
     }
 
-    /// Octets that the opportunities after `from` and until `until` carry.
+    /// The octets of the opportunities after `from` and until `until`.
     pub(super) fn capacity(&self, from: SimTime, until: SimTime) -> f64 {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
         reader.skip_to(from);
@@ -206,7 +206,7 @@ impl TraceReader {
         count as f64 * self.trace.opportunity.0 as f64
     }
 
-    /// Passes over the opportunities until `start`, inclusive.
+    /// Passes the opportunities until `start`, inclusive.
     fn skip_to(&mut self, start: SimTime) {
         let start_ms = start.0 / NS_PER_MS;
         let period = self.trace.period();
@@ -218,7 +218,7 @@ impl TraceReader {
         self.next += passed;
     }
 
-    /// Goes to the next opportunity outside outages and says when it is; the last one was at `now` or before.
+    /// Goes to the next opportunity outside outages and returns its time; the last one was at `now` or before.
     fn peek(&mut self, now: SimTime) -> Option<SimTime> {
         let mut rounds = Rounds::default();
         loop {
@@ -267,13 +267,13 @@ mod tests {
         SimTime(time * NS_PER_MS)
     }
 
-    /// Time at which a packet leaves that waits from `now` on.
+    /// The departure of a packet that waits from `now` on.
     fn serve(process: &mut RateProcess, now: SimTime, octets: u64) -> SimTime {
         let start = process.service_start(now);
         if start == SimTime::NEVER { start } else { process.service_end(start, octets) }
     }
 
-    /// Ends of packets of this size that wait from zero on.
+    /// The departures of packets of this size that wait from zero on.
     fn ends(process: &mut RateProcess, octets: u64, count: usize) -> Vec<u64> {
         let end = |at: &mut SimTime, _| {
             *at = serve(process, *at, octets);

@@ -22,7 +22,7 @@ pub struct StartC {
     pub seed: u64,
 }
 
-/// [`AckEvent`]; octets and nanoseconds.
+/// The form of [`AckEvent`]; octets and nanoseconds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "fields are those of the event")]
@@ -69,7 +69,7 @@ pub struct DeliveryC {
     pub lost: u64,
     pub inflight: u64,
     pub next_departure: u64,
-    /// 0 nothing, 1 fast recovery, 2 a timeout.
+    /// The recovery: 0 none, 1 fast recovery, 2 a timeout.
     pub repair: u8,
     pub has_sack: bool,
     pub has_sample: bool,
@@ -91,7 +91,7 @@ pub struct CongestionC {
     pub decrease_from: u64,
     pub newly_lost: u64,
     pub inflight: u64,
-    /// 0 loss, 1 ECN, 2 a timeout, 3 a repeated timeout.
+    /// The cause: 0 loss, 1 ECN, 2 a timeout, 3 a repeated timeout.
     pub cause: u8,
 }
 
@@ -104,7 +104,7 @@ pub struct RestartC {
     pub window: u64,
     /// New ssthresh in octets, or [`NONE`].
     pub ssthresh: u64,
-    /// The place in [`RestartCause`].
+    /// The cause's place in [`RestartCause`].
     pub cause: u8,
 }
 
@@ -160,7 +160,7 @@ impl From<&StartC> for Start {
 }
 
 impl AckC {
-    /// Form of an ACK with a pointer to `delivery`.
+    /// The form of an ACK with a pointer to `delivery`.
     #[cfg(feature = "host")]
     #[inline]
     pub(crate) fn new(ack: &AckEvent, delivery: Option<&DeliveryC>) -> Self {
@@ -197,7 +197,7 @@ impl AckC {
         }
     }
 
-    /// The event, with the report that `delivery` points to.
+    /// The event, with the report at `delivery`.
     #[inline]
     pub(crate) fn event(&self, delivery: Option<&DeliveryC>) -> AckEvent {
         let ack = self;
@@ -417,7 +417,7 @@ impl From<&SegmentC> for SegmentReport {
 mod tests {
     use super::*;
 
-    /// docs/reference/own-controllers.md: a controller of a plug-in receives the same events as a built-in one. No
+    /// A controller of a plug-in receives the same events as a built-in one (docs/reference/own-controllers.md). No
     /// field has its default.
     #[test]
     fn what_is_told_comes_across_whole() {

@@ -30,7 +30,7 @@ pub(super) const TABLE: ControllerTable = ControllerTable {
     inspect,
 };
 
-/// A controller behind what it shows.
+/// A controller behind its visible state.
 #[repr(C)]
 struct Instance {
     head: ControllerHead,

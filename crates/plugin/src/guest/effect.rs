@@ -54,8 +54,8 @@ extern "C" fn on_packet(effect: *mut c_void, now: u64, packet: *const PacketC, f
     done.unwrap_or(Status::Panicked)
 }
 
-/// A packet with what crosses the boundary of it; written where it is needed, as a copy of what has just been written in
-/// parts would wait for all of them.
+/// A packet from the fields that cross the boundary; written in place, as a copy of fields that were just written would
+/// wait for all of them.
 #[inline]
 pub(super) fn packet_of(packet: &PacketC) -> Packet {
     let to = EndpointId::of_number(packet.to);

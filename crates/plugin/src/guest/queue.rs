@@ -13,7 +13,7 @@ use crate::abi::{InspectC, PacketC, PartStartC, QueueHead, QueueTable, Status, T
 pub(super) const TABLE: QueueTable =
     QueueTable { make, clone, drop: free, enqueue, dequeue, ready_at, set_rate, inspect };
 
-/// A queue behind what it shows.
+/// A queue behind its visible state.
 #[repr(C)]
 struct Instance {
     head: QueueHead,
@@ -48,7 +48,7 @@ impl Instance {
     }
 }
 
-/// Token of a packet: in a plug-in it takes the place of the packet's next hop, which no queue reads.
+/// The token of a packet: in a plug-in it takes the place of the packet's next hop, which no queue reads.
 fn token_of(hop: HopIndex) -> u32 {
     hop.index() as u32
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ackclock_agent::{OwnObservation, OwnReward, Values};
 
-use super::declared::Config;
+use super::declaration::Config;
 use crate::abi::{AgentTable, Text, ValuesC};
 
 /// Observation or reward of a plug-in.

@@ -8,7 +8,7 @@ use ackclock_cc::{
 };
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
-use super::declared::Config;
+use super::declaration::Config;
 use crate::abi::{
     AckC, CongestionC, ControllerHead, ControllerTable, DeliveryC, NONE, RestartC, SegmentC, SendC, StartC, Status,
     Text, WatchedC, known, known_rate,

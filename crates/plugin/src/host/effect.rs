@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ackclock_net::{Fate, LinkEffect, Packet, PartStart};
 use ackclock_units::{SimDuration, SimTime};
 
-use super::declared::Config;
+use super::declaration::Config;
 use super::queue::{seen, start_of};
 use crate::abi::{EffectTable, FateC};
 

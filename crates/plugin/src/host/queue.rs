@@ -7,11 +7,11 @@ use ackclock_net::{Packet, PartStart, Payload};
 use ackclock_units::{Bandwidth, SimTime};
 
 use super::controller::{Record, note};
-use super::declared::Config;
+use super::declaration::Config;
 use crate::abi::{PacketC, PartStartC, QueueHead, QueueTable, Status};
 
-/// Queue discipline of a plug-in. The packets stay here; the plug-in has the fields of each that a queue reads, and its
-/// place as a token.
+/// A queue discipline of a plug-in. The packets stay here; the plug-in has the fields of each that a queue reads, and
+/// its place as a token.
 #[derive(Debug)]
 pub(super) struct PluginQueue {
     config: Arc<Config>,
@@ -67,7 +67,7 @@ impl PluginQueue {
         token
     }
 
-    /// Takes the packet of a token out.
+    /// Removes the packet of a token.
     fn take(&mut self, token: u32, call: &'static str) -> Queued {
         let packet = self.packets.get_mut(token as usize).and_then(Option::take);
         let Some(packet) = packet else {
@@ -78,7 +78,7 @@ impl PluginQueue {
         packet
     }
 
-    /// Drops and marks what the last call did.
+    /// Drops and marks the packets that the last call dropped and marked.
     #[inline]
     fn treat(&mut self, call: &'static str) {
         if self.shown().treated_len > 0 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ackclock_sim::{SourceStart, Supply, Then, TrafficSource};
 use ackclock_units::{Bytes, SimTime};
 
-use super::declared::Config;
+use super::declaration::Config;
 use crate::abi::{SourceTable, SupplyC, known};
 
 /// Source of traffic of a plug-in.

@@ -35,9 +35,6 @@ macro_rules! textual {
             fn inside(_: &Range<Unordered>) -> Vec<Self> {
                 $inside.iter().filter_map(|text: &&str| text.parse().ok()).collect()
             }
-            fn outside(_: &Range<Unordered>) -> Vec<Self> {
-                Vec::new()
-            }
         }
     };
 }
@@ -215,9 +212,5 @@ impl Value for Policy {
 
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         buffer_policies().names().iter().filter_map(|name| Self::read(&(*name).into()).ok()).collect()
-    }
-
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
     }
 }

@@ -1,4 +1,4 @@
-//! The events of `ackclock_cc` as Python sees them: read-only, units in the names, each attribute made when asked for.
+//! The events of `ackclock_cc` in Python: read-only, with units in the names; an attribute is made when it is read.
 
 use ackclock_cc::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent, Start};
 use ackclock_units::SimDuration;
@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 use super::PyDeliveryReport;
 use crate::arguments::{InitialSsthreshBytes, InitialWindowBytes, MssBytes, Seed};
 
-/// What every controller starts from: the first argument of its constructor.
+/// The initial values of a controller: the first argument of its constructor.
 ///
 /// Args:
 ///     mss_bytes: Payload of a full segment, bytes.
-///     initial_window_bytes: The initial window, bytes.
-///     initial_ssthresh_bytes: The slow-start threshold to begin with, bytes; None is arbitrarily high.
-///     seed: Of the controller's random numbers, 0 to 2^64 - 1.
+///     initial_window_bytes: Initial window, bytes.
+///     initial_ssthresh_bytes: Initial slow-start threshold, bytes; None is arbitrarily high.
+///     seed: Seed of the controller's random numbers, 0 to 2^64 - 1.
 ///
 /// Raises:
 ///     ValueError: If a number is negative, or 2^64 or more.
@@ -42,7 +42,7 @@ impl PyStart {
         })
     }
 
-    /// Payload of a full segment, in bytes, as the handshake settled it.
+    /// Payload of a full segment, in bytes, as negotiated.
     #[getter]
     fn mss_bytes(&self) -> u64 {
         self.0.mss.0
@@ -54,13 +54,13 @@ impl PyStart {
         self.0.initial_window.0
     }
 
-    /// The slow-start threshold to begin with, in bytes; None is arbitrarily high (RFC 5681 section 3.1).
+    /// The initial slow-start threshold, in bytes; None is arbitrarily high (RFC 5681 section 3.1).
     #[getter]
     fn initial_ssthresh_bytes(&self) -> Option<u64> {
         self.0.initial_ssthresh.map(|bytes| bytes.0)
     }
 
-    /// Seed of the controller's random numbers, if it wants any: each flow's own, from the scenario's.
+    /// Seed of the controller's random numbers: each flow's own, from the scenario's.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed
@@ -73,14 +73,14 @@ impl PyStart {
 #[pyclass(module = "ackclock._core", name = "AckEvent")]
 pub(crate) struct PyAckEvent(pub(crate) AckEvent);
 
-/// A round trip that may not have been measured yet.
+/// A round trip; `None` if none has been measured.
 fn measured(span: SimDuration) -> Option<u64> {
     (span != SimDuration::ZERO).then_some(span.0)
 }
 
 #[pymethods]
 impl PyAckEvent {
-    /// When the ACK arrived: nanoseconds of simulated time since the start of the run.
+    /// Time at which the ACK arrived: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
@@ -92,27 +92,27 @@ impl PyAckEvent {
         self.0.newly_acked.0
     }
 
-    /// True if it advances the cumulative acknowledgement.
+    /// True if the ACK advances the cumulative acknowledgement.
     #[getter]
     fn is_cumulative(&self) -> bool {
         self.0.is_cumulative
     }
 
-    /// Data marked lost since the last ACK, on this one or by a timer before it, in bytes.
+    /// Data marked lost since the last ACK, by this one or by a timer before it, in bytes.
     #[getter]
     fn newly_lost_bytes(&self) -> u64 {
         self.0.newly_lost.0
     }
 
-    /// Data delivered that the network had marked, in bytes, as far as the receiver tells.
+    /// Data delivered with a CE mark, in bytes, as far as the receiver reports it.
     ///
-    /// One segment for an ECE of RFC 3168; what the counters say with accurate feedback (RFC 9768).
+    /// One segment for an ECE of RFC 3168; the counters' value with accurate feedback (RFC 9768).
     #[getter]
     fn newly_ce_marked_bytes(&self) -> u64 {
         self.0.newly_ce_marked.0
     }
 
-    /// FlightSize before this ACK, in bytes: sent and not cumulatively acknowledged (RFC 5681).
+    /// FlightSize before this ACK, in bytes: data sent and not cumulatively acknowledged (RFC 5681).
     #[getter]
     fn prior_flight_size_bytes(&self) -> u64 {
         self.0.prior_flight_size.0
@@ -172,13 +172,13 @@ impl PyAckEvent {
         self.0.timestamps.map(|stamps| stamps.tick.0)
     }
 
-    /// True if cwnd held data back, and nothing else, when the sender stopped last.
+    /// True if cwnd, and nothing else, held data back when the sender last stopped.
     #[getter]
     fn is_cwnd_limited(&self) -> bool {
         self.0.is_cwnd_limited
     }
 
-    /// True in fast recovery or the answer to a mark, the ACK that ends it included; not after a timeout.
+    /// True in fast recovery or CWR, including the ACK that ends it; false after a timeout.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.0.in_recovery
@@ -196,34 +196,34 @@ impl PyAckEvent {
         self.0.is_paced
     }
 
-    /// True if a window that counts acknowledged data may grow, as the stack's switches judge it.
+    /// True if a window that counts acknowledged data may grow, by the stack's switches.
     ///
-    /// By RFC 5681 section 3.1 the ACK is cumulative, cwnd is in use, and nothing is to be recovered.
+    /// RFC 5681 section 3.1 asks for a cumulative ACK, a cwnd in use, and no recovery.
     #[getter]
     fn may_grow(&self) -> bool {
         self.0.may_grow()
     }
 
-    /// The state of delivery after this ACK; None unless the class says `wants_samples`.
+    /// The state of delivery after this ACK; None unless the class has `wants_samples`.
     #[getter]
     fn delivery(&self) -> Option<PyDeliveryReport> {
         self.0.delivery.map(PyDeliveryReport)
     }
 }
 
-/// A congestion episode begins: the argument of `CongestionController.on_congestion`.
+/// The start of a congestion episode: the argument of `CongestionController.on_congestion`.
 #[pyclass(module = "ackclock._core", name = "CongestionEvent")]
 pub(crate) struct PyCongestionEvent(pub(crate) CongestionEvent);
 
 #[pymethods]
 impl PyCongestionEvent {
-    /// When the sender noticed: nanoseconds of simulated time since the start of the run.
+    /// Time at which the sender noticed: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
-    /// Why: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout".
+    /// The cause: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout".
     #[getter]
     fn cause(&self) -> &'static str {
         match self.0.cause {
@@ -239,7 +239,7 @@ impl PyCongestionEvent {
         self.0.is_repeated()
     }
 
-    /// What to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`.
+    /// The data to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`.
     #[getter]
     fn decrease_from_bytes(&self) -> u64 {
         self.0.decrease_from.0
@@ -257,26 +257,26 @@ impl PyCongestionEvent {
         self.0.newly_lost.0
     }
 
-    /// Thought to be in the network, in bytes, lost segments excluded (the pipe of RFC 6675).
+    /// Data estimated to be in the network, in bytes, without lost segments (the pipe of RFC 6675).
     #[getter]
     fn inflight_bytes(&self) -> u64 {
         self.0.inflight.0
     }
 }
 
-/// The window starts over without an episode of its own: the argument of `CongestionController.on_restart`.
+/// A restart of the window without a congestion episode: the argument of `CongestionController.on_restart`.
 #[pyclass(module = "ackclock._core", name = "RestartEvent")]
 pub(crate) struct PyRestartEvent(pub(crate) RestartEvent);
 
 #[pymethods]
 impl PyRestartEvent {
-    /// When: nanoseconds of simulated time since the start of the run.
+    /// Time of the restart: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
-    /// Why the window starts over.
+    /// The reason why the window starts over.
     ///
     /// "syn_lost" (RFC 5681 section 3.1), "timeout" (the loss window), "idle" (the restart window, RFC 5681
     /// section 4.1), "unused" (RFC 7661, RFC 2861), or "outer" (an agent around this controller moved it).
@@ -291,44 +291,44 @@ impl PyRestartEvent {
         }
     }
 
-    /// The window that the standards, or the stack, provide for, in bytes.
+    /// The window that the standard or the stack sets, in bytes.
     #[getter]
     fn window_bytes(&self) -> u64 {
         self.0.window.0
     }
 
-    /// The threshold that goes with it, in bytes; None leaves the present one.
+    /// The threshold for that window, in bytes; None keeps the present one.
     #[getter]
     fn ssthresh_bytes(&self) -> Option<u64> {
         self.0.ssthresh.map(|bytes| bytes.0)
     }
 }
 
-/// A data segment left: the argument of `CongestionController.on_send`.
+/// The sending of a data segment: the argument of `CongestionController.on_send`.
 #[pyclass(module = "ackclock._core", name = "SendEvent")]
 pub(crate) struct PySendEvent(pub(crate) SendEvent);
 
 #[pymethods]
 impl PySendEvent {
-    /// When: nanoseconds of simulated time since the start of the run.
+    /// Time at which the segment left: nanoseconds of simulated time since the start of the run.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now.0
     }
 
-    /// Its payload, in bytes.
+    /// Payload of the segment, in bytes.
     #[getter]
     fn size_bytes(&self) -> u64 {
         self.0.size.0
     }
 
-    /// FlightSize after it, in bytes.
+    /// FlightSize with the segment, in bytes.
     #[getter]
     fn flight_size_bytes(&self) -> u64 {
         self.0.flight_size.0
     }
 
-    /// How long nothing had been outstanding before it, in nanoseconds; 0 if something was.
+    /// Idle time before it with no data outstanding, in nanoseconds; 0 if data was outstanding.
     #[getter]
     fn idle_for_ns(&self) -> u64 {
         self.0.idle_for.0

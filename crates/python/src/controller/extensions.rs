@@ -1,4 +1,4 @@
-//! From a scenario's `class` to controllers: the class is found once, while the scenario is checked.
+//! Finds the class of a scenario's `class` once, while the scenario is checked.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::python::PythonController;
 use crate::class::Class;
 use crate::parts::loader;
 
-/// What `ackclock.controllers.find` returns.
+/// The result of `ackclock.controllers.find`.
 #[derive(FromPyObject)]
 struct Found {
     constructor: Py<PyAny>,
-    /// Names of methods.
+    /// Names of the overridden methods.
     overridden: Vec<String>,
     demands: Wants,
 }
 
-/// Class attributes.
+/// Class attributes that ask for events.
 #[derive(FromPyObject)]
 pub(crate) struct Wants {
     #[pyo3(attribute("wants_samples"))]
@@ -38,12 +38,12 @@ impl From<Wants> for Demands {
     }
 }
 
-/// What becomes of the modules that a scenario names.
+/// The treatment of the modules that a scenario names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Modules {
-    /// They are imported, which runs them.
+    /// Modules are imported, which runs them.
     Imported,
-    /// They are read, and nothing of them is run; no simulation can be made.
+    /// Modules are read and not run; no simulation can be made.
     Read,
 }
 
@@ -57,7 +57,7 @@ impl Modules {
     }
 }
 
-/// Classes of Python, and what `use` names, looked for in `folder` first.
+/// The extensions for classes of Python and entries of `use`, looked for in `folder` first.
 pub(crate) fn extensions(folder: PathBuf, modules: Modules) -> Extensions {
     let load = loader(&folder, modules);
     let found = Extensions::new(move |request| match request.origin {
@@ -95,7 +95,7 @@ fn look_up(
     py.import(module)?.call_method1(function, (class, parameters, folder))?.extract()
 }
 
-/// The package's own `RefusedError` says which field is wrong; anything else is the fault of the class.
+/// The refusal of a class: the package's `RefusedError` names the wrong field; any other error blames the class.
 fn refusal(py: Python<'_>, error: &PyErr) -> Refusal {
     let value = error.value(py);
     let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>()).ok();

@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 
 use crate::class::wrong_answer;
 
-/// References to an event that nobody but its hook holds: the hook's own, and that of the argument tuple.
+/// Number of references to an event that only its hook holds: the hook's own, and the argument tuple's.
 const OWN_REFERENCES: isize = 2;
 
 /// A class of events.
@@ -15,8 +15,8 @@ pub(super) trait Event: PyClass<Frozen = False> + Into<PyClassInitializer<Self>>
 
 impl<E: PyClass<Frozen = False> + Into<PyClassInitializer<E>>> Event for E {}
 
-/// A bound method with its argument. One event object serves every call, unless the user's code has kept it: then it
-/// keeps what it says, and the next call gets a new one.
+/// A bound method with its argument. One event object serves every call, unless the user's code keeps a reference. Then
+/// that object keeps its values, and the next call gets a new one.
 pub(super) struct Hook<E: Event> {
     method: Py<PyAny>,
     argument: Option<Argument<E>>,
@@ -64,13 +64,13 @@ impl<E: Event> Argument<E> {
     }
 }
 
-/// What the methods of a controller return.
+/// Checks the answer of a controller's method, which must be None.
 pub(super) fn nothing(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<()> {
     const WANTED: &str = "nothing belongs; assign what changes, such as self.cwnd_bytes, and return None";
     if answer.is_none() { Ok(()) } else { Err(wrong_answer(answer, method, WANTED)) }
 }
 
-/// What `on_feedback` returns.
+/// Reads the answer of `on_feedback`.
 pub(super) fn yes_or_no(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<bool> {
     const WANTED: &str = "True belongs, or False to decline ECN";
     answer.extract().map_err(|_| wrong_answer(answer, method, WANTED))

@@ -56,7 +56,7 @@ impl PythonController {
         })
     }
 
-    /// Calls a method that is called rarely, by its name.
+    /// Calls a method by name; for methods that are called rarely.
     fn call(&self, name: &str, argument: u64, now: SimTime) {
         Python::attach(|py| {
             let argument = argument.into_pyobject(py).map(|number| number.into_any().unbind());
@@ -70,7 +70,7 @@ impl PythonController {
         nothing(&method.call1((argument,))?, &method)
     }
 
-    /// What `CongestionController.on_restart` does, with the setters that it calls where a class has its own.
+    /// Does as `CongestionController.on_restart`, with the setters that it calls where a class has its own.
     fn assign_restart(&self, restart: &RestartEvent) {
         match restart.ssthresh {
             Some(ssthresh) if self.class.overrides("set_ssthresh") => {

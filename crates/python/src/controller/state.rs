@@ -1,4 +1,4 @@
-//! `ControllerState`: what a controller of Python and the sender share.
+//! `ControllerState`: the state that a controller of Python and the sender share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,22 +11,22 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::PyStart;
 
-/// No value.
+/// The number that stands for `None`.
 const NONE: u64 = u64::MAX;
 
-/// As the scenario's check has it for every other window.
+/// The largest window, as the scenario's check has it for every other window.
 const MAX_WINDOW: u64 = 1 << 40;
 
-/// 1 Pbit/s: more than any link, and far from where sums overflow.
+/// The highest pacing rate, 1 Pbit/s: more than any link, and far from where sums overflow.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
 
-/// Far beyond the end of any run.
+/// The latest time, far beyond the end of any run.
 const MAX_TIME: u64 = u64::MAX / 2;
 
-/// One thread at a time has the simulation, so the order of memory is that of the program.
+/// The memory order. One thread at a time runs the simulation, so the order is that of the program.
 const ORDER: Ordering = Ordering::Relaxed;
 
-/// The numbers themselves.
+/// The numbers that the controller sets and the sender reads.
 #[derive(Debug)]
 pub(crate) struct Window {
     cwnd: AtomicU64,
@@ -41,10 +41,10 @@ pub(crate) struct Window {
 /// Names of states, each once, for as long as the program lives.
 static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
-/// No name.
+/// The place of a state without a name.
 const UNNAMED: usize = usize::MAX;
 
-/// As long as a name may be.
+/// The longest name of a state, in octets.
 const LONGEST_NAME: usize = 64;
 
 impl Window {
@@ -75,7 +75,7 @@ impl Window {
         known(&self.deadline).map_or(SimTime::NEVER, SimTime)
     }
 
-    /// The controller is about to be told that it has come.
+    /// Clears the deadline, as the controller is about to be called.
     pub(crate) fn clear_deadline(&self) {
         self.deadline.store(NONE, ORDER);
     }
@@ -84,7 +84,7 @@ impl Window {
         self.limits_itself.load(ORDER)
     }
 
-    /// What it says that it is doing, if it does.
+    /// The name of the controller's state, if it gave one.
     pub(crate) fn state(&self) -> Option<&'static str> {
         let place = self.state.load(ORDER);
         (place != UNNAMED).then(|| NAMES.lock().unwrap_or_else(PoisonError::into_inner)[place])
@@ -98,7 +98,7 @@ impl Window {
         self.ssthresh.store(ssthresh.map_or(NONE, |bytes| bytes.0), ORDER);
     }
 
-    /// Takes over the numbers of another.
+    /// Copies the numbers of another window.
     pub(crate) fn copy_from(&self, other: &Self) {
         for (to, from) in [
             (&self.cwnd, &other.cwnd),
@@ -117,12 +117,12 @@ fn known(value: &AtomicU64) -> Option<u64> {
     Some(value.load(ORDER)).filter(|value| *value != NONE)
 }
 
-/// What a controller and the sender share; `ackclock.CongestionController` derives from it.
+/// The state that a controller and the sender share; `ackclock.CongestionController` derives from it.
 ///
-/// What is assigned is checked at once, and counts from then on.
+/// Assigned values are checked at once, and count from then on.
 ///
 /// Args:
-///     start: What the controller starts from. Further arguments are those of the derived class.
+///     start: The initial values. Further arguments are those of the derived class.
 #[pyclass(module = "ackclock._core", name = "ControllerState", subclass, frozen)]
 pub(crate) struct PyControllerState {
     pub(crate) window: Arc<Window>,
@@ -131,7 +131,7 @@ pub(crate) struct PyControllerState {
 
 #[pymethods]
 impl PyControllerState {
-    /// Whatever else the constructor of a derived class takes is its own affair.
+    /// Makes a state; the derived class interprets the further arguments.
     #[new]
     #[pyo3(signature = (start, *_arguments, **_parameters))]
     fn new(start: &PyStart, _arguments: &Bound<'_, PyTuple>, _parameters: Option<&Bound<'_, PyDict>>) -> Self {
@@ -147,7 +147,7 @@ impl PyControllerState {
     /// The congestion window, in bytes, 1 to 2^40; the initial window to begin with.
     ///
     /// Raises:
-    ///     TypeError: On assigning what is no whole number.
+    ///     TypeError: On assigning anything but a whole number.
     ///     ValueError: On assigning a number out of range.
     #[getter]
     fn cwnd_bytes(&self) -> u64 {
@@ -163,7 +163,7 @@ impl PyControllerState {
     /// The slow-start threshold, in bytes, 1 to 2^40; None while it is arbitrarily high.
     ///
     /// Raises:
-    ///     TypeError: On assigning what is neither None nor a whole number.
+    ///     TypeError: On assigning anything but None or a whole number.
     ///     ValueError: On assigning a number out of range.
     #[getter]
     fn ssthresh_bytes(&self) -> Option<u64> {
@@ -177,12 +177,12 @@ impl PyControllerState {
         Ok(())
     }
 
-    /// Payload to pace at, in bits per second, 1 to 10^15; None leaves pacing to the stack.
+    /// Pacing rate of payload, in bits per second, 1 to 10^15; None leaves pacing to the stack.
     ///
-    /// It counts from the second ACK on.
+    /// It applies from the second ACK on.
     ///
     /// Raises:
-    ///     TypeError: On assigning what is neither None nor a whole number.
+    ///     TypeError: On assigning anything but None or a whole number.
     ///     ValueError: On assigning a number out of range.
     #[getter]
     fn pacing_rate_bps(&self) -> Option<u64> {
@@ -196,12 +196,12 @@ impl PyControllerState {
         Ok(())
     }
 
-    /// When `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
+    /// Time at which `on_timer` is to be called, in nanoseconds of simulated time, below 2^63; None for never.
     ///
     /// It is None again when `on_timer` is called.
     ///
     /// Raises:
-    ///     TypeError: On assigning what is neither None nor a whole number.
+    ///     TypeError: On assigning anything but None or a whole number.
     ///     ValueError: On assigning a number out of range.
     #[getter]
     fn deadline_ns(&self) -> Option<u64> {
@@ -215,10 +215,10 @@ impl PyControllerState {
         Ok(())
     }
 
-    /// True while it deliberately sends below the path's capacity: samples are then marked application-limited.
+    /// True while it deliberately sends below the path's capacity; its samples are then application-limited.
     ///
     /// Raises:
-    ///     TypeError: On assigning what is no bool.
+    ///     TypeError: On assigning anything but a bool.
     #[getter]
     fn limits_itself(&self) -> bool {
         self.window.limits_itself()
@@ -229,11 +229,11 @@ impl PyControllerState {
         self.window.limits_itself.store(value, ORDER);
     }
 
-    /// What it is doing, in a word that whoever watches a run is told when it changes; None says so by ssthresh.
+    /// The name of the controller's state, recorded as an event when it changes; None has ssthresh decide the name.
     ///
     /// Raises:
-    ///     TypeError: On assigning what is neither None nor a text.
-    ///     ValueError: On assigning no text, or one of more than 64 octets.
+    ///     TypeError: On assigning anything but None or a text.
+    ///     ValueError: On assigning an empty text, or one of more than 64 octets.
     #[getter]
     fn state_name(&self) -> Option<&'static str> {
         self.window.state()
@@ -258,7 +258,7 @@ fn place_of(name: &str) -> PyResult<usize> {
     }))
 }
 
-/// A whole number from 1 to `most`; numbers with decimals are refused, since what is cut off would be lost unseen.
+/// A whole number from 1 to `most`. Decimals are refused, since rounding them would go unnoticed.
 fn whole(value: &Bound<'_, PyAny>, field: &str, unit: &str, most: u64) -> PyResult<u64> {
     match value.extract::<u64>() {
         Ok(number) if (1..=most).contains(&number) => Ok(number),
@@ -275,7 +275,7 @@ fn not_whole(value: &Bound<'_, PyAny>, field: &str, unit: &str, most: u64, error
     if error.is_instance_of::<PyTypeError>(value.py()) {
         let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!(
-            "{field} = {shown} ({kind}) is no whole number; assign whole {unit}, as int(...) makes them, and keep a \
+            "{field} = {shown} ({kind}) is not a whole number; assign whole {unit}, as int(...) makes them, and keep a \
              fraction in an attribute of your own"
         ))
     } else {

@@ -1,4 +1,4 @@
-//! Observations and rewards of Python as an agent sees them.
+//! Observations and rewards written in Python, as an agent uses them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 
 use crate::class::{Class, wrong_answer};
 
-/// What rewards and observations of one's own are given: the catalogue's observations at a decision, by name.
+/// The catalogue's observations at a decision, by name: the argument of own rewards and observations.
 ///
-/// Each value is in the unit of its name. None of them changes.
+/// Each value is in the unit of its name, and none can be changed.
 #[pyclass(module = "ackclock._core", name = "Values", frozen, mapping)]
 pub(crate) struct PyValues(Box<[f64]>);
 
@@ -24,7 +24,7 @@ impl PyValues {
     ///     name: The observation's name, as `ackclock list agents` shows it.
     ///
     /// Raises:
-    ///     KeyError: If there is none of this name.
+    ///     KeyError: If the name is unknown.
     fn __getitem__(&self, name: &str) -> PyResult<f64> {
         self.find(name)
             .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock list agents` lists them")))
@@ -42,11 +42,11 @@ impl PyValues {
         PyList::new(slf.py(), OBSERVATIONS.iter().map(|observation| observation.name))?.try_iter()
     }
 
-    /// Return the value of an observation, or something else if there is none of this name.
+    /// Return the value of an observation, or a default for an unknown name.
     ///
     /// Args:
     ///     key: The observation's name, as `ackclock list agents` shows it.
-    ///     default: The other.
+    ///     default: The value for an unknown name.
     #[pyo3(signature = (key, /, default=None))]
     fn get(&self, py: Python<'_>, key: &str, default: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
         match self.find(key) {

@@ -1,4 +1,4 @@
-//! An effect of Python as the link sees it.
+//! An effect written in Python, as the link uses it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use super::PyLinkStart;
 use super::packet::PyPacket;
 use crate::class::{Class, wrong_answer};
 
-/// An hour: far beyond any path.
+/// The longest delay, an hour: far beyond any path.
 const MAX_DELAY: u64 = 3_600_000_000_000;
 
-/// What becomes of a packet that a link has sent: what `LinkEffect.on_packet` returns.
+/// The fate of a packet that a link has sent: the result of `LinkEffect.on_packet`.
 ///
 /// Args:
-///     delay_ns: Delay besides propagation, nanoseconds; the order of packets is kept.
-///     held_ns: Held back for so long, nanoseconds, while others pass it.
-///     is_copied: A copy arrives right behind it.
-///     is_lost: It never arrives, and nothing else counts.
+///     delay_ns: Delay on top of propagation, nanoseconds; the order of packets is kept.
+///     held_ns: Time for which it is held back, nanoseconds, while others pass it.
+///     is_copied: True if a copy arrives right behind it.
+///     is_lost: True if it never arrives; the other arguments are ignored.
 ///
 /// Raises:
-///     TypeError: If a time is no whole number.
+///     TypeError: If a time is not a whole number.
 ///     ValueError: If a time is negative, or more than an hour.
 #[pyclass(module = "ackclock._core", name = "Fate", frozen)]
 pub(crate) struct PyFate(Fate);
@@ -60,7 +60,7 @@ impl PyFate {
         }
     }
 
-    /// Return this one, as it cannot be changed.
+    /// Return this object itself, as it cannot be changed.
     ///
     /// Args:
     ///     _memo: Not used.
@@ -78,7 +78,7 @@ fn span(value: &Bound<'_, PyAny>, field: &str) -> PyResult<SimDuration> {
             }
         },
         Err(_) => Err(PyTypeError::new_err(format!(
-            "{field} = {} is no whole number; give whole nanoseconds, as int(...) makes them",
+            "{field} = {} is not a whole number; give whole nanoseconds, as int(...) makes them",
             value.repr()?
         ))),
     }

@@ -1,4 +1,4 @@
-//! From an entry of a scenario's `use` to the parts that it brings: a module of Python, or a plug-in.
+//! Loads the parts of an entry of a scenario's `use`: a module of Python, or a plug-in.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::PyOwnPart;
 use crate::controller::Modules;
 
-/// How the names of plug-ins end.
+/// File name extensions of plug-ins.
 const PLUGINS: [&str; 3] = ["so", "dylib", "dll"];
 
 /// True if an entry names a plug-in, in which no Python is called.
@@ -17,7 +17,7 @@ pub(crate) fn is_plugin(entry: &str) -> bool {
     Path::new(entry).extension().is_some_and(|suffix| PLUGINS.iter().any(|plugin| suffix == *plugin))
 }
 
-/// What finds the parts of an entry, looked for in `folder` first.
+/// A function that finds the parts of an entry, looked for in `folder` first.
 pub(crate) fn loader(
     folder: &Path,
     modules: Modules,
@@ -46,7 +46,7 @@ fn load(py: Python<'_>, entry: &str, folder: &Path) -> PyResult<Library> {
     Ok(library)
 }
 
-/// The package's own `RefusedError` says what is wrong; anything else is the fault of the module.
+/// The refusal of an entry: the package's `RefusedError` says what is wrong; any other error blames the module.
 fn unloadable(value: &Bound<'_, PyAny>, error: &PyErr) -> Unloadable {
     let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>()).ok();
     Unloadable {

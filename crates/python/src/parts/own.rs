@@ -1,4 +1,4 @@
-//! `OwnPart`: a class of Python as a part that scenarios name.
+//! `OwnPart`: a class of Python as a part that scenarios can name.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ use crate::controller::{PythonController, Wants};
 ///
 /// Args:
 ///     constructor: The class.
-///     description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`; of
-///         an observation also of `low`, `high` and `logarithmic_from`, each a number or null.
+///     description: JSON of `kind`, `name`, `summary`, `source`, `departures`, `fields`, `overridden` and `title`; for
+///         an observation also `low`, `high` and `logarithmic_from`, each a number or null.
 ///
 /// Raises:
-///     ValueError: If a parameter is declared wrongly, or a range.
+///     ValueError: If the declaration of a parameter or a range is wrong.
 #[pyclass(module = "ackclock._core", name = "OwnPart", frozen)]
 pub(crate) struct PyOwnPart {
     pub(super) library: Library,
@@ -67,18 +67,18 @@ impl PyOwnPart {
     }
 }
 
-/// What instances are made from, but for their parameters.
+/// A class whose instances a scenario's parameters complete.
 struct Source {
     name: String,
     constructor: Py<PyAny>,
     overridden: Vec<String>,
     demands: Demands,
-    /// Of each parameter, by name.
+    /// The type of each parameter, by name.
     types: Vec<(String, String)>,
 }
 
 impl Source {
-    /// With the parameters that a scenario has for it.
+    /// The class with a scenario's parameters.
     fn class(&self, table: Table) -> Arc<Class> {
         let of_python = |(name, value): (String, Json)| {
             let kind = self.types.iter().find(|(known, _)| *known == name).map_or("", |(_, kind)| kind);
@@ -95,7 +95,7 @@ impl Source {
     }
 }
 
-/// A quantity as a number of seconds, bytes or bits per second; anything else as it is.
+/// A quantity as a number of seconds, bytes or bits per second; any other value unchanged.
 fn in_base_units(kind: &str, value: Json) -> Json {
     let text = value.as_str().unwrap_or_default();
     match kind {
@@ -154,7 +154,7 @@ fn text<'a>(described: &'a Json, key: &str) -> &'a str {
     described[key].as_str().unwrap_or_default()
 }
 
-/// Declarations live as long as the program.
+/// The declaration of a part, which lives as long as the program.
 fn about(described: &Json) -> About {
     let kept = |key: &str| -> &'static str { text(described, key).to_owned().leak() };
     About {

@@ -11,18 +11,18 @@ use pyo3::prelude::*;
 
 use crate::arguments::{Acknowledgment, Flow, Octets, PayloadBytes, Sequence, SinceNs};
 
-/// One thread at a time has the simulation, so the order of memory is that of the program.
+/// The memory order. One thread at a time runs the simulation, so the order is that of the program.
 const ORDER: Ordering = Ordering::Relaxed;
 
-/// Numbers packets in queues, so that one of another queue is told from one's own.
+/// The number of the next packet in a queue, by which packets of different queues are told apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Which packet of a queue it is.
+/// The identity of a packet in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Its place.
+    /// The packet's place in the queue.
     pub(super) place: usize,
-    /// Its number, which no other packet has.
+    /// The packet's number, which no other packet has.
     pub(super) number: u64,
 }
 
@@ -32,7 +32,7 @@ impl Token {
     }
 }
 
-/// Where a packet is, from the point of view of its queue.
+/// The place of a packet, from the point of view of its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Whereabouts {
@@ -49,8 +49,8 @@ pub(super) enum Whereabouts {
 ///     sequence: Sequence number of the first byte of payload.
 ///     acknowledgment: The acknowledgment number.
 ///     payload_bytes: Payload, bytes.
-///     octets: What it takes of the link, bytes; by default the IP packet alone.
-///     since_ns: When it came to the link, nanoseconds of simulated time.
+///     octets: Size on the link, bytes; by default that of the IP packet.
+///     since_ns: Time at which it came to the link, nanoseconds of simulated time.
 ///     ecn: The ECN field: "not_ect", "ect0", "ect1" or "ce".
 ///
 /// Raises:
@@ -73,17 +73,17 @@ impl PyPacket {
         Self { packet, octets, since, token, ecn, whereabouts: AtomicU8::new(whereabouts as u8) }
     }
 
-    /// One that waits in a queue.
+    /// A packet that waits in a queue.
     pub(super) fn waiting(queued: &Queued, token: Token) -> Self {
         Self::of(queued.packet, queued.octets, queued.since, token, Whereabouts::Waits)
     }
 
-    /// One that a link has sent.
+    /// A packet that a link has sent.
     pub(super) fn sent(packet: &Packet, octets: u64, now: SimTime) -> Self {
         Self::of(*packet, octets, now, Token { place: usize::MAX, number: u64::MAX }, Whereabouts::Left)
     }
 
-    /// A packet that waits now goes elsewhere.
+    /// Moves a waiting packet to another place.
     pub(super) fn goes(&self, whereabouts: Whereabouts) -> PyResult<()> {
         let now = self.whereabouts.swap(whereabouts as u8, ORDER);
         if now == Whereabouts::Waits as u8 {
@@ -93,7 +93,7 @@ impl PyPacket {
         Err(PyValueError::new_err(format!("the packet {what} already: a queue hands out or drops a packet once")))
     }
 
-    /// Sets its ECN field to CE, if it allows that.
+    /// Sets its ECN field to CE if the packet is ECN-capable.
     pub(super) fn set_ce(&self) -> bool {
         let allows = self.ecn.load(ORDER) != Ecn::NotEct as u8;
         if allows {
@@ -151,13 +151,13 @@ impl PyPacket {
         Ok(Self::of(packet, octets, SimTime(since_ns.0), Token::at(usize::MAX), Whereabouts::Waits))
     }
 
-    /// Number of the connection that it belongs to; a flow's is its place in the scenario.
+    /// Number of its connection; a flow's is its place in the scenario.
     #[getter]
     fn flow(&self) -> u32 {
         self.packet.to.number() / 2
     }
 
-    /// Where it goes: "forward" to the end that accepted the connection, "backward" to the other.
+    /// Its direction: "forward" to the end that accepted the connection, "backward" to the other.
     #[getter]
     fn direction(&self) -> &'static str {
         match self.packet.direction() {
@@ -166,7 +166,7 @@ impl PyPacket {
         }
     }
 
-    /// Sequence number of the first byte of payload, modulo 2^32; of a datagram its number.
+    /// Sequence number of the first byte of payload, modulo 2^32; for a datagram, its number.
     #[getter]
     fn sequence(&self) -> u32 {
         match &self.packet.payload {
@@ -176,13 +176,13 @@ impl PyPacket {
         }
     }
 
-    /// The acknowledgment number, modulo 2^32; 0 of a datagram.
+    /// The acknowledgment number, modulo 2^32; 0 for a datagram.
     #[getter]
     fn acknowledgment(&self) -> u32 {
         self.packet.segment().map_or(0, |segment| segment.ack.0)
     }
 
-    /// Payload, in bytes; 0 of an ACK.
+    /// Payload, in bytes; 0 for an ACK.
     #[getter]
     fn payload_bytes(&self) -> u32 {
         match &self.packet.payload {
@@ -192,19 +192,19 @@ impl PyPacket {
         }
     }
 
-    /// The IP packet, in bytes.
+    /// Size of the IP packet, in bytes.
     #[getter]
     fn size_bytes(&self) -> u32 {
         self.packet.size
     }
 
-    /// What it takes of the link, framing included, in bytes.
+    /// Size on the link, framing included, in bytes.
     #[getter]
     fn octets(&self) -> u64 {
         self.octets
     }
 
-    /// When it came to the queue, in nanoseconds of simulated time; for an effect, when its last bit left.
+    /// Time of arrival at the queue, in nanoseconds of simulated time; for an effect, of the last bit leaving.
     #[getter]
     fn since_ns(&self) -> u64 {
         self.since.0
@@ -216,7 +216,7 @@ impl PyPacket {
         ECN[usize::from(self.ecn.load(ORDER))].0
     }
 
-    /// True if it is a datagram of UDP, and no segment of TCP.
+    /// True for a UDP datagram; false for a TCP segment.
     #[getter]
     fn is_datagram(&self) -> bool {
         self.packet.segment().is_none()
@@ -231,7 +231,7 @@ impl PyPacket {
         )
     }
 
-    /// Return a copy that the copy of its queue has in its place.
+    /// Return a copy that has its place in the copy of its queue.
     ///
     /// Args:
     ///     _memo: Not used.

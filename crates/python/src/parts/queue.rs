@@ -1,4 +1,4 @@
-//! A queue discipline of Python as the link sees it.
+//! A queue discipline written in Python, as the link uses it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,11 +15,11 @@ use super::packet::{PyPacket, Token, Whereabouts};
 use crate::arguments::{RateBps, Seed};
 use crate::class::{Class, wrong_answer};
 
-/// What a queue or an effect of a link starts from: the first argument of its constructor.
+/// The initial values of a queue or an effect of a link: the first argument of its constructor.
 ///
 /// Args:
-///     rate_bps: Rate of the link, bits per second; of one whose rate changes, that for which buffers are sized.
-///     seed: Of its random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
+///     rate_bps: Rate of the link, bits per second; where it changes, the rate for which buffers are sized.
+///     seed: Seed of the part's random numbers, 0 to 2^64 - 1: each link's own, from the scenario's.
 ///
 /// Raises:
 ///     ValueError: If a number is negative, or 2^64 or more.
@@ -34,19 +34,19 @@ impl PyLinkStart {
         Self(PartStart { rate: Bandwidth(rate_bps.0), seed: seed.0 })
     }
 
-    /// Rate of the link, in bits per second; of one whose rate changes, that for which buffers are sized.
+    /// Rate of the link, in bits per second; where it changes, the rate for which buffers are sized.
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.0.rate.0
     }
 
-    /// Seed of the part's random numbers, if it wants any: each link's own, from the scenario's.
+    /// Seed of the part's random numbers: each link's own, from the scenario's.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed
     }
 
-    /// Return this one, as it cannot be changed.
+    /// Return this object itself, as it cannot be changed.
     ///
     /// Args:
     ///     _memo: Not used.
@@ -55,13 +55,13 @@ impl PyLinkStart {
     }
 }
 
-/// What was done to packets in a call, in order.
+/// The drops and marks of a call, in order.
 type Treated = Mutex<Vec<(Token, Treatment)>>;
 
-/// What a queue in Python and the link share; `ackclock.parts.Queue` derives from it.
+/// The state that a queue in Python and the link share; `ackclock.parts.Queue` derives from it.
 ///
 /// Args:
-///     start: What the queue starts from. Further arguments are those of the derived class.
+///     start: The initial values. Further arguments are those of the derived class.
 #[pyclass(module = "ackclock._core", name = "QueueState", subclass, frozen)]
 pub(crate) struct PyQueueState {
     treated: Arc<Treated>,
@@ -76,26 +76,26 @@ impl PyQueueState {
 
 #[pymethods]
 impl PyQueueState {
-    /// Whatever else the constructor of a derived class takes is its own affair.
+    /// Makes a state; the derived class interprets the further arguments.
     #[new]
     #[pyo3(signature = (start, *_arguments, **_parameters))]
     fn new(start: &PyLinkStart, _arguments: &Bound<'_, PyTuple>, _parameters: Option<&Bound<'_, PyDict>>) -> Self {
         Self { treated: Arc::default(), rate_bps: AtomicU64::new(start.0.rate.0) }
     }
 
-    /// Rate of the link at present, in bits per second: the last above zero, or of a trace the mean.
+    /// Present rate of the link, in bits per second: the last one above zero, or the mean of a trace.
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.rate_bps.load(Ordering::Relaxed)
     }
 
-    /// Drop a packet, which has just come or waits; it counts as a drop of the link.
+    /// Drop a packet that has just arrived or waits; it counts as a drop of the link.
     ///
     /// Args:
-    ///     packet: The queue must no longer hold it.
+    ///     packet: The packet, which the queue must no longer hold.
     ///
     /// Raises:
-    ///     ValueError: If it was dropped or has left already.
+    ///     ValueError: If it has been dropped or has left already.
     fn drop(&self, packet: &PyPacket) -> PyResult<()> {
         packet.goes(Whereabouts::Dropped)?;
         self.note(packet, Treatment::Dropped);
@@ -105,10 +105,10 @@ impl PyQueueState {
     /// Set the ECN field of a packet to CE, if it is ECN-capable (RFC 3168 section 5).
     ///
     /// Args:
-    ///     packet: One that has just come, or waits.
+    ///     packet: A packet that has just arrived or waits.
     ///
     /// Returns:
-    ///     Whether it was marked. Drop it if not, where congestion has to be told.
+    ///     True if it was marked. If not, drop it to signal congestion.
     fn mark(&self, packet: &PyPacket) -> bool {
         let is_marked = packet.set_ce();
         if is_marked {
@@ -132,7 +132,7 @@ pub(super) struct PythonQueue {
     octets: u64,
     tally: Tally,
     start: PartStart,
-    /// When it was asked last for a packet, if packets waited and it handed none out.
+    /// Time at which it was last asked for a packet, if packets waited and it handed none out.
     none_at: Option<SimTime>,
 }
 
@@ -186,7 +186,7 @@ impl PythonQueue {
         }
     }
 
-    /// Takes a packet out.
+    /// Removes a packet.
     fn take(&mut self, token: Token) -> PyResult<Queued> {
         let queued = *self.waiting(token)?;
         self.places[token.place] = None;
@@ -195,7 +195,7 @@ impl PythonQueue {
         Ok(queued)
     }
 
-    /// Drops and marks what the last call did.
+    /// Carries out the drops and marks of the last call.
     fn settle(&mut self) -> PyResult<()> {
         let shared = Arc::clone(&self.treated);
         let mut treated = shared.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A source of traffic of Python as the flow sees it.
+//! A source of traffic written in Python, as the flow uses it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use crate::arguments::{AtNs, Seed, WriteBytes};
 use crate::class::{Class, wrong_answer};
 
-/// What a source of traffic starts from: the first argument of its constructor.
+/// The initial values of a source of traffic: the first argument of its constructor.
 ///
 /// Args:
-///     seed: Of its random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
+///     seed: Seed of the source's random numbers, 0 to 2^64 - 1: each flow's own, from the scenario's.
 ///
 /// Raises:
 ///     ValueError: If it is negative, or 2^64 or more.
@@ -29,13 +29,13 @@ impl PySourceStart {
         Self(SourceStart { seed: seed.0 })
     }
 
-    /// Seed of the source's random numbers, if it wants any: each flow's own, from the scenario's.
+    /// Seed of the source's random numbers: each flow's own, from the scenario's.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed
     }
 
-    /// Return this one, as it cannot be changed.
+    /// Return this object itself, as it cannot be changed.
     ///
     /// Args:
     ///     _memo: Not used.
@@ -44,18 +44,18 @@ impl PySourceStart {
     }
 }
 
-/// What a source of traffic does next: what `TrafficSource.next` returns.
+/// The next action of a source of traffic: the result of `TrafficSource.next`.
 ///
-/// It goes on at a time, or when the receiving application has read all that was written, or never.
+/// It continues at a time, or when the receiving application has read all data, or never.
 ///
 /// Args:
-///     write_bytes: Written to the connection now, bytes.
-///     at_ns: When the source goes on, nanoseconds of simulated time; None for when all has been read.
-///     closes: The connection closes after this, and the source is asked no more.
+///     write_bytes: Amount to write to the connection now, bytes.
+///     at_ns: Time at which the source goes on, nanoseconds of simulated time; None for when all has been read.
+///     closes: The connection closes after this, and `next` is called no more.
 ///
 /// Raises:
-///     ValueError: If a number is negative, or 2^64 or more; if it closes and goes on, or writes nothing and waits
-///         until that is read.
+///     ValueError: If a number is negative, or 2^64 or more; if it closes and continues, or writes nothing and
+///         waits until that is read.
 #[pyclass(module = "ackclock._core", name = "Supply", frozen)]
 pub(crate) struct PySupply(Supply);
 
@@ -95,7 +95,7 @@ impl PySupply {
         }
     }
 
-    /// Return this one, as it cannot be changed.
+    /// Return this object itself, as it cannot be changed.
     ///
     /// Args:
     ///     _memo: Not used.

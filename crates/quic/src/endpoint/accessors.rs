@@ -1,4 +1,4 @@
-//! State, window, timers and counts of an endpoint, for whoever watches it.
+//! State, window, timers and counts of an endpoint, for observers.
 
 use ackclock_cc::{CongestionController, Controller, ExternalController, RttStats, SharedAgents};
 use ackclock_tcp::{Episode, SenderCounters};
@@ -27,13 +27,13 @@ impl QuicEndpoint {
         &self.sender.controller
     }
 
-    /// An agent that its controller has in common with others is from now on the one of the same name among these.
+    /// Replaces a shared agent of its controller by the one of the same name in `agents`.
     pub fn join(&mut self, agents: &mut SharedAgents) {
         self.controller.join(agents);
         self.sender.controller.join(agents);
     }
 
-    /// The controller from outside, if it is one.
+    /// The external controller, if it is one.
     pub fn external_controller(&mut self) -> Option<&mut dyn ExternalController> {
         match &mut self.sender.controller {
             Controller::External(external) => Some(external.as_mut()),
@@ -46,19 +46,19 @@ impl QuicEndpoint {
         self.sender.controller.is_decision_due()
     }
 
-    /// The controller decides; what that lets go is sent.
+    /// Lets the controller decide, and sends the packets that this permits.
     pub fn decide(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         self.sender.controller.decide(now);
         self.resume(now, out);
     }
 
-    /// A controller's window or rate has been changed from outside: sends what it lets go.
+    /// Sends the packets that an external change of the controller's window or rate permits.
     pub fn resume(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         self.sender.note_pacing();
         self.transmit(now, out);
     }
 
-    /// `bytes_in_flight`: UDP payload of packets that are neither acknowledged nor lost.
+    /// The UDP payload of packets that are neither acknowledged nor lost (`bytes_in_flight`).
     pub fn in_flight(&self) -> Bytes {
         Bytes(self.sender.log.in_flight())
     }
@@ -78,7 +78,7 @@ impl QuicEndpoint {
         self.sender.rtt.first_sample().is_some()
     }
 
-    /// The RTT sample that the last packet gave, if it gave one.
+    /// The RTT sample of the last packet, if it gave one.
     pub fn latest_rtt_sample(&self) -> Option<SimDuration> {
         self.sender.rtt_sample()
     }
@@ -108,7 +108,7 @@ impl QuicEndpoint {
         Bytes(self.incoming.in_order())
     }
 
-    /// True while data waits for what was lost before it.
+    /// True while data waits for lost data before it.
     pub fn has_out_of_order_data(&self) -> bool {
         self.incoming.has_gap()
     }

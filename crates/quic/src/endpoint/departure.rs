@@ -13,7 +13,7 @@ use crate::sent_log::{Fate, SentPacket};
 /// UDP payload of a client's Initial (RFC 9000 section 14.1) and of its answer.
 const INITIAL_LEN: u32 = 1_200;
 
-/// A packet that is being put together.
+/// A packet under assembly.
 #[derive(Clone, Copy, Debug, Default)]
 struct Draft {
     packet: QuicPacket,
@@ -21,12 +21,12 @@ struct Draft {
     len: u32,
     chunk: Option<Chunk>,
     acked_up_to: Option<u64>,
-    /// Data that is outstanding, once more.
+    /// Outstanding data, once more.
     repeats: bool,
 }
 
 impl QuicEndpoint {
-    /// Sends what may leave now.
+    /// Sends the packets that may leave now.
     pub(super) fn transmit(&mut self, now: SimTime, out: &mut impl QuicOutput) {
         self.tell(out);
         if matches!(self.phase, Phase::Closed | Phase::Listen) {

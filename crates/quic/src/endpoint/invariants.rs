@@ -5,7 +5,8 @@ use ackclock_units::SimTime;
 use super::QuicEndpoint;
 
 impl QuicEndpoint {
-    /// After its timers: one that has fired is not left in the past, since whoever runs the endpoint would call it for ever.
+    /// Checks the timers after they have fired: none is left in the past, since the owner of the endpoint would call it
+    /// for ever.
     #[inline]
     pub(super) fn check_timers(&self, now: SimTime) {
         if cfg!(debug_assertions) {

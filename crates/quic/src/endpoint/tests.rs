@@ -1,4 +1,4 @@
-//! Two endpoints on a wire that delays, loses and reorders what a test says.
+//! Two endpoints on a wire that delays, loses and reorders packets as a test demands.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ type Queue = BTreeMap<(u64, usize), (bool, QuicPacket, Vec<AckRange>)>;
 
 struct Wire {
     now: u64,
-    /// Endpoints: client, then server.
+    /// The endpoints: client, then server.
     ends: [QuicEndpoint; 2],
     on_way: Queue,
     /// Every packet by the time at which it left, and whether the client sent it.
@@ -129,7 +129,7 @@ fn all_losses_of_a_flight_are_one_congestion_event() {
     assert!(wire.ends[1].is_peer_finished());
 }
 
-/// All leave at once, and arrive one after the other: the second after the `last`.
+/// The extra delay of packets that leave at once and arrive one after the other: the second after the `last`.
 fn behind(number: usize, last: usize) -> u64 {
     if number == 2 { last as u64 * MS + MS / 2 } else { number as u64 * MS }
 }

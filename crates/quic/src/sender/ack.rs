@@ -1,4 +1,4 @@
-//! An ACK arrives (RFC 9002 appendix A.7).
+//! The handling of an ACK (RFC 9002 appendix A.7).
 
 use ackclock_cc::{AckEvent, CongestionCause, CongestionController, DeliveryReport, Growth};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -24,14 +24,14 @@ pub(super) struct AckOutcome {
     pub(super) delivered: u64,
     pub(super) newly_lost: u64,
     pub(super) marked: u64,
-    /// The newest that was in flight.
+    /// The newest packet that was in flight.
     newest: Option<SentPacket>,
     /// Departure time of the largest packet that the ACK covers, if that is newly acknowledged.
     largest_sent: Option<SimTime>,
 }
 
 impl Sender {
-    /// Takes an ACK in. Returns the largest number that the peer knows to have arrived here, if that is news.
+    /// Takes an ACK. Returns the largest number that the peer knows to have arrived here, if that is new.
     pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<u64> {
         let place = self.reported();
         let mut outcome = AckOutcome { prior_flight: self.log.in_flight(), ..AckOutcome::default() };
@@ -103,14 +103,14 @@ impl Sender {
         }
     }
 
-    /// RFC 9002 section 5.3: the delay counts up to what the peer has promised.
+    /// Takes an RTT sample; the delay counts up to the peer's promise (RFC 9002 section 5.3).
     fn sample_rtt(&mut self, now: SimTime, sent: SimTime, delay: SimDuration) {
         let latest = now.saturating_since(sent);
         self.rtt.on_sample(now, latest, delay.min(self.peer.max_ack_delay));
         self.rtt_sample = Some(latest);
     }
 
-    /// RFC 9002 section 6.1. Returns how many octets it takes for lost.
+    /// Detects losses (RFC 9002 section 6.1); returns the lost octets.
     pub(super) fn detect_losses(&mut self, now: SimTime) -> u64 {
         let mut lost = std::mem::take(&mut self.scratch);
         lost.clear();
@@ -140,7 +140,8 @@ impl Sender {
         u64::from(packet.size)
     }
 
-    /// RFC 9002 section 7.1: more marks than before are congestion, at the time at which the newest packet left.
+    /// Takes the marks of an ACK: more than before are congestion, at the departure of the newest packet (RFC 9002
+    /// section 7.1).
     fn note_marks(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let (Some(count), Some(newest)) = (ack.ce_count, outcome.newest) else { return };
         let marked = count.saturating_sub(self.marked_before);
@@ -155,7 +156,7 @@ impl Sender {
         }
     }
 
-    /// A recovery period ends when a packet that left during it arrives (RFC 9002 section 7.3.2).
+    /// Ends a recovery period when a packet that left during it arrives (RFC 9002 section 7.3.2).
     fn note_recovery(&mut self, now: SimTime, outcome: &AckOutcome) {
         let is_later = |newest: SentPacket| self.recovery_start.is_none_or(|start| newest.at > start);
         if self.is_recovering && outcome.newest.is_some_and(is_later) {

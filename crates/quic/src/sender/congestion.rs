@@ -8,7 +8,7 @@ use ackclock_units::{Bytes, SimTime};
 use super::Sender;
 use crate::sent_log::Fate;
 
-/// The repair of losses, until the last of what was lost has arrived.
+/// The repair of losses, until the last of the lost data has arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repairing {
     what: Repair,
@@ -21,7 +21,7 @@ impl Repairing {
         self.what
     }
 
-    /// Packets are lost; what leaves from here on repairs them. A repair after persistent congestion stays one.
+    /// Takes the loss of packets; data from here on repairs them. A repair after persistent congestion stays one.
     fn on_lost(&mut self, position: u64, is_persistent: bool) {
         self.last = position;
         if is_persistent {
@@ -35,7 +35,7 @@ impl Repairing {
         self.last = self.last.max(position);
     }
 
-    /// A packet has arrived, and nothing that was lost waits to be sent again.
+    /// Takes note that a packet has arrived, and no lost data waits to be sent again.
     pub(super) fn on_delivered(&mut self, position: u64) {
         if position >= self.last {
             self.what = Repair::None;
@@ -44,7 +44,7 @@ impl Repairing {
 }
 
 impl Sender {
-    /// Packets of these numbers are lost, `octets` in all, of which `newest` left last.
+    /// Takes the loss of packets with these numbers, `octets` in all, of which `newest` left last.
     pub(super) fn on_losses(&mut self, now: SimTime, lost: &[u64], newest: u64, octets: u64) {
         let sent = self.log.get(newest).expect("lost packets are kept for a while").at;
         self.on_congestion(now, sent, CongestionCause::Loss, octets);
@@ -63,7 +63,8 @@ impl Sender {
         self.note_pacing();
     }
 
-    /// Section 7.3.1: congestion begins a recovery period, unless the packet that shows it left before the last began.
+    /// Begins a recovery period, unless the packet that shows congestion left before the last one began (section
+    /// 7.3.1).
     pub(super) fn on_congestion(&mut self, now: SimTime, sent: SimTime, cause: CongestionCause, lost: u64) {
         if self.recovery_start.is_some_and(|start| sent <= start) {
             return self.episodes.on_lost(lost);
@@ -101,7 +102,7 @@ impl Sender {
         self.report_recovery_left();
     }
 
-    /// Section 7.6: all packets sent in a long time are lost, none of them before the first RTT sample.
+    /// True if all packets sent in a long time are lost, none of them before the first RTT sample (section 7.6).
     fn is_persistent(&self, lost: &[u64]) -> bool {
         let Some(first_sample) = self.rtt.first_sample() else { return false };
         let span = self.rtt.persistent_congestion(self.peer.max_ack_delay);

@@ -33,7 +33,7 @@ impl Sender {
         });
     }
 
-    /// Octets were taken for lost, and are counted.
+    /// Takes note of octets that were marked lost, and counted.
     pub(super) fn note_lost(&mut self, octets: u64) {
         self.counters.lost_octets += octets;
         self.report(|_| Event::MarkedLost { lost: Bytes(octets), by: LossDetection::Acks });

@@ -1,4 +1,4 @@
-//! Appliances: where they sit, what they cost, and what both of their ends are.
+//! Checks of appliances: their nodes, their costs, and both of their ends.
 
 use std::collections::BTreeSet;
 
@@ -18,31 +18,31 @@ use crate::tree::FieldPath;
 
 const DEFAULT_CHUNK: Bytes = Bytes(64 * 1024);
 
-/// No application reads more at once.
+/// The most that an application reads at once.
 const MAX_CHUNK: Bytes = Bytes(1 << 30);
 
-/// An appliance, and what the flows that it takes need to know of it.
+/// An appliance, with the facts that its flows need.
 pub(crate) struct AppliancePlan<'a> {
     pub(crate) config: ApplianceConfig,
-    /// `None` for a node that is said to be an appliance, and no more.
+    /// The appliance's entry; `None` for a node that is an appliance by its kind alone.
     pub(crate) table: Option<&'a ApplianceTable>,
     pub(crate) path: FieldPath,
     pub(crate) near: SidePlan<'a>,
     pub(crate) far: SidePlan<'a>,
 }
 
-/// One end of an appliance, whichever flow it is for.
+/// One end of an appliance, before it is made for a flow.
 pub(crate) struct SidePlan<'a> {
     pub(crate) side: SideConfig,
     pub(crate) controller: Controller,
-    /// Where its options are from.
+    /// Layers of its options.
     pub(crate) layers: Vec<Layer<'a>>,
     pub(crate) path: FieldPath,
 }
 
 impl SidePlan<'_> {
-    /// An end that is kept short of octets has nothing behind a window that it filled; "hold" and "linux", where nobody asked
-    /// for them by name, would keep a small window small.
+    /// Counts a filled window as used at an end that is short of octets. There "hold" and "linux", where the scenario
+    /// does not ask for them, would keep a small window small.
     fn count_filled_windows_as_used(&mut self) {
         let is_said = self.layers.iter().any(|layer| layer.table.says("cwnd_validation"));
         if !is_said && self.side.tcp.cwnd_validation != CwndValidation::None {
@@ -52,7 +52,7 @@ impl SidePlan<'_> {
 }
 
 impl<'a> Checker<'a, '_> {
-    /// The appliances of the scenario: those with an entry, then nodes that are said to be one.
+    /// The appliances of the scenario: those with an entry, then nodes of that kind.
     pub(crate) fn plan_appliances(&mut self, topology: &BuiltTopology) -> Vec<AppliancePlan<'a>> {
         let file = self.file;
         let mut plans = Vec::new();
@@ -74,7 +74,7 @@ impl<'a> Checker<'a, '_> {
         plans
     }
 
-    /// A `[[host]]` says nothing of an appliance, whose ends have tables of their own.
+    /// Rejects `[[host]]` tables of appliances, whose ends have tables of their own.
     fn check_hosts_apart(&mut self, plans: &[AppliancePlan<'_>]) {
         let file = self.file;
         for (index, host) in file.host.iter().flat_map(List::iter) {
@@ -144,7 +144,7 @@ impl<'a> Checker<'a, '_> {
         None
     }
 
-    /// Names are unique, and so are nodes.
+    /// Rejects two appliances of one name or on one node.
     fn check_appliances_apart(&mut self, plans: &[AppliancePlan<'_>]) {
         for (index, plan) in plans.iter().enumerate() {
             let earlier = &plans[..index];
@@ -207,7 +207,7 @@ impl<'a> Checker<'a, '_> {
 }
 
 impl AppliancePlan<'_> {
-    /// What the scenario calls the node; `None` where it names none.
+    /// The node's name in the scenario; `None` where it gives none.
     pub(crate) fn node_name(&self) -> Option<&str> {
         self.table.and_then(|table| table.node.as_deref())
     }

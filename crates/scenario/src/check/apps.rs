@@ -1,4 +1,4 @@
-//! Checks of connections' applications.
+//! Checks of the applications on connections.
 
 use ackclock_declare::Context;
 use ackclock_sim::{AppConfig, FilesApp, SizeDistribution, Span, VideoApp};
@@ -8,7 +8,7 @@ use super::Checker;
 use crate::file::{App, Fields, RequestResponseApp};
 use crate::tree::FieldPath;
 
-/// Largest number of files of all flows together.
+/// The most files of all flows together.
 const MAX_FILES: u64 = 10_000_000;
 
 const DEFAULT_REQUEST: Bytes = Bytes(200);

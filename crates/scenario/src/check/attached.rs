@@ -3,11 +3,11 @@
 use ackclock_sim::{CdfPoint, ListedFlow, SizeDistribution};
 use ackclock_units::{Bytes, SimDuration};
 
-/// No flow of a file is larger, and none starts later: 1 PiB, a year.
+/// The largest flow in a file, 1 PiB, and the latest start, a year.
 const MAX_SIZE: f64 = (1_u64 << 50) as f64;
 const MAX_START: f64 = 366.0 * 24.0 * 3_600.0;
 
-/// Flows that a list holds at most.
+/// The most flows in a list.
 const MAX_LISTED: usize = 8_000_000;
 
 /// The columns of a list of arrivals, as its first line names them.
@@ -24,7 +24,7 @@ fn wrong(line: usize, what: &str, remedy: &'static str) -> Wrong {
     Wrong { what: format!("must, in line {line}, {what}"), remedy }
 }
 
-/// Largest number of wrong lines that are reported: a file may have millions.
+/// The most wrong lines that are reported: a file may have millions.
 const MOST_TOLD: usize = 100;
 
 /// The rows, or all mistakes in them, up to the number that is reported.
@@ -42,8 +42,9 @@ fn all_right<T>(rows: impl Iterator<Item = Result<T, Wrong>>) -> Result<Vec<T>, 
     if wrong.is_empty() { Ok(found) } else { Err(wrong) }
 }
 
-/// Numbers of each line that is neither empty nor a comment, with the line's number; separated by commas or space. A
-/// first line of names is left out.
+/// The numbers of each line and its line number, without empty lines, comments and a first line of names.
+///
+/// Numbers are separated by commas or space.
 fn rows(text: &str) -> impl Iterator<Item = Result<(usize, Vec<f64>), Wrong>> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let mut is_first = true;
@@ -71,7 +72,7 @@ fn size(value: f64, line: usize) -> Result<Bytes, Wrong> {
     }
 }
 
-/// A file of sizes: one number a line is a list of them, two are a distribution function.
+/// A file of sizes: one column is a list of sizes, two are a distribution function.
 pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Vec<Wrong>> {
     let mut columns = None;
     let rows = rows(text).map(|row| {
@@ -87,7 +88,7 @@ pub(crate) fn read_sizes(text: &str) -> Result<SizeDistribution, Vec<Wrong>> {
         2 => read_cdf(&rows),
         _ => Err(vec![Wrong {
             what: "must have a column of sizes, or columns of sizes and fractions".to_owned(),
-            remedy: "write a size a line, or a size and the fraction of flows that are no larger",
+            remedy: "write one size per line, or a size and the fraction of flows of at most that size",
         }]),
     }
 }
@@ -118,7 +119,7 @@ fn read_cdf(rows: &[(usize, Vec<f64>)]) -> Result<SizeDistribution, Vec<Wrong>> 
     Ok(SizeDistribution::Cdf(points.into()))
 }
 
-/// A file of arrivals, in any order: start, size, and maybe the size of the reply.
+/// A file of arrivals, in any order: start, size, and optionally the size of the reply.
 pub(crate) fn read_arrivals(text: &str) -> Result<Vec<ListedFlow>, Vec<Wrong>> {
     check_columns(text).map_err(|wrong| vec![wrong])?;
     let mut columns = named_columns(text);
@@ -159,13 +160,13 @@ fn listed_flow(line: usize, row: &[f64]) -> Result<ListedFlow, Wrong> {
     Ok(flow)
 }
 
-/// Number of columns that the first line names, if it does.
+/// The number of columns that the first line names; `None` if it has no names.
 fn named_columns(text: &str) -> Option<usize> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
     first.starts_with(|c: char| c.is_alphabetic()).then(|| first.split(',').count())
 }
 
-/// A first line of names must name the columns in their order.
+/// Checks that a first line of names has the columns in their order.
 fn check_columns(text: &str) -> Result<(), Wrong> {
     let mut lines = text.lines().map(str::trim).enumerate();
     let first = lines.find(|(_, line)| !line.is_empty() && !line.starts_with('#'));

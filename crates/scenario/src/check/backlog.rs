@@ -1,5 +1,5 @@
-//! Datagrams heed nothing: where a link's queue has room, what they send beyond its rate waits until the end of the run, and
-//! takes all memory there is. So does what an encoder makes beyond what leaves its sender, as long as nothing of it is discarded.
+//! Rejects datagrams without congestion control that would fill the memory. Where a queue has room, packets beyond the
+//! link's rate wait until the end of the run. So do frames beyond the sender's rate, unless the sender discards them.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use super::Checker;
 use super::traffic::HEADERS;
 use crate::tree::FieldPath;
 
-/// Datagrams on any one link: a packet that waits takes some hundred octets.
+/// The most datagrams that may wait on a link: each takes some hundred octets.
 const MAX_WAITING: f64 = 1e7;
 
-/// Steps of a rate that changes which are looked at.
+/// The most steps of a changing rate that are examined.
 const MOST_STEPS: usize = 10_000;
 
-/// Traffic that comes to a link.
+/// Traffic that arrives at a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arriving {
-    /// Number of packets a second.
+    /// Packets per second.
     packets: f64,
-    /// In bit/s, framing included.
+    /// Rate in bit/s, framing included.
     rate: f64,
 }
 
@@ -32,7 +32,7 @@ impl Arriving {
         self.rate += packets * bits;
     }
 
-    /// Largest number of packets that wait where these periods of seconds and bit/s follow each other.
+    /// The largest number of waiting packets under consecutive periods, each of seconds and bit/s.
     fn waiting(self, sends: &[(f64, f64)]) -> f64 {
         let (mut now, mut most) = (0.0_f64, 0.0_f64);
         for (seconds, rate) in sends {
@@ -44,7 +44,7 @@ impl Arriving {
 }
 
 impl Checker<'_, '_> {
-    /// Reports media of which too many packets may wait at the sender, which the network does not see.
+    /// Reports media with too many packets waiting at the sender, which the network does not see.
     pub(super) fn review_encoder(&mut self, media: &MediaApp, datagrams: &DatagramConfig, path: &FieldPath) {
         if self.duration.is_none() {
             return;
@@ -57,7 +57,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Reports flows of datagrams, whose rates are written at these places, that are with those before them too many to wait.
+    /// Reports the flow of datagrams with which too many packets wait; the rates are written at these places.
     pub(super) fn review_backlog(&mut self, flows: &[DatagramConfig], rates: &[FieldPath]) {
         if self.duration.is_none() || flows.is_empty() {
             return;
@@ -80,7 +80,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Adds these datagrams to what comes to the links of their path. Returns how many would wait at which link, if they are too many.
+/// Adds the datagrams to the traffic on the links of their path. Returns the number and the link if too many wait.
 fn too_many<'a>(
     datagrams: &DatagramConfig,
     path: &[LinkId],
@@ -103,7 +103,7 @@ fn too_many<'a>(
     found
 }
 
-/// Largest number of packets of the encoder until the first of it is discarded.
+/// The largest number of the encoder's packets before the first one is discarded.
 fn waiting_at_sender(media: &MediaApp, datagrams: &DatagramConfig) -> f64 {
     let lasts = datagrams.until.saturating_since(datagrams.start).min(media.discard_after).as_secs_f64();
     let payload = f64::from(datagrams.payload);
@@ -134,8 +134,9 @@ fn mean(span: Span) -> SimDuration {
     }
 }
 
-/// Number of packets of `bits` bits that wait before the queue of a link drops any; `None` for a discipline that drops
-/// before it is full, or that has a limit of its memory besides.
+/// The number of packets of `bits` bits that wait before a link's queue drops one.
+///
+/// `None` for a discipline that drops before it is full, or that also limits its memory.
 fn room(link: &LinkConfig, bits: f64) -> Option<f64> {
     use QueueConfig::{Abc, DropTail, Drr, Fq, Sfq, Sgpq, SharedBuffer, Tbf, Threshold};
     let queue = &link.queue;
@@ -151,13 +152,13 @@ fn room(link: &LinkConfig, bits: f64) -> Option<f64> {
     })
 }
 
-/// The most that a discipline lets leave.
+/// The highest rate at which a discipline releases packets.
 fn most_of(queue: &QueueConfig) -> Bandwidth {
     if let QueueConfig::Tbf(bucket) = queue { bucket.rate } else { Bandwidth(u64::MAX) }
 }
 
-/// For how many seconds a link sends at how many bit/s from one time to another, in order. A trace counts with its mean, and outages that
-/// come back are left out.
+/// The periods of a link from one time to another, each in seconds with its rate in bit/s. A trace counts with its
+/// mean, and recurring outages are left out.
 fn sends(network: &NetworkConfig, id: LinkId, (from, until): (SimTime, SimTime)) -> Vec<(f64, f64)> {
     let link = network.link(id);
     let steps = steps(network, id);

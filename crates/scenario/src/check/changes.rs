@@ -1,4 +1,4 @@
-//! Links that are changed on the way.
+//! Checks of changes of links during the run.
 
 use ackclock_net::queue::Limit;
 use ackclock_net::{LinkChange, LinkId, MAX_DELAY, MAX_RATE, QueueLimit, RateConfig};
@@ -10,7 +10,8 @@ use crate::file::ChangeTable;
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// Reads the list, and lets its links be changed. Channels of others that come to nothing more than a rate and a delay go.
+    /// Reads the list of changes. Makes its links changeable, and removes the channels that add nothing to rate and
+    /// delay.
     pub(crate) fn changes(&mut self) {
         let list = self.file.change.clone().unwrap_or_default();
         let changes: Vec<_> = list
@@ -103,7 +104,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Rejects changes of a property that changes by itself.
+    /// Rejects changes of a property that already varies by itself.
     fn review_link_of_change(&mut self, link: LinkId, table: &ChangeTable, path: &FieldPath) {
         let config = &self.network.links[link.index()];
         let channel = config.channel.as_deref();

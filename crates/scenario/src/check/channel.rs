@@ -1,4 +1,4 @@
-//! Checks of a link beside its queue: rates and delays that change, and effects on packets.
+//! Checks of a link's channel: rates and delays that vary, and effects on packets.
 
 use ackclock_declare::Context;
 use ackclock_net::{ChangingRate, ChannelConfig, HandoverConfig, ImpairmentConfig, RateConfig, Schedule};
@@ -10,7 +10,7 @@ use crate::file::{Fields, HalfLink, TextOr};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// Channel of a link: its rate, its delay and its effects on packets. A link of fixed rate and delay without
+    /// The channel of a link: its rate, its delay and its effects on packets. A link of fixed rate and delay without
     /// effects has [`ChannelConfig::is_plain`].
     pub(crate) fn channel(&mut self, half: &HalfLink, path: &FieldPath) -> ChannelConfig {
         let handover = half.handover.as_ref().and_then(|table| self.own(table, &path.key("handover")));
@@ -52,7 +52,7 @@ impl Checker<'_, '_> {
         RateConfig::Constant(Bandwidth(1_000_000))
     }
 
-    /// A file that could not be read has been reported.
+    /// The schedule of a changing rate. A file that could not be read has been reported.
     fn changing_rate(&mut self, table: &Fields<ChangingRate>, path: &FieldPath) -> Option<RateConfig> {
         let rate = self.own(table, path)?.rate();
         rate.unwrap_or_else(|mistake| {
@@ -84,7 +84,7 @@ impl Checker<'_, '_> {
         nothing()
     }
 
-    /// A packet larger than the bucket would never pass.
+    /// Rejects a bucket that is smaller than the largest packet, which would never pass.
     pub(super) fn check_policer(&mut self, link: usize, largest: Bytes, path: &FieldPath) {
         let channel = self.network.links[link].channel.as_ref();
         if channel.and_then(|channel| channel.policer).is_some_and(|policer| policer.burst < largest) {

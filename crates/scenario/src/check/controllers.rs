@@ -1,4 +1,4 @@
-//! Congestion controllers: from what a file says to parameters in range, and what they need of the stack.
+//! Checks of congestion controllers: their parameters, and their demands on the stack.
 
 use ackclock_cc::{ControllerConfig, Setting};
 use ackclock_declare::{Context, table_of};
@@ -12,7 +12,7 @@ use crate::file::{Controller, TcpTable};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// An endpoint by itself, outside any network; without a controller it has its stack's.
+    /// An endpoint outside any network; without a controller it has its stack's.
     pub(crate) fn endpoint(
         &mut self,
         table: &TcpTable,
@@ -31,14 +31,14 @@ impl Checker<'_, '_> {
         (tcp, controller)
     }
 
-    /// A controller that decides by itself.
+    /// A controller that shares nothing with others.
     pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
         let config = self.any_controller(controller, mss, path);
         self.refuse_shared_agent(&config, path, "is of a flow's own controller alone");
         config
     }
 
-    /// A flow's own controller, which may have its agent in common with those of other flows.
+    /// The controller of a flow, which may share its agent with other flows.
     pub(super) fn controller_of_flow(
         &mut self,
         (flow, role): (&str, &Role<'_>),
@@ -79,7 +79,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Some controllers cannot work on every TCP.
+    /// Reports a controller that does not work on the TCP below it.
     pub(crate) fn check_needs(&mut self, controller: &Controller, ends: &[TcpConfig; 2], path: &FieldPath) {
         for need in controller.stack().needs {
             let wanted = value_of(need.setting);
@@ -105,7 +105,7 @@ fn value_of(setting: Setting) -> Value {
     }
 }
 
-/// A table of these switches.
+/// The table that has these switches.
 pub(super) fn table_of_switches(switches: &[(&'static str, Setting)]) -> TcpTable {
     TcpTable::of(switches.iter().map(|(name, setting)| (*name, value_of(*setting))))
 }

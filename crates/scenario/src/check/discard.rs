@@ -11,7 +11,7 @@ use crate::file::{DiscardRule, List};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// Makes the discarders, now that every flow's name is known.
+    /// Builds the discarders, once the name of every flow is known.
     pub(crate) fn resolve_discards(&mut self, topology: &BuiltTopology) {
         for (index, pending) in topology.links.iter().enumerate() {
             if let Some((path, rules)) = &pending.discard {
@@ -41,8 +41,9 @@ impl Checker<'_, '_> {
         Rule { flows, ..rule }
     }
 
-    /// The numbers by which packets of the named flow, or of the flows of the named group, are known; `remedy` is for a group of
-    /// short flows, whose packets have none.
+    /// The numbers in packets of the named flow, or of the flows in the named group.
+    ///
+    /// The `remedy` is for a group of short flows, whose packets have none.
     pub(super) fn numbers_of_flow(&mut self, name: &str, path: &FieldPath, remedy: &str) -> Vec<usize> {
         let known = Arc::clone(&self.flow_numbers);
         let meant = known.iter().filter(|(known, _)| known == name).map(|(_, number)| *number);

@@ -1,4 +1,4 @@
-//! Controllers from outside: asked of whoever reads the scenario.
+//! Checks of controllers from outside, which the reading program provides.
 
 use ackclock_cc::{ControllerConfig, FixedConfig};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Flows: groups spread out, hosts found, controllers and applications settled.
+//! Checks of flows: groups are expanded, hosts found, controllers and applications decided.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ pub(crate) struct FlowPlan<'a> {
     pub(crate) table: &'a FlowTable,
     pub(crate) path: FieldPath,
     pub(crate) start: SimTime,
-    /// Congestion control of its ends; of a flow that names none its stack's, once its host is known.
+    /// Congestion control of its ends; where the flow names none, the stack's, once the host is known.
     pub(crate) controller: Controller,
-    /// The seed decides its start.
+    /// True if the seed decides its start.
     pub(crate) is_start_drawn: bool,
 }
 
-/// What carries a flow.
+/// A flow's transport: its stack, its controller and both ends.
 struct Transport {
     /// The controller, with the values that the profile sets.
     controller: Controller,
@@ -42,31 +42,31 @@ struct Transport {
 }
 
 impl FlowPlan<'_> {
-    /// What its entry of the file is called: "bulk" of "bulk.1".
+    /// The name of its entry in the file: "bulk" for "bulk.1".
     pub(crate) fn entry_name(&self) -> &str {
         let group = self.table.count.and_then(|_| self.name.rsplit_once('.'));
         group.map_or(&self.name, |(name, _)| name)
     }
 
-    /// Port of the receiving end.
+    /// The port of the receiving end.
     pub(crate) fn port(&self) -> u16 {
         self.table.port.unwrap_or(DEFAULT_PORT)
     }
 
-    /// True if results have a second stream of it, what its receiver sends.
+    /// True if results have a second stream for data that the receiver sends.
     fn sends_back(&self) -> bool {
         let asks = matches!(self.table.app, Some(App::RequestResponse(_) | App::Video(_)));
         matches!(role(self.table), Role::Connection) && (asks || self.table.reply.is_some())
     }
 
-    /// False for datagrams and for QUIC.
+    /// True for TCP; false for datagrams and QUIC.
     pub(crate) fn is_tcp(&self) -> bool {
         !matches!(role(self.table), Role::Datagrams(_)) && quic_of(self.table).is_none()
     }
 }
 
 impl<'a> Checker<'a, '_> {
-    /// Every flow with its name and start, before there is a network.
+    /// Plans every flow with its name and start, before the network is built.
     pub(crate) fn plan_flows(&mut self) -> Vec<FlowPlan<'a>> {
         let path = FieldPath::of("flow");
         let mut plans: Vec<FlowPlan<'a>> = Vec::new();
@@ -110,7 +110,7 @@ impl<'a> Checker<'a, '_> {
         plans
     }
 
-    /// Flows, groups and what flows send back go by names in results, and by those of flows and groups in the scenario.
+    /// Rejects a name that two flows, groups or reverse streams would share.
     fn check_names(&mut self, plans: &[FlowPlan<'_>]) {
         let mut names: Vec<(Cow<'_, str>, &FieldPath)> = Vec::with_capacity(plans.len());
         for (index, plan) in plans.iter().enumerate() {
@@ -184,8 +184,8 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// A flow for each plan, and whether the hosts of all are known. A flow whose hosts are not known is checked all the same, for
-    /// its other mistakes.
+    /// Builds a flow for each plan, and says whether the hosts of all are known. A flow with unknown hosts is still
+    /// checked for other mistakes.
     pub(crate) fn build_flows(
         &mut self,
         plans: &mut [FlowPlan<'a>],
@@ -253,7 +253,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// What carries a flow: TCP by the layers of its tables, or QUIC.
+    /// Builds the transport of a flow: TCP by the layers of its tables, or QUIC.
     fn transport(&mut self, plan: &mut FlowPlan<'a>, [from, to]: [NodeId; 2], hosts: &HostTables<'a>) -> Transport {
         let table = plan.table;
         if let Some((quic, end)) = self.quic(plan, &plan.controller) {
@@ -276,12 +276,12 @@ impl<'a> Checker<'a, '_> {
         Transport { controller, profile: profile.name, quic: None, ends: [sender, receiver] }
     }
 
-    /// True if the run is known to end by then.
+    /// True if the run is known to be over at this time.
     pub(crate) fn is_over_at(&self, time: SimDuration) -> bool {
         self.duration.is_some_and(|end| time >= end)
     }
 
-    /// A time of the run.
+    /// A moment within the run.
     fn moment(&mut self, time: Option<Duration>, path: &FieldPath) -> Option<SimTime> {
         let time = time?.0;
         if self.is_over_at(time) {
@@ -291,7 +291,8 @@ impl<'a> Checker<'a, '_> {
         Some(SimTime::ZERO + time)
     }
 
-    /// After the first flow of the group has started; one that starts later is reset as it starts.
+    /// The time at which the flow is reset: after the first flow of its group has started; a later flow is reset at its
+    /// start.
     fn abort_at(&mut self, plan: &FlowPlan<'_>) -> Option<SimTime> {
         let path = plan.path.key("abort_at");
         let first = match &plan.table.start {
@@ -306,12 +307,12 @@ impl<'a> Checker<'a, '_> {
         Some(time.max(plan.start))
     }
 
-    /// Of the random stream of a flow's controller, or of an agent that flows have in common.
+    /// The seed of the random stream of a flow's controller, or of an agent that several flows share.
     fn stream_seed(&self, name: &str) -> u64 {
         RandomStream::new(self.seed, &format!("controller {name}")).bits()
     }
 
-    /// Options of one end, from the most general to the most particular.
+    /// The layers of options of one end, from the most general to the most specific.
     fn layers(
         &self,
         plan: &FlowPlan<'a>,

@@ -1,4 +1,4 @@
-//! Links: rates, delays, queues; queue limits that depend on the flows that cross them.
+//! Checks of links: rates, delays, queues, and queue limits that depend on the flows.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ pub(crate) use ackclock_net::{MAX_DELAY, MAX_RATE};
 
 pub(crate) const TOO_LONG: &str = "is longer than any path";
 
-/// Octets of the IPv4 and TCP headers without options.
+/// Size of the IPv4 and TCP headers without options, octets.
 const HEADERS: u64 = 40;
 
-/// Octets that timestamps take of each segment (RFC 7323 appendix A).
+/// Size of the timestamps option in each segment (RFC 7323 appendix A), octets.
 const TIMESTAMPS: u64 = 12;
 
-/// The largest segment without payload: 60 octets of TCP header with options, 20 of IPv4.
+/// The largest segment without payload, octets: 60 of TCP header with options, 20 of IPv4.
 const LARGEST_ACK: u64 = 80;
 
 const MAX_FRAMING: Bytes = Bytes(65_535);
 
-/// Parts of a link that must be settled when the flows are known.
+/// The parts of a link that are decided when the flows are known.
 pub(crate) struct PendingLink {
     /// Path of its description.
     pub(crate) path: FieldPath,
@@ -66,7 +66,7 @@ pub(crate) struct Cable<'a> {
     pub(crate) duplex: bool,
 }
 
-/// A cable without a mistake: others that are described alike come to the same.
+/// A correct cable: others with the same description are built like it.
 pub(crate) struct Laid {
     table: LinkTable,
     path: FieldPath,
@@ -83,7 +83,7 @@ impl Laid {
 }
 
 impl Checker<'_, '_> {
-    /// Lays a cable: a link and, if it is full duplex, its reverse direction.
+    /// Builds a cable: a link and, if it is full duplex, its reverse direction.
     pub(crate) fn lay(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
         if let Some(first) = self.last_cable.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
             return self.lay_like(first, cable, pending);
@@ -97,7 +97,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Lays a cable like the one whose first link is `first`.
+    /// Builds a cable like the one whose first link is `first`.
     fn lay_like(&mut self, first: LinkId, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
         let (from, to) = cable.ends;
         let link = LinkId::new(self.network.links.len());
@@ -181,8 +181,9 @@ impl Checker<'_, '_> {
         });
     }
 
-    /// Reads queues once more, now that every flow's path is known; where there are mistakes that paths or packets depend on, for the
-    /// names of flows in them only.
+    /// Reads queues once more, now that every flow's path is known.
+    ///
+    /// After mistakes on which paths or packets depend, only the names of flows in queues are checked.
     pub(crate) fn resolve_queues(
         &mut self,
         topology: &BuiltTopology,
@@ -231,8 +232,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Properties of the flows that matter to the queue of each link. The round trip is that from end to end, over
-    /// appliances too, so that a limit in bdp does not depend on them.
+    /// The properties of flows that matter to the queue of each link. The round trip is from end to end, over
+    /// appliances too, so that a limit in bdp does not depend on appliances.
     fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Crossed> {
         let mut crossings = vec![Crossed::default(); self.network.links.len()];
         let mut router = Router::new(&self.network);
@@ -257,7 +258,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Properties of the flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest
+/// The properties of flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest
 /// packet without framing.
 #[derive(Clone, Default)]
 struct Crossed {
@@ -265,15 +266,15 @@ struct Crossed {
     largest_packet: u64,
 }
 
-/// A connection of a flow: from end to end, or between two appliances.
+/// One connection of a flow: from end to end, or between two appliances.
 struct Section {
     from: NodeId,
     to: NodeId,
-    /// Octets of IP of its full packets.
+    /// Size of its full packets, octets of IP.
     data: u64,
 }
 
-/// The connections that a flow is made of, from its opener on.
+/// The connections of a flow, in order from its opener.
 fn sections(flow: &FlowConfig, traits: &FlowTraits, appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Section> {
     let (mut from, mut opener) = (flow.from, &*flow.sender);
     let mut sections = Vec::new();
@@ -292,7 +293,7 @@ fn sections(flow: &FlowConfig, traits: &FlowTraits, appliances: &[ApplianceConfi
     sections
 }
 
-/// A full-sized segment between two ends, in octets of IP.
+/// Size of a full segment between two ends, octets of IP.
 fn data_packet(one: &TcpConfig, other: &TcpConfig) -> u64 {
     let options = if one.timestamps && other.timestamps { TIMESTAMPS } else { 0 };
     u64::from(one.mss.min(other.mss)) + options + HEADERS

@@ -1,4 +1,4 @@
-//! Frozen policies: the file read, held to what its agent is shown and may do.
+//! Checks of frozen policies: the file is read and checked against the agent's observations and actions.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// A controller that learnt in its flow had slow start and losses itself.
+    /// Rejects `controller` beside a file that names its learner, which had slow start and losses itself.
     fn check_alone(&mut self, table: &PolicyParameters, path: &FieldPath) {
         if table.names_own == Some(true) {
             let what =

@@ -1,4 +1,4 @@
-//! Flows over QUIC: their settings, and what of a flow is TCP's alone.
+//! Checks of flows over QUIC: their settings, and fields that only TCP has.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use super::traffic::HEADERS;
 use crate::file::{App, Controller, Fields, FlowTable, Protocol};
 use crate::tree::FieldPath;
 
-/// Octets of a full packet of TCP with timestamps that are not payload.
+/// Size of the headers of a full TCP packet with timestamps, octets.
 const TCP_HEADERS: u64 = 52;
 
-/// Fields of QUIC in a flow's table, if that carries it.
+/// The fields of QUIC in a flow's table; `None` for other transports.
 pub(crate) fn quic_of(table: &FlowTable) -> Option<&Fields<QuicConfig>> {
     if let Some(Protocol::Quic(fields)) = &table.protocol { Some(fields) } else { None }
 }
 
 impl Checker<'_, '_> {
-    /// The settings of a flow over QUIC, and what the rest of the simulation takes for its TCP: the size of its packets.
+    /// The settings of a flow over QUIC, and a TCP configuration from which the simulation takes the size of packets.
     pub(crate) fn quic(
         &mut self,
         plan: &FlowPlan<'_>,
@@ -47,7 +47,7 @@ impl Checker<'_, '_> {
         Some((Arc::new(config), TcpConfig { mss: mss as u32, ..TcpConfig::default() }))
     }
 
-    /// Controllers that work on what only TCP has.
+    /// Reports a controller that needs something only TCP has.
     fn check_quic_needs(&mut self, stack: Stack, path: &FieldPath) {
         let what = if stack.loss_recovery.is_some() {
             "must not be a name for a loss recovery of TCP: QUIC has its own"

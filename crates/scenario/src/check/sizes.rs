@@ -14,7 +14,7 @@ impl Checker<'_, '_> {
         read.map_err(&mut report).ok()
     }
 
-    /// Distribution of sizes; `example` is suggested if there is none.
+    /// A distribution of sizes; `example` is the remedy if it is missing.
     pub(crate) fn sizes(&mut self, sizes: Option<&Sizes>, path: &FieldPath, example: &str) -> Option<SizeDistribution> {
         match sizes {
             None => {
@@ -26,7 +26,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// At least a byte, and no more than a PiB.
+    /// A size from 1 byte to 1 PiB.
     fn size(&mut self, size: Size, path: &FieldPath) -> Option<Bytes> {
         if (1..=1 << 50).contains(&size.0.0) {
             return Some(size.0);

@@ -1,4 +1,4 @@
-//! Flows that each appliance takes, and the ends of their connections.
+//! Decides which flows each appliance splits, and builds the ends of their connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,22 +14,22 @@ use super::take::Taken;
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
 
-/// Connections that appliances split: of each kind ordered by flow, then along its path.
+/// Connections that appliances split: each kind is in order of the flow, then along the flow's path.
 #[derive(Default)]
 pub(crate) struct Splits {
     pub(crate) connections: Vec<SplitConfig>,
-    /// Splits of groups of short flows, which are numbered apart.
+    /// Splits of groups of short flows, which are numbered separately.
     pub(crate) groups: Vec<SplitConfig>,
 }
 
 impl Splits {
-    /// Those of one group.
+    /// The splits of one group.
     pub(crate) fn of_group(&self, group: usize) -> Vec<SplitConfig> {
         self.groups.iter().filter(|split| split.flow == group).cloned().collect()
     }
 }
 
-/// Appliances on the path of a flow, forward and on the reverse path, in order.
+/// The appliances on the path of a flow, forward and on the reverse path, in order.
 #[derive(Default)]
 pub(crate) struct OnTheWay {
     pub(crate) there: Vec<usize>,
@@ -43,7 +43,7 @@ impl OnTheWay {
 }
 
 impl Checker<'_, '_> {
-    /// The flows that appliances split.
+    /// The splits of all flows.
     pub(crate) fn splits(
         &mut self,
         appliances: &[AppliancePlan<'_>],
@@ -88,7 +88,7 @@ impl Checker<'_, '_> {
         splits
     }
 
-    /// The appliances that split a flow, as they come on its way.
+    /// The appliances that split a flow, in the order of its path.
     fn along(&mut self, plan: &FlowPlan<'_>, way: &OnTheWay, is_split_by: impl Fn(&usize) -> bool) -> Vec<usize> {
         let there: Vec<usize> = way.there.iter().filter(|index| is_split_by(index)).copied().collect();
         if !there.iter().rev().eq(way.back.iter().filter(|index| is_split_by(index))) {
@@ -98,7 +98,7 @@ impl Checker<'_, '_> {
         there
     }
 
-    /// One flow over the appliances that take it.
+    /// Splits one flow at the appliances that take it.
     fn split(
         &mut self,
         number: usize,
@@ -120,7 +120,7 @@ impl Checker<'_, '_> {
         there.iter().enumerate().map(split).collect()
     }
 
-    /// Nodes whose kind is not said are routers only if nothing begins or ends there.
+    /// Rejects an appliance on a node at which flows begin or end.
     fn check_no_ends(&mut self, appliances: &[AppliancePlan<'_>], flows: &[FlowConfig]) {
         for appliance in appliances {
             let node = appliance.config.node;
@@ -146,7 +146,7 @@ impl Checker<'_, '_> {
         flows.iter().map(way).collect()
     }
 
-    /// The end of an appliance for one flow: with a random stream of its own.
+    /// The end of an appliance for one flow, with a random stream of its own.
     fn side_for(&self, plan: &FlowPlan<'_>, appliance: &AppliancePlan<'_>, which: &str) -> SideConfig {
         let side = if which == "near" { &appliance.near.side } else { &appliance.far.side };
         let stream = format!("appliance {} {which} {}", appliance.config.name, plan.name);
@@ -154,7 +154,7 @@ impl Checker<'_, '_> {
         SideConfig { controller: side.controller.clone().seeded(seed), ..side.clone() }
     }
 
-    /// Requirements that both ends of each connection must share.
+    /// Checks the requirements that both ends of each connection must share.
     fn check_sections(
         &mut self,
         splits: &[SplitConfig],
@@ -193,14 +193,14 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Kind of traffic that an appliance can split.
+/// The kind of traffic that an appliance can split.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Connection,
     Group,
 }
 
-/// Kind of traffic of a flow; `None` for datagrams.
+/// The kind of a flow's traffic; `None` for datagrams.
 fn kind_of(plan: &FlowPlan<'_>) -> Option<Kind> {
     match role(plan.table) {
         Role::Connection => Some(Kind::Connection),
@@ -209,7 +209,7 @@ fn kind_of(plan: &FlowPlan<'_>) -> Option<Kind> {
     }
 }
 
-/// The first asks for ECN, the second agrees.
+/// True if ECN is negotiated: the opener asks for it, and the acceptor agrees.
 fn agrees_on_ecn([opener, acceptor]: &[TcpConfig; 2]) -> bool {
     opener.ecn.mode == EcnMode::Request && acceptor.ecn.mode != EcnMode::Off
 }

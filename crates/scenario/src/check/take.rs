@@ -1,4 +1,4 @@
-//! Flows that an appliance must take.
+//! Decides which flows an appliance takes.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use super::{Checker, suggest};
 use crate::file::{List, Names, TakeTable};
 use crate::tree::FieldPath;
 
-/// Flows that an appliance may take, if they cross it.
+/// The flows that an appliance may take, if they cross it.
 pub(crate) struct Taken {
-    /// Permission for each planned flow.
+    /// The permission for each planned flow.
     allowed: Vec<bool>,
-    /// Flows that are named, and where.
+    /// The flows that are named, and their places.
     named: Vec<(usize, FieldPath)>,
 }
 
@@ -27,7 +27,7 @@ impl Taken {
         self.allowed[position]
     }
 
-    /// Allows no flow but those for which `is_wanted`.
+    /// Withdraws the permission of flows for which `is_wanted` is false.
     fn keep(&mut self, is_wanted: impl Fn(usize) -> bool) {
         for (position, allowed) in self.allowed.iter_mut().enumerate() {
             *allowed &= is_wanted(position);
@@ -36,7 +36,7 @@ impl Taken {
 }
 
 impl Checker<'_, '_> {
-    /// Flows that the appliance's entry allows; unknown names are mistakes.
+    /// The flows that the appliance's entry allows; unknown names are mistakes.
     pub(super) fn taken(
         &mut self,
         appliance: &AppliancePlan<'_>,
@@ -133,7 +133,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// An appliance takes some flow, and every flow that it names.
+    /// Reports an appliance that takes no flow, and a named flow that does not cross it.
     pub(super) fn check_crossings(
         &mut self,
         appliance: &AppliancePlan<'_>,
@@ -172,7 +172,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Each name with its place.
+/// Each name with its place in the file.
 fn each<'a>(names: &'a Names, path: &'a FieldPath) -> impl Iterator<Item = (FieldPath, &'a str)> {
     let place = |index: Option<usize>| index.map_or_else(|| path.clone(), |index| path.index(index));
     names.each().into_iter().map(move |(index, name)| (place(index), name))

@@ -1,4 +1,4 @@
-//! TCP of the hosts: layers of tables over the defaults of the `tcp` crate.
+//! Checks of TCP: layers of tables over the defaults of the `tcp` crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,25 +15,25 @@ use crate::file::{Controller, OwnTable, TcpSwitches, TcpTable};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
-/// One layer of options, and where it stands in the file.
+/// One layer of options, with its place in the file.
 #[derive(Clone)]
 pub(crate) struct Layer<'a> {
     pub(crate) path: FieldPath,
     pub(crate) table: &'a TcpTable,
 }
 
-/// The TCP of an end, and what it comes from.
+/// The TCP of an end, and the layers that it results from.
 pub(crate) struct End<'a> {
     layers: Vec<Layer<'a>>,
     stack: Stack,
     tcp: TcpConfig,
 }
 
-/// Tables of the hosts that have one of their own.
+/// The tables of hosts that have their own.
 pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 
 impl<'a> Checker<'a, '_> {
-    /// `[[host]]` tables, by node.
+    /// Collects the `[[host]]` tables by node.
     pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables<'a> {
         let (mut tables, mut seen) = (HostTables::new(), BTreeSet::new());
         let file = self.file;
@@ -73,7 +73,7 @@ impl<'a> Checker<'a, '_> {
         tables
     }
 
-    /// Hosts whose table of TCP no connection uses.
+    /// Reports hosts whose table of TCP no connection uses.
     pub(crate) fn review_hosts(&mut self, hosts: &HostTables<'_>, flows: &[FlowConfig], traffic: &TrafficConfig) {
         let groups = traffic.arrivals.iter().map(|group| &group.flow);
         let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
@@ -88,7 +88,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// Same as [`Self::tcp`], for an end of a flow; tables that were read for the one before are not read again.
+    /// The TCP of a flow's end, as [`Self::tcp`] builds it. Tables that the end before has too are not read again.
     pub(crate) fn tcp_of_end(&mut self, layers: Vec<Layer<'a>>, stack: Stack) -> TcpConfig {
         let is_same = |end: &&End<'_>| {
             let mut pairs = end.layers.iter().zip(&layers);
@@ -104,7 +104,7 @@ impl<'a> Checker<'a, '_> {
         tcp
     }
 
-    /// The last profile that the layers name, if it exists; the first of all without.
+    /// The last profile in the layers that exists, or else the first of all profiles.
     pub(crate) fn profile(&mut self, layers: &[Layer<'_>]) -> &'static Profile {
         let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
         let Some((layer, name)) = named else { return &profiles()[0] };
@@ -115,7 +115,8 @@ impl<'a> Checker<'a, '_> {
         })
     }
 
-    /// The configuration that the layers make on what the controllers of the connection bring, the last one winning. A profile begins anew.
+    /// The configuration of the layers over the needs of the connection's controllers. The last layer wins; a profile
+    /// resets.
     pub(crate) fn tcp(&mut self, layers: &[Layer<'_>], stacks: &[Stack]) -> TcpConfig {
         let profile = self.profile(layers);
         let mut table = profile.tcp.clone();
@@ -140,7 +141,7 @@ impl<'a> Checker<'a, '_> {
         reading.config.config
     }
 
-    /// A controller that no flow names must not outrank what is written of its recovery.
+    /// Rejects layers in which a default controller would override the recovery that is written.
     pub(crate) fn check_default_recovery(&mut self, layers: &[Layer<'_>], controller: &Controller) {
         let layers = since_profile(layers).iter().rev();
         let said = layers.map(|layer| (layer, layer.table.text("loss_recovery"))).find(|(_, said)| said.is_some());
@@ -153,8 +154,8 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// A controller that is a name for a recovery outranks the scenario's and the host's options, but must not
-    /// contradict what its own flow or appliance says.
+    /// Rejects a controller that implies a recovery which contradicts its own flow or appliance. It overrides the
+    /// options of the scenario and the host.
     fn check_recovery(&mut self, layers: &[Layer<'_>], word: &str) {
         let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("loss_recovery")?)));
         let is_own = |layer: &Layer<'_>| {
@@ -170,17 +171,17 @@ impl<'a> Checker<'a, '_> {
     }
 }
 
-/// The layers that count: those from the last profile on.
+/// The layers from the last profile on, which alone count.
 fn since_profile<'l, 'a>(layers: &'l [Layer<'a>]) -> &'l [Layer<'a>] {
     &layers[layers.iter().rposition(|layer| layer.table.says("profile")).unwrap_or(0)..]
 }
 
-/// True if the last layer that says anything of a switch turns it on.
+/// True if the last layer with this switch turns it on.
 fn is_turned_on(layers: &[Layer<'_>], switch: &str) -> bool {
     layers.iter().rev().find_map(|layer| layer.table.0.get(switch)) == Some(&true.into())
 }
 
-/// Path at which a field was set last: "rto.min" of a table within, else the table.
+/// The path at which a field was set last: "rto.min" of a table within, or the table.
 fn place_of(layers: &[Layer<'_>], field: &str) -> FieldPath {
     let (table, within) = field.split_once('.').unwrap_or((field, ""));
     let sets = |layer: &&Layer<'_>| layer.table.0.get(table).is_some_and(|value| value.get(within).is_some());

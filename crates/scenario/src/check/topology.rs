@@ -1,4 +1,4 @@
-//! Nodes and links of each kind of topology.
+//! Builds the nodes and links of each kind of topology.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::tree::FieldPath;
 const MAX_HOSTS: u64 = 100_000;
 const MAX_HOPS: u64 = 1_000;
 
-/// The network as built, and what later steps need of it.
+/// The network as built, with facts for later steps.
 #[derive(Default)]
 pub(crate) struct BuiltTopology {
-    /// Beside each link of the network, what is still to be settled.
+    /// The pending parts of each link, in the order of the network.
     pub(crate) links: Vec<Arc<PendingLink>>,
     /// Discard lists of nodes.
     pub(crate) node_discards: Vec<(NodeId, FieldPath, List<DiscardRule>)>,
-    /// Nodes that are appliances, and where they are written.
+    /// The nodes that are appliances, and their places in the file.
     pub(crate) appliances: Vec<(NodeId, FieldPath)>,
-    /// Links to trace unless the scenario says otherwise.
+    /// The links to trace by default.
     pub(crate) bottlenecks: Vec<LinkId>,
     /// Nodes at which flows may begin and end.
     pub(crate) hosts: Vec<NodeId>,
-    /// Of these, the ones whose kind is not said: routers where no flow begins or ends.
+    /// The hosts whose kind the scenario leaves open: they become routers where no flow begins or ends.
     pub(crate) undecided: Vec<NodeId>,
     /// Dumbbell: the left and right host of each flow.
     pub(crate) pairs: Option<Vec<(NodeId, NodeId)>>,
-    /// Where a flow that names no hosts begins and ends, by its position.
+    /// The ends of a flow that names no hosts, by its position.
     pub(crate) default_ends: Vec<(NodeId, NodeId)>,
 }
 
@@ -65,7 +65,7 @@ impl Checker<'_, '_> {
         built
     }
 
-    /// Links are named by their ends, and an end may have any name.
+    /// Reports names that two links would share: links are named by their ends, and an end may have any name.
     fn check_link_names(&mut self, path: &FieldPath) {
         let mut names = BTreeSet::new();
         let twice = self.network.links.iter().find(|link| !names.insert(&link.name)).map(|link| link.name.clone());
@@ -82,7 +82,7 @@ impl Checker<'_, '_> {
         node
     }
 
-    /// A link that the topology needs; a default for going on with if it is absent, of which nothing more is said then.
+    /// A link that the topology requires. If it is missing, that is reported once, and a default takes its place.
     fn required_link(&mut self, link: Option<&LinkTable>, path: &FieldPath) -> LinkTable {
         link.cloned().unwrap_or_else(|| {
             self.missing(path, "{ rate = \"100 Mbit/s\", delay = \"15 ms\" }");
@@ -126,7 +126,7 @@ impl Checker<'_, '_> {
         built.pairs = Some(pairs);
     }
 
-    /// A flow's own round trip is made by its access links: they take what the bottleneck leaves.
+    /// The access links of a flow with its own round trip: they have the delay that the bottleneck leaves.
     fn access_for(&mut self, plan: &FlowPlan<'_>, access: &LinkTable) -> LinkTable {
         let Some(rtt) = plan.table.rtt else { return access.clone() };
         let bottleneck = self.network.links[0].delay + self.network.links[1].delay;
@@ -185,7 +185,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// One link for each pair of neighbours, with where it is written.
+    /// One link for each pair of neighbours, with its place in the file.
     fn chain_links(&mut self, table: &Chain, hops: usize, path: &FieldPath) -> Option<Vec<(LinkTable, FieldPath)>> {
         match (&table.link, &table.links) {
             (Some(_), Some(_)) => self.report(&path.key("links"), "must not stand beside link", "keep one of the two"),
@@ -217,7 +217,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Adds a node that the file names.
+    /// Adds a node of the file.
     fn named_node(&mut self, table: &NodeTable, path: &FieldPath, built: &mut BuiltTopology) {
         self.review_name(&path.key("name"), table.name.as_deref());
         let name = table.name.clone().unwrap_or_else(|| {
@@ -366,7 +366,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// The node at an end; `are_named` is false where nodes, or names of theirs, could not be read.
+    /// The node at an end of a link; `are_named` is false if nodes or their names could not be read.
     fn end(&mut self, field: &str, name: Option<&String>, path: &FieldPath, are_named: bool) -> Option<NodeId> {
         let path = path.key(field);
         let Some(name) = name else {

@@ -1,4 +1,4 @@
-//! Checks of the values and events to record.
+//! Checks of the series and events to record.
 
 use ackclock_events::{EventKind, EventKinds};
 use ackclock_net::{LinkId, Router};
@@ -12,10 +12,10 @@ use crate::tree::FieldPath;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// More values than this (of 8 bytes each) do not fit in the memory of an ordinary machine.
+/// The most values of a trace (8 bytes each) that fit into the memory of an ordinary machine.
 const MAX_VALUES: u64 = 250_000_000;
 
-/// A row's time and name.
+/// Number of key columns of a row: time and name.
 const KEY_COLUMNS: usize = 2;
 
 impl Checker<'_, '_> {
@@ -64,7 +64,7 @@ impl Checker<'_, '_> {
         TraceConfig { sampling, flows: flow_series, internals, links: link_series, traced_links, events }
     }
 
-    /// Events to record, if any.
+    /// The events to record, if any.
     fn events(&mut self, table: &TraceTable, path: &FieldPath) -> Option<EventSelection> {
         let kinds: EventKinds = match &table.events {
             None | Some(SeriesChoice::Word(AllOrNone::None)) => EventKinds::NONE,
@@ -88,7 +88,7 @@ impl Checker<'_, '_> {
         Some(EventSelection { kinds, flows: of_flows, links })
     }
 
-    /// The numbers by which packets of the named flows are known.
+    /// The numbers in packets of the named flows.
     fn watched_flows(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Option<Vec<usize>> {
         let mut numbers = Vec::new();
         for (index, name) in wanted?.iter() {
@@ -100,7 +100,7 @@ impl Checker<'_, '_> {
         Some(numbers)
     }
 
-    /// Positions of a list's names among those `known`.
+    /// The positions of listed names among those `known`.
     fn places(
         &mut self,
         wanted: Option<&List<String>>,
@@ -142,7 +142,7 @@ impl Checker<'_, '_> {
         internals
     }
 
-    /// The larger of 10 ms and a 2000th of the duration, in whole milliseconds.
+    /// The default interval: the larger of 10 ms and a 2000th of the duration, in whole milliseconds.
     fn default_interval(&self) -> SimDuration {
         let part = self.run_end().0.div_ceil(2_000).div_ceil(MILLISECOND) * MILLISECOND;
         SimDuration(part.max(10 * MILLISECOND))
@@ -167,7 +167,7 @@ impl Checker<'_, '_> {
         places.unwrap_or_default().into_iter().map(LinkId::new).collect()
     }
 
-    /// The series that say something of at least one of the links.
+    /// The series that apply to at least one of the links.
     fn telling_series(&self, links: &[LinkId]) -> Vec<LinkSeries> {
         let mut series = LinkSeries::OF_DROP_TAIL.to_vec();
         for link in links.iter().map(|&link| self.network.link(link)).filter(|link| link.is_served()) {
@@ -220,7 +220,7 @@ fn chosen<Word: Copy, Series: From<Word> + Copy + Ord>(
     }
 }
 
-/// Series of flows by default: the ACK ratio where it may be agreed on.
+/// The default series of flows; the ACK ratio is among them if it may be negotiated.
 fn series_of_flows(flows: &[FlowConfig]) -> Vec<FlowSeries> {
     let controls = flows.iter().any(|flow| flow.sender.ack_control.is_some());
     FlowSeries::ALL.into_iter().filter(|series| controls || *series != FlowSeries::AckRatio).collect()

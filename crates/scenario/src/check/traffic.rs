@@ -1,4 +1,4 @@
-//! Short flows and datagrams.
+//! Checks of short flows and datagrams.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use super::splits::Splits;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
 use crate::tree::FieldPath;
 
-/// Largest number of connections of all groups together; as many could be open at once.
+/// The most connections of all groups together, as many could be open at once.
 const MAX_ARRIVALS: f64 = 8e6;
 
-/// Length of the headers of IPv4 and UDP.
+/// Size of the headers of IPv4 and UDP, octets.
 pub(super) const HEADERS: u64 = 28;
 
-/// Smaller packets of video are mostly headers, and a frame would be thousands of them.
+/// The smallest packet of video: smaller ones are mostly headers, and a frame would be thousands of them.
 const LEAST_OF_MEDIA: Bytes = Bytes(100);
 
 const DEFAULT_BUCKETS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-/// Frequency at which flows arrive.
+/// The frequency at which flows arrive.
 enum Frequency {
-    /// Number of flows a second.
+    /// Flows per second.
     Rate(f64),
-    /// The part of the slowest link that they take.
+    /// Their load as a fraction of the slowest link.
     Load(f64),
 }
 
-/// Traffic of an entry in the scenario's flows.
+/// The kind of traffic that an entry of the scenario's flows makes.
 pub(crate) enum Role<'a> {
     Connection,
     Arrivals(&'a ArrivalsTable),
@@ -52,16 +52,16 @@ pub(crate) fn role(table: &FlowTable) -> Role<'_> {
     }
 }
 
-/// Properties of a flow for the network, where they are not those of a connection with data one way.
+/// A flow's properties for the network, where it is not a connection with data one way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowTraits {
-    /// By which its packets are known; `None` for a group of short flows.
+    /// The number of its packets; `None` for a group of short flows.
     pub(crate) number: Option<usize>,
-    /// Index of its group among the groups.
+    /// Its group's index among the groups.
     pub(crate) group: Option<usize>,
-    /// Octets of its IP packets, if they are datagrams.
+    /// Size of its IP packets, octets, if they are datagrams.
     pub(crate) datagram: Option<u64>,
-    /// There is data on the reverse path.
+    /// True if there is data on the reverse path.
     pub(crate) has_answers: bool,
 }
 
@@ -109,21 +109,21 @@ pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc
 }
 
 impl Checker<'_, '_> {
-    /// Fields that say nothing here.
+    /// Rejects fields that have no effect here.
     pub(super) fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
         for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
             self.report(&path.key(field), what, remedy);
         }
     }
 
-    /// A hash of no file.
+    /// Rejects a hash without a file.
     pub(super) fn refuse_hash(&mut self, path: &FieldPath, file: Option<&String>, hash: Option<&String>) {
         let is_alone = hash.is_some() && file.is_none() && !self.diagnostics.is_unread(&path.key("file"));
         let what = "must stand beside a file, whose hash it is";
         self.refuse(path, &[("sha256", is_alone)], what, "add the file, or remove it");
     }
 
-    /// Fields that belong to a connection of the scenario's own, on an entry that makes something else.
+    /// Rejects fields of a single connection on an entry that makes something else.
     pub(crate) fn check_role(&mut self, table: &FlowTable, path: &FieldPath) {
         let of_connections = [
             ("reply", table.reply.is_some()),
@@ -179,7 +179,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Sorts what the plans made into connections and other traffic.
+    /// Separates the connections in the plans from other traffic.
     pub(crate) fn split_traffic(
         &mut self,
         plans: &[FlowPlan<'_>],
@@ -255,8 +255,8 @@ impl Checker<'_, '_> {
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets, splits })
     }
 
-    /// Time at which a flow's traffic ends. Members of a group whose starts are drawn too late send nothing: a scenario
-    /// that is right is so with every seed.
+    /// The time at which a flow's traffic ends. Members of a group whose random starts are too late send nothing: a
+    /// correct scenario is correct with every seed.
     fn until(&mut self, until: Option<SimDuration>, plan: &FlowPlan<'_>, path: &FieldPath) -> SimTime {
         let end = SimTime(self.run_end().0);
         let until = until.map_or(end, |until| SimTime(until.0).min(end));
@@ -311,7 +311,7 @@ impl Checker<'_, '_> {
         Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
     }
 
-    /// Frequency at which flows arrive, from the table.
+    /// The frequency of arrivals in the table.
     fn frequency(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Option<Frequency> {
         match (table.rate, table.load) {
             (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),
@@ -335,7 +335,8 @@ impl Checker<'_, '_> {
         None
     }
 
-    /// Flows a second whose payload takes the fraction `load` of the slowest link, in the direction that has more.
+    /// Flows per second whose payload takes the fraction `load` of the slowest link, in the direction with more
+    /// payload.
     fn rate_of_load(
         &mut self,
         load: f64,

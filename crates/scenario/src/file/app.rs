@@ -8,15 +8,15 @@ use super::macros::{Empty, kinds};
 use super::{Fields, RequestResponseApp, Source};
 
 kinds! {
-    /// What is written into a connection.
+    /// The application that writes into a connection.
     pub(crate) enum App {
         /// Data without end (ns-2's FTP, ns-3's bulk send).
         "bulk" = Bulk(Empty),
         /// One file; the connection closes after it.
         "file" = File(Fields<FileApp>),
-        /// Files in turn, each begun when the receiver has read the last.
+        /// Files one after another, each begun when the receiver has read the last.
         "files" = Files(Fields<FilesApp>),
-        /// Writes during on periods, and is silent during off periods; also for UDP, with a rate.
+        /// Data during on periods, silence during off periods; also for UDP, with a rate.
         "on_off" = OnOff(Fields<OnOffApp>),
         /// Requests on one connection, each answered by the receiving end (RPC, HTTP).
         "request_response" = RequestResponse(RequestResponseApp),

@@ -8,30 +8,30 @@ use super::macros::{table, words};
 use super::{BufferPolicy, Controller, Duration, List, Names, Rate, Size, TcpTable};
 
 table! {
-    /// A router that terminates TCP connections which cross it and carries them on by connections of its own.
+    /// A router that terminates the TCP connections which cross it, and continues them on connections of its own.
     pub(crate) struct ApplianceTable {
-        /// Unique; "appliance1", "appliance2", ... by default.
+        /// Unique name; "appliance1", "appliance2", ... by default.
         name: String,
         /// The router on which it sits.
         #[schemars(required)]
         node: String,
-        /// Which of the flows that cross it are split; all by default.
+        /// The flows that it splits, of those that cross it; all by default.
         take: TakeTable,
-        /// Which of a flow's two connections opens first; `accept_first` by default.
+        /// The connection of a flow that opens first; `accept_first` by default.
         handshake: HandshakeWord,
-        /// What it costs to pass octets on; nothing by default.
+        /// Cost of passing octets on; nothing by default.
         copying: CopyingTable,
-        /// The end that faces the opener; "cubic" by default.
+        /// The end towards the opener; "cubic" by default.
         near: SideTable,
-        /// The end that faces the acceptor; "highspeed" by default.
+        /// The end towards the acceptor; "highspeed" by default.
         far: SideTable,
-        /// How much is kept between the two ends, in each direction; "socket" by default.
+        /// The policy by which it buffers octets between the two ends, in each direction; "socket" by default.
         buffer_policy: BufferPolicy,
     }
 }
 
 table! {
-    /// Which flows an appliance takes: those that every list here allows.
+    /// The flows that an appliance takes: those that every list here allows.
     pub(crate) struct TakeTable {
         /// Names of flows, or of groups.
         flows: Names,
@@ -39,7 +39,7 @@ table! {
         from: Names,
         /// Hosts that accept it.
         to: Names,
-        /// What the flow's own ends have for congestion control.
+        /// Congestion control of the flow's own ends.
         controller: Names,
         /// Ports of the accepting end.
         port: List<u16>,
@@ -47,7 +47,7 @@ table! {
 }
 
 words! {
-    /// Which of the two connections of a flow opens first.
+    /// The connection of a flow that opens first.
     pub(crate) enum HandshakeWord for HandshakeOrder {
         "accept_first" = AcceptFirst,
         "connect_first" = ConnectFirst,
@@ -55,13 +55,13 @@ words! {
 }
 
 table! {
-    /// What it costs to pass octets from one connection to the other. One copier serves all connections in turn.
+    /// Cost of passing octets from one connection to the other. One copier serves all connections in turn.
     pub(crate) struct CopyingTable {
-        /// From the read to the write of the same octets, besides what the rate makes of it; none by default.
+        /// Time from reading to writing the same octets, besides what the rate adds; none by default.
         delay: Duration,
-        /// How fast octets are copied; infinitely fast by default.
+        /// Rate at which octets are copied; infinite by default.
         rate: Rate,
-        /// The most that is copied of one connection before another has its turn; "64 KiB" by default.
+        /// The most that is copied from one connection before another has its turn; "64 KiB" by default.
         chunk: Size,
     }
 }
@@ -69,9 +69,9 @@ table! {
 table! {
     /// One end of an appliance.
     pub(crate) struct SideTable {
-        /// Congestion control of what it sends.
+        /// Congestion control of the data that it sends.
         controller: Controller,
-        /// What differs from the scenario's `tcp`.
+        /// Switches of TCP that differ from the scenario's `tcp`.
         tcp: TcpTable,
     }
 }

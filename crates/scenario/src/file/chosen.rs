@@ -1,5 +1,5 @@
-//! A part that a scenario names: its name and what was written of its fields. Which parts there are, and which fields each
-//! has, they declare themselves.
+//! A part that a scenario names, with the fields that it sets. The parts themselves declare which parts there are, and
+//! which fields each has.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,37 +16,37 @@ use super::macros::{kind_schema, kinds_schema};
 
 /// A kind of parts, such as controllers.
 pub(crate) trait Kind: 'static {
-    /// What a part becomes.
+    /// The configuration that a part becomes.
     type Config: 'static;
-    /// What each says beside its fields.
+    /// Facts that each part declares beside its fields.
     type Extra: 'static;
 
     /// The name of the JSON Schema.
     const NAME: &'static str;
 
-    /// Those that are built in.
+    /// The built-in parts.
     fn parts() -> &'static Parts<Self::Config, Self::Extra>;
 
-    /// The one that is called so, here or in the library that is open.
+    /// The part with this name, built in or from the open library.
     fn find(name: &str) -> Option<&'static Part<Self::Config, Self::Extra>> {
         Self::parts().find_known(name)
     }
 
-    /// Names of a library that are built in already.
+    /// The names in a library that are built in already.
     fn taken(library: &Library) -> Vec<&'static str> {
         let names = library.names::<Self::Config, Self::Extra>();
         names.filter(|name| Self::parts().find(name).is_some()).collect()
     }
 }
 
-/// A part by its name, with the fields that were written, each of its type.
+/// A part, with the fields that the scenario sets, each of its type.
 pub(crate) struct Chosen<K: Kind> {
     pub(crate) part: &'static Part<K::Config, K::Extra>,
     pub(crate) table: Table,
 }
 
 impl<K: Kind> Chosen<K> {
-    /// A part with nothing written of it.
+    /// A part with no field set.
     ///
     /// # Panics
     ///
@@ -56,7 +56,7 @@ impl<K: Kind> Chosen<K> {
         Self { part, table: Table::new() }
     }
 
-    /// What this leaves unsaid is as in `earlier`.
+    /// The part, where fields that this leaves unset are as in `earlier`.
     pub(crate) fn over(&self, earlier: &Table) -> Self {
         let mut table = earlier.clone();
         table.extend(self.table.clone());
@@ -123,13 +123,13 @@ pub(crate) fn read_content<'de, K: Kind, A: VariantAccess<'de>>(
     Ok(Chosen { part, table })
 }
 
-/// An enum of parts each of which has a word.
+/// An enum of parts, each with a word.
 pub(crate) trait ReadWord: Sized {
-    /// Reads the table of the part that has this word.
+    /// Reads the table of the part with this word.
     fn read_word<'de, A: VariantAccess<'de>>(word: &str, content: A) -> Result<Self, A::Error>;
 }
 
-/// Reads a part that has one of the words of `T`, or that is of the library.
+/// Reads a part that has one of the words of `T`, or that comes from the library.
 pub(crate) fn read_word_or_own<'de, T: ReadWord, K: Kind, D: Deserializer<'de>>(
     deserializer: D,
     name: &'static str,
@@ -156,7 +156,7 @@ pub(crate) fn read_word_or_own<'de, T: ReadWord, K: Kind, D: Deserializer<'de>>(
     deserializer.deserialize_enum(name, K::parts().with_known_names(words), Reads(words, own))
 }
 
-/// Reads a name out of those known; the second finds what it stands for.
+/// Reads one of the known names; the second field finds what it names.
 pub(crate) struct NameOf<F>(pub(crate) &'static [&'static str], pub(crate) F);
 
 impl<'de, T, F: FnOnce(&str) -> Option<T>> DeserializeSeed<'de> for NameOf<F> {
@@ -168,7 +168,7 @@ impl<'de, T, F: FnOnce(&str) -> Option<T>> DeserializeSeed<'de> for NameOf<F> {
     }
 }
 
-/// Reads a table of declared fields, each as its type writes it.
+/// Reads a table of declared fields, each of its type.
 pub(crate) struct TableOf {
     pub(crate) fields: &'static [FieldInfo],
     pub(crate) names: &'static [&'static str],
@@ -229,7 +229,7 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
     }
 }
 
-/// Reads a table in a table; where it is a switch, also true, false or a word that stands for a table.
+/// Reads a table within a table; a switch may also be true, false or a word that stands for a table.
 struct TableIn(&'static TableInfo);
 
 impl<'de> Visitor<'de> for TableIn {
@@ -256,7 +256,7 @@ impl<'de> Visitor<'de> for TableIn {
     }
 }
 
-/// Reads a list of tables. One that was wrong is null, so that the others keep their index.
+/// Reads a list of tables. A wrong one becomes null, so that the others keep their index.
 struct TablesOf(&'static TableInfo);
 
 impl<'de> Visitor<'de> for TablesOf {

@@ -1,4 +1,4 @@
-//! Congestion controllers as a file says them: one of those that `cc` declares, or a door to another.
+//! Congestion controllers in a file: those that `cc` declares, and those from elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Kind for Controllers {
 /// Congestion control; `ackclock list controllers` explains each.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Controller {
-    /// One of `cc`.
+    /// A controller that `cc` declares.
     BuiltIn(Chosen<Controllers>),
     /// A trained policy, frozen.
     Policy(PolicyParameters),
@@ -41,7 +41,7 @@ pub(crate) enum Controller {
     External(ExternalParameters),
 }
 
-/// Of a flow that names none.
+/// The controller of a flow that names none.
 const DEFAULT: &str = "cubic";
 
 impl Default for Controller {
@@ -51,12 +51,12 @@ impl Default for Controller {
 }
 
 impl Controller {
-    /// One of `cc`, with nothing written of it.
+    /// A controller of `cc` with no field set.
     pub(crate) fn of(name: &str) -> Self {
         Self::BuiltIn(Chosen::of(name))
     }
 
-    /// What its name says of the TCP under it.
+    /// The TCP stack that the controller's name asks for.
     pub(crate) fn stack(&self) -> Stack {
         match self {
             Self::BuiltIn(chosen) => chosen.part.extra,
@@ -65,7 +65,7 @@ impl Controller {
         }
     }
 
-    /// The word that names it in a file.
+    /// The word for it in a file.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::BuiltIn(chosen) => chosen.part.about.name,
@@ -75,7 +75,7 @@ impl Controller {
         }
     }
 
-    /// What results call it.
+    /// The controller's name in results.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Python(PythonParameters { class: Some(class), .. }) => format!("python:{class}"),
@@ -84,7 +84,7 @@ impl Controller {
         }
     }
 
-    /// What it leaves unsaid is as in the tables of a stack profile.
+    /// The controller, where fields that this leaves unset are as in the tables of a stack profile.
     pub(crate) fn over(&self, profile: &BTreeMap<String, Table>) -> Self {
         match self {
             Self::BuiltIn(chosen) => match profile.get(chosen.part.extra.profile) {
@@ -97,7 +97,7 @@ impl Controller {
     }
 }
 
-/// A controller that is not one of `cc`.
+/// A controller from outside `cc`.
 #[derive(Clone, Copy)]
 enum Door {
     Policy,
@@ -117,7 +117,7 @@ impl Door {
     }
 }
 
-/// What a name stands for.
+/// The thing that a controller's name stands for.
 enum Named {
     BuiltIn(&'static Part<ControllerConfig, Stack>),
     Door(Door),
@@ -130,7 +130,7 @@ impl Named {
     }
 }
 
-/// Those that are declared, and the doors: a library's come last.
+/// The names of declared controllers, then those from elsewhere; those of a library come last.
 fn names() -> &'static [&'static str] {
     static NAMES: LazyLock<Vec<&'static str>> =
         LazyLock::new(|| controllers().names().iter().copied().chain(Door::ALL.map(Door::name)).collect());

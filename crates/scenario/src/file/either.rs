@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::Overlay;
 
-/// A list; an item that was wrong is a hole, so that the others keep their index.
+/// A list; a wrong item is a hole, so that the others keep their index.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct List<T>(pub(crate) Vec<Option<T>>);
 
@@ -65,9 +65,9 @@ impl<T: JsonSchema> JsonSchema for List<T> {
     }
 }
 
-/// What is written as a text.
+/// A value that is written as a text.
 pub(crate) trait Wanted {
-    /// What belongs there, in words.
+    /// A description of the expected text, for messages.
     const WANTED: &'static str;
 }
 
@@ -142,7 +142,7 @@ impl<'de, Table: Deserialize<'de>> Deserialize<'de> for SwitchOr<Table> {
     }
 }
 
-/// One name or several.
+/// A name, or a list of names.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Names {
@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for Names {
     }
 }
 
-/// How many, or the name of each.
+/// The number of things, or the name of each.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum CountOrNames {

@@ -9,7 +9,7 @@ use super::macros::table;
 table! {
     /// A class of Python.
     pub(crate) struct PythonParameters {
-        /// Where the class is: "module:Class", looked for beside the scenario, then wherever Python looks.
+        /// The class as "module:Class", looked for beside the scenario, then wherever Python looks.
         #[schemars(required)]
         class: String,
         /// Keyword arguments of its constructor.
@@ -20,10 +20,10 @@ table! {
 table! {
     /// A controller of the program that reads the scenario.
     pub(crate) struct ExternalParameters {
-        /// What the program calls it.
+        /// The controller's name in the program.
         #[schemars(required)]
         name: String,
-        /// What the program makes of these is its own affair.
+        /// Parameters of the controller, which the program interprets.
         parameters: Map<String, Value>,
     }
 }

@@ -21,9 +21,9 @@ use super::Overlay;
 use super::chosen::TableOf;
 use super::tcp::TcpSwitches;
 
-/// A declared struct that is a table of a scenario, without a kind.
+/// A declared struct that is a table of a scenario without a kind.
 pub(crate) trait OwnTable: Declared {
-    /// Its fields.
+    /// The declaration of its fields.
     fn part() -> &'static Part<Self>;
 
     /// The name of its JSON Schema.
@@ -86,15 +86,15 @@ entries!(
     LogNormalSizes
 );
 
-/// What was written of such a table.
+/// The fields of such a table that are written.
 pub(crate) struct Fields<K>(pub(crate) Table, PhantomData<K>);
 
 impl<K: OwnTable> Fields<K> {
-    /// A table of these fields.
+    /// A table with these fields.
     ///
     /// # Panics
     ///
-    /// If there is no such field, or the value is none of its values.
+    /// If a field or its value is unknown.
     pub(crate) fn of(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
         let read = |(name, value): (&str, Value)| {
             let field = K::part().field(name).unwrap_or_else(|| panic!("{name} is declared"));
@@ -103,18 +103,18 @@ impl<K: OwnTable> Fields<K> {
         Self(fields.into_iter().map(read).collect(), PhantomData)
     }
 
-    /// Lays a later table over this one: what it sets wins, what it leaves out stays, in tables within too.
+    /// Lays a later table over this one, in tables within too: fields that it sets win, and others stay.
     pub(crate) fn lay(&mut self, later: &Self) {
         lay(&mut self.0, &later.0);
     }
 
-    /// A table with this field, if that is written.
+    /// A table with this field, if it has a value.
     pub(crate) fn with(field: &str, value: Option<impl Into<Value>>) -> Self {
         let field = value.map(|value| (field.to_owned(), value.into()));
         Self(field.into_iter().collect(), PhantomData)
     }
 
-    /// True if it has this field.
+    /// True if the field is set.
     pub(crate) fn says(&self, field: &str) -> bool {
         self.0.contains_key(field)
     }
@@ -149,7 +149,7 @@ impl<K> fmt::Debug for Fields<K> {
     }
 }
 
-/// Field by field: a later one replaces the whole of an earlier one.
+/// Field by field: a later value replaces the whole of an earlier one.
 impl<K> Overlay for Fields<K> {
     fn overlaid_by(&self, later: &Self) -> Self {
         let mut table = self.0.clone();

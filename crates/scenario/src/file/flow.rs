@@ -1,4 +1,4 @@
-//! Flows and hosts as a file says them.
+//! Flows and hosts in a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,41 +12,41 @@ pub(crate) type Spacing = TextOr<Duration, SpanTable>;
 table! {
     /// A connection and the application on it, or with `count` a group of them.
     pub(crate) struct FlowTable {
-        /// Unique; "flow1", "flow2", ... by default.
+        /// Unique name; "flow1", "flow2", ... by default.
         name: String,
         /// Congestion control (CC); by default that of the sender's profile of TCP.
         controller: Controller,
-        /// What is sent; "bulk" by default.
+        /// The application that sends; "bulk" by default.
         app: App,
-        /// What carries it; "tcp" by default.
+        /// The transport protocol; "tcp" by default.
         protocol: Protocol,
-        /// Makes short flows that arrive during the run, each on a connection of its own, in place of one.
+        /// Short flows that arrive during the run, each on a connection of its own, in place of one long flow.
         arrivals: ArrivalsTable,
-        /// What the receiving host sends back on the same connection; nothing by default.
+        /// The application that sends back on the same connection; nothing by default.
         reply: App,
-        /// When the connection is opened; at once by default. A table for a group.
+        /// The time at which the connection is opened; at once by default. A table for a group.
         start: TextOr<Duration, StartTable>,
-        /// Makes a group of so many flows, named "name.1", "name.2", ...
+        /// Number of flows in a group, named "name.1", "name.2", ...
         count: u64,
         /// Dumbbell only: two-way propagation delay of this flow, in place of its access links' delay.
         rtt: Duration,
-        /// Sends the other way.
+        /// Sends in the other direction; false by default.
         reverse: bool,
         /// The host that opens the connection and sends.
         from: String,
         /// The host that receives.
         to: String,
-        /// How fast the receiving application reads; at once by default.
+        /// Rate at which the receiving application reads; unlimited by default.
         read_rate: Rate,
-        /// When the receiving application stops reading for good; never by default.
+        /// The time at which the receiving application stops reading for good; never by default.
         stops_reading: Duration,
         /// False if nothing listens at the receiving host, which then refuses the connection; true by default.
         accepts: bool,
-        /// When the sending application resets the connection; never by default.
+        /// The time at which the sending application resets the connection; never by default.
         abort_at: Duration,
         /// Port of the receiving end, which captures show and by which an appliance may choose flows; 5001 by default.
         port: u16,
-        /// Record what leaves and arrives at the sending host, for a pcapng file.
+        /// Record the packets that leave and reach the sending host, for a pcapng file.
         capture: bool,
         /// TCP of both ends.
         tcp: TcpTable,
@@ -58,11 +58,11 @@ table! {
 }
 
 table! {
-    /// Starts of a group.
+    /// The start times of a group.
     pub(crate) struct StartTable {
-        /// The first flow's; at once by default.
+        /// Start of the first flow; at once by default.
         first: Duration,
-        /// From one flow's to the next's; none by default.
+        /// Time from one flow's start to the next's; none by default.
         spacing: Spacing,
     }
 }
@@ -70,7 +70,7 @@ table! {
 table! {
     /// A random length of time.
     pub(crate) struct SpanTable {
-        /// Exponentially distributed with this mean.
+        /// Mean of an exponential distribution.
         #[schemars(required)]
         exponential: Duration,
     }
@@ -79,10 +79,10 @@ table! {
 table! {
     /// Hosts with a TCP of their own.
     pub(crate) struct HostTable {
-        /// One name or several.
+        /// A host's name, or several.
         #[schemars(required)]
         name: Names,
-        /// What differs from the scenario's `tcp`.
+        /// Switches of TCP that differ from the scenario's `tcp`.
         tcp: TcpTable,
     }
 }

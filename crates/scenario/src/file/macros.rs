@@ -1,9 +1,9 @@
-//! What the file types have in common, written once: tables of optional fields, enums with a `kind`, enums of words.
+//! Macros for the file types: tables of optional fields, enums with a `kind`, enums of words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Layers of options: what a later table sets wins, what it leaves out stays.
+/// Layers of options: fields that a later table sets win, and others stay.
 pub(crate) trait Overlay {
     fn overlaid_by(&self, later: &Self) -> Self;
 }
@@ -17,7 +17,7 @@ impl<T: Overlay + Clone> Overlay for Option<T> {
     }
 }
 
-/// A value without parts: the later one wins.
+/// An overlay of values without parts: the later one wins.
 macro_rules! overlay_replaces {
     ($($type:ty),*) => {
         $(impl $crate::file::Overlay for $type {
@@ -35,7 +35,7 @@ overlay_replaces!(bool, f64, u32);
 #[serde(deny_unknown_fields)]
 pub(crate) struct Empty {}
 
-/// A struct whose fields are all optional and which refuses any other.
+/// Defines a struct whose fields are all optional, and which refuses any other.
 macro_rules! table {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
@@ -52,7 +52,7 @@ macro_rules! table {
     };
 }
 
-/// A [`table!`] that can be laid over another.
+/// Defines a [`table!`] that can be laid over another.
 macro_rules! layer {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
         $crate::file::macros::table! { $(#[$meta])* $vis struct $name { $($(#[$field_meta])* $field: $type,)* } }
@@ -65,7 +65,7 @@ macro_rules! layer {
     };
 }
 
-/// An enum written as a bare word or as a table with a `kind`. With `own`, it may also be a part of a library.
+/// Defines an enum written as a bare word or as a table with a `kind`. With `own`, it may also be a part of a library.
 macro_rules! kinds {
     (
         $(#[$meta:meta])* $vis:vis enum $name:ident {
@@ -166,7 +166,7 @@ macro_rules! kinds {
     };
 }
 
-/// An enum of words, each standing for a value of a type from another crate.
+/// Defines an enum of words, each for a value of a type from another crate.
 macro_rules! words {
     ($(#[$meta:meta])* $vis:vis enum $name:ident for $target:ident { $($word:literal = $variant:ident,)* }) => {
         $(#[$meta])*
@@ -210,7 +210,7 @@ pub(crate) fn serialize_kind<T: Serialize, S: serde::Serializer>(
     table.serialize(serializer)
 }
 
-/// The schema of a variant's table: that of its content, with the `kind`.
+/// The schema of a variant's table: its content's schema, with the `kind`.
 pub(crate) fn kind_schema(kind: &str, mut content: schemars::Schema) -> schemars::Schema {
     let object = content.ensure_object();
     let properties = object.entry("properties").or_insert_with(|| serde_json::json!({}));
@@ -224,7 +224,7 @@ pub(crate) fn kind_schema(kind: &str, mut content: schemars::Schema) -> schemars
     content
 }
 
-/// Tables of every kind, and bare words for those that require no parameter.
+/// The schema of an enum: tables of every kind, and bare words for kinds without required parameters.
 pub(crate) fn kinds_schema(variants: Vec<schemars::Schema>) -> schemars::Schema {
     let word_of = |schema: &schemars::Schema| {
         let required = schema.get("required")?.as_array()?.len();

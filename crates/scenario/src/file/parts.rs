@@ -1,4 +1,4 @@
-//! Parts that other crates declare, as a file says them.
+//! Parts in a file that other crates declare.
 
 use ackclock_declare::{Library, Parts};
 use ackclock_net::queue::{DEFAULT_QUEUE, queues};
@@ -33,7 +33,7 @@ macro_rules! parts {
             pub(crate) type $chosen = Chosen<$kind>;
         )*
 
-        /// Names of a library that parts of the same kind have which are built in.
+        /// The names in a library that built-in parts of the same kind have.
         pub(crate) fn taken_names(library: &Library) -> Vec<&'static str> {
             let controllers = super::controller::Controllers::taken(library).into_iter();
             controllers$(.chain($kind::taken(library)))*.chain(ackclock_agent::taken_names(library)).collect()
@@ -42,21 +42,21 @@ macro_rules! parts {
 }
 
 parts! {
-    /// The disciplines of `net`; `ackclock list queues` explains each.
+    /// A queue discipline; `ackclock list queues` explains each.
     Queues, Queue = "Queue": QueueConfig, queues;
-    /// How a link loses packets after it has sent them.
+    /// A model by which a link loses packets after it has sent them.
     Losses, Loss = "Loss": LossConfig, losses;
     /// The distribution of a random delay, drawn for each packet.
     Jitters, Jitter = "Jitter": JitterConfig, jitters;
-    /// Which packets are held back, so that others pass them.
+    /// A rule by which packets are held back, so that others pass them.
     Reorders, Reorder = "Reorder": ReorderConfig, reorders;
-    /// What a link does to packets by a part of one's own.
+    /// An effect of a link that a part of one's own has on packets.
     Effects, Effect = "Effect": ExternalEffectConfig, own_effects;
-    /// What is written into a connection by a source of one's own.
+    /// A traffic source of one's own, which writes into a connection.
     Sources, Source = "Source": ExternalSourceConfig, own_sources;
-    /// One rule of a discarder: which of the packets it looks at are dropped. Positions count from 1.
+    /// A rule by which a discarder drops packets of those that it examines. Positions count from 1.
     DiscardRules, DiscardRule = "DiscardRule": NamedRule, discard_rules;
-    /// How much of a direction an appliance keeps; `ackclock list buffer-policies` explains each.
+    /// The policy by which an appliance buffers each direction; `ackclock list buffer-policies` explains each.
     BufferPolicies, BufferPolicy = "Discipline": DisciplineConfig, buffer_policies;
 }
 

@@ -1,4 +1,4 @@
-//! A frozen policy as a file says it.
+//! Frozen policies in a file.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use super::macros::table;
 table! {
     /// A trained policy, frozen.
     pub(crate) struct PolicyParameters {
-        /// An ONNX file, taken from the scenario's folder.
+        /// An ONNX file, relative to the scenario's folder.
         #[schemars(required)]
         file: String,
-        /// What the file has to have, in hexadecimal.
+        /// SHA-256 that the file must have, in hexadecimal.
         sha256: String,
         /// The flow's own controller, for slow start and losses; "cubic" by default.
         controller: Box<Controller>,
-        /// Whether the scenario names that controller.
+        /// True if the scenario names that controller.
         #[serde(skip)]
         names_own: bool,
-        /// What the agent is shown, when it is asked and what it may do, for a file that does not say so.
+        /// Observations, decision interval and actions of the agent, for a file that does not say so.
         agent: Map<String, Value>,
     }
 }
@@ -34,7 +34,7 @@ impl PolicyParameters {
         self.controller.as_deref().cloned().unwrap_or_default()
     }
 
-    /// With what the flow's own controller leaves unsaid as in these tables.
+    /// The policy, where fields that its flow's own controller leaves unset are as in these tables.
     pub(super) fn over(&self, profile: &BTreeMap<String, Table>) -> Self {
         let own = self.own().over(profile);
         Self { controller: Some(Box::new(own)), names_own: Some(self.controller.is_some()), ..self.clone() }

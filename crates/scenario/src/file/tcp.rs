@@ -1,5 +1,5 @@
-//! TCP options as a file says them: the switches that `tcp` declares, and the profile to start from. Each table is laid over a
-//! more general one.
+//! TCP options in a file: the switches that `tcp` declares, and the profile from which they start. Each table is laid
+//! over a more general one.
 
 use ackclock_declare::{declare, unset};
 use ackclock_tcp::TcpConfig;
@@ -9,14 +9,14 @@ use super::Fields;
 declare! {
     /// Switches of a TCP endpoint.
     pub(crate) struct TcpSwitches {
-        /// A named set of all these switches to start from; what earlier tables said is forgotten.
+        /// A named set of all these switches to start from; it discards the values of earlier tables.
         profile: Option<String> = unset("\"rfc\""),
     }
     within {
-        /// What the switches come to.
+        /// The configuration that the switches describe.
         config: TcpConfig = TcpConfig::default(),
     }
 }
 
-/// Switches of a TCP endpoint, as far as they are written.
+/// Switches of a TCP endpoint that are set.
 pub(crate) type TcpTable = Fields<TcpSwitches>;

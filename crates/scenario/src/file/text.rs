@@ -14,7 +14,7 @@ use super::macros::overlay_replaces;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Duration(pub(crate) SimDuration);
 
-/// How often something happens, in a second.
+/// A number of events per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EventRate(pub(crate) f64);
 
@@ -39,7 +39,7 @@ const ETHERNET_OCTETS: u64 = 38;
 
 const FRAMING_NAMES: [(&str, u64); 3] = [("none", 0), ("ppp", PPP_OCTETS), ("ethernet", ETHERNET_OCTETS)];
 
-/// Serde, schema and layering of types that are written as text.
+/// Implements serde, schema and layering for types that are written as text.
 macro_rules! written_as_text {
     ($($type:ident: $wanted:literal, $example:literal;)*) => {
         $(
@@ -93,7 +93,7 @@ written_as_text! {
     Framing: "an amount of data, or \"none\", \"ppp\" (8 bytes), \"ethernet\" (38 bytes)", "38 bytes";
 }
 
-/// Newtypes around a quantity of `units` read and write as it does.
+/// Defines newtypes of quantities of `units`, read and written alike.
 macro_rules! quantity {
     ($($type:ident),*) => {
         $(
@@ -115,7 +115,7 @@ macro_rules! quantity {
 
 quantity!(Duration, Rate, Size);
 
-/// Times in a second.
+/// The units of events per second, with their factors.
 const EVENT_UNITS: [(&str, f64); 4] = [("/ms", 1e3), ("/min", 1.0 / 60.0), ("/h", 1.0 / 3_600.0), ("/s", 1.0)];
 
 impl FromStr for EventRate {

@@ -1,4 +1,4 @@
-//! Topologies, links, queues and discarders as a file says them.
+//! Topologies, links, queues and discarders in a file.
 
 use ackclock_net::{AggregateConfig, ChangingDelay, ChangingRate, HandoverConfig, PolicerConfig};
 use schemars::JsonSchema;
@@ -40,12 +40,12 @@ table! {
 table! {
     /// Nodes in a row.
     pub(crate) struct Chain {
-        /// Their names, or tables.
+        /// The names or tables of the nodes.
         #[schemars(required)]
         nodes: List<TextOr<String, NodeTable>>,
         /// The link between any two neighbours.
         link: LinkTable,
-        /// In place of `link`: one for each pair of neighbours.
+        /// One link for each pair of neighbours, in place of `link`.
         links: List<LinkTable>,
     }
 }
@@ -53,9 +53,9 @@ table! {
 table! {
     /// Hosts around a hub.
     pub(crate) struct Star {
-        /// Its name; "hub" by default.
+        /// The hub's name; "hub" by default.
         hub: String,
-        /// How many ("host1", "host2", ...), or the name of each.
+        /// The number of hosts ("host1", "host2", ...), or the name of each.
         #[schemars(required)]
         hosts: CountOrNames,
         /// The link of each host to the hub.
@@ -67,7 +67,7 @@ table! {
 table! {
     /// Routers R1 ... in a row, with a host H1 ... on each.
     pub(crate) struct ParkingLot {
-        /// Links between routers.
+        /// Number of links between routers.
         #[schemars(required)]
         hops: u64,
         /// The links between routers.
@@ -82,29 +82,29 @@ table! {
 table! {
     /// Nodes and links one by one.
     pub(crate) struct Explicit {
-        /// The nodes.
+        /// The nodes of the network.
         #[schemars(required)]
         node: List<NodeTable>,
-        /// The links.
+        /// The links of the network.
         #[schemars(required)]
         link: List<ExplicitLink>,
     }
 }
 
 table! {
-    /// A node.
+    /// A node of the network.
     pub(crate) struct NodeTable {
-        /// Its name.
+        /// The node's name.
         #[schemars(required)]
         name: String,
-        /// "discarder" if it has a `discard` list, else "host" or "router" as it is used; "appliance" is a router with one.
+        /// The node's role; by default "discarder" with a `discard` list, else "host" or "router" by its use.
         kind: NodeKind,
-        /// What it drops of the packets that it forwards.
+        /// Rules by which it drops packets that it forwards.
         discard: List<DiscardRule>,
     }
 }
 
-/// What a node is for.
+/// The role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NodeKind {
@@ -115,164 +115,106 @@ pub(crate) enum NodeKind {
     Appliance,
 }
 
-layer! {
-    /// A link, with its way back.
-    pub(crate) struct LinkTable {
-        /// Clock rate (bandwidth, capacity; ns-3's data rate).
-        #[schemars(required)]
-        rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay (latency), half of the RTT.
-        #[schemars(required)]
-        delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// What the link layer adds to each packet; "none" by default.
-        framing: Framing,
-        /// Discipline of the packets that wait for the link (buffer).
-        queue: Queue,
-        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
-        device_queue: u32,
-        /// What is dropped before the queue.
-        discard: List<DiscardRule>,
-        /// Record the packets for a pcapng file.
-        capture: bool,
-        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
-        telemetry: bool,
-        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
-        keep_order: bool,
-        /// Satellite after satellite.
-        handover: Fields<HandoverConfig>,
-        /// What is lost on the way.
-        loss: Loss,
-        /// A random delay besides.
-        jitter: Jitter,
-        /// What is held back, so that others pass it.
-        reorder: Reorder,
-        /// Probability that a packet arrives twice; 0 by default.
-        duplicate: f64,
-        /// What an effect of one's own does to packets, on top of the others.
-        effect: Effect,
-        /// Drops what exceeds a rate, before the queue.
-        policer: Fields<PolicerConfig>,
-        /// Packets travel in bursts.
-        aggregate: Fields<AggregateConfig>,
-        /// Where the way back differs; discard and what hurts packets are not inherited.
-        reverse: HalfLink,
-    }
-}
-
-layer! {
-    /// What differs on a link's way back.
-    pub(crate) struct HalfLink {
-        /// Clock rate (bandwidth, capacity; ns-3's data rate).
-        rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay (latency), half of the RTT.
-        delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// What the link layer adds to each packet.
-        framing: Framing,
-        /// Discipline of the packets that wait for the link (buffer).
-        queue: Queue,
-        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
-        device_queue: u32,
-        /// What is dropped before the queue.
-        discard: List<DiscardRule>,
-        /// Record the packets for a pcapng file.
-        capture: bool,
-        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
-        telemetry: bool,
-        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
-        keep_order: bool,
-        /// Satellite after satellite.
-        handover: Fields<HandoverConfig>,
-        /// What is lost on the way.
-        loss: Loss,
-        /// A random delay besides.
-        jitter: Jitter,
-        /// What is held back, so that others pass it.
-        reorder: Reorder,
-        /// Probability that a packet arrives twice; 0 by default.
-        duplicate: f64,
-        /// What an effect of one's own does to packets, on top of the others.
-        effect: Effect,
-        /// Drops what exceeds a rate, before the queue.
-        policer: Fields<PolicerConfig>,
-        /// Packets travel in bursts.
-        aggregate: Fields<AggregateConfig>,
-    }
-}
-
-table! {
-    /// A link between two named nodes.
-    pub(crate) struct ExplicitLink {
-        /// Where it begins.
-        #[schemars(required)]
-        from: String,
-        /// Where it ends.
-        #[schemars(required)]
-        to: String,
-        /// False for a link without a way back.
-        duplex: bool,
-        /// Clock rate (bandwidth, capacity; ns-3's data rate).
-        #[schemars(required)]
-        rate: TextOr<Rate, Fields<ChangingRate>>,
-        /// One-way propagation delay (latency), half of the RTT.
-        #[schemars(required)]
-        delay: TextOr<Duration, Fields<ChangingDelay>>,
-        /// What the link layer adds to each packet; "none" by default.
-        framing: Framing,
-        /// Discipline of the packets that wait for the link (buffer).
-        queue: Queue,
-        /// Packets that the device behind the queue takes, which the queue's discipline no longer sees; none by default.
-        device_queue: u32,
-        /// What is dropped before the queue.
-        discard: List<DiscardRule>,
-        /// Record the packets for a pcapng file.
-        capture: bool,
-        /// Write queue, octets sent, time and rate into packets with data, for controllers by telemetry; false by default.
-        telemetry: bool,
-        /// Nothing arrives before what left earlier, though its delay is shorter; true by default.
-        keep_order: bool,
-        /// Satellite after satellite.
-        handover: Fields<HandoverConfig>,
-        /// What is lost on the way.
-        loss: Loss,
-        /// A random delay besides.
-        jitter: Jitter,
-        /// What is held back, so that others pass it.
-        reorder: Reorder,
-        /// Probability that a packet arrives twice; 0 by default.
-        duplicate: f64,
-        /// What an effect of one's own does to packets, on top of the others.
-        effect: Effect,
-        /// Drops what exceeds a rate, before the queue.
-        policer: Fields<PolicerConfig>,
-        /// Packets travel in bursts.
-        aggregate: Fields<AggregateConfig>,
-        /// Where the way back differs; discard and what hurts packets are not inherited.
-        reverse: HalfLink,
-    }
-}
-
-impl ExplicitLink {
-    /// The link without its ends.
-    pub(crate) fn link(&self) -> LinkTable {
-        LinkTable {
-            rate: self.rate.clone(),
-            delay: self.delay.clone(),
-            framing: self.framing,
-            queue: self.queue.clone(),
-            device_queue: self.device_queue,
-            discard: self.discard.clone(),
-            capture: self.capture,
-            telemetry: self.telemetry,
-            keep_order: self.keep_order,
-            handover: self.handover.clone(),
-            loss: self.loss.clone(),
-            jitter: self.jitter.clone(),
-            reorder: self.reorder.clone(),
-            duplicate: self.duplicate,
-            effect: self.effect.clone(),
-            policer: self.policer.clone(),
-            aggregate: self.aggregate.clone(),
-            reverse: self.reverse.clone(),
+/// Defines the three tables that describe a link, from the fields that they share.
+macro_rules! link_tables {
+    ($($(#[$meta:meta])* $field:ident: $type:ty,)+) => {
+        layer! {
+            /// A link in both directions.
+            pub(crate) struct LinkTable {
+                /// Clock rate (bandwidth, capacity; ns-3's data rate).
+                #[schemars(required)]
+                rate: TextOr<Rate, Fields<ChangingRate>>,
+                /// One-way propagation delay (latency), half of the RTT.
+                #[schemars(required)]
+                delay: TextOr<Duration, Fields<ChangingDelay>>,
+                /// Octets that the link layer adds to each packet; "none" by default.
+                framing: Framing,
+                $($(#[$meta])* $field: $type,)+
+                /// Fields that differ in the reverse direction; discards and effects on packets are not inherited.
+                reverse: HalfLink,
+            }
         }
-    }
+
+        layer! {
+            /// The fields that differ in a link's reverse direction.
+            pub(crate) struct HalfLink {
+                /// Clock rate (bandwidth, capacity; ns-3's data rate).
+                rate: TextOr<Rate, Fields<ChangingRate>>,
+                /// One-way propagation delay (latency), half of the RTT.
+                delay: TextOr<Duration, Fields<ChangingDelay>>,
+                /// Octets that the link layer adds to each packet.
+                framing: Framing,
+                $($(#[$meta])* $field: $type,)+
+            }
+        }
+
+        table! {
+            /// A link between two named nodes.
+            pub(crate) struct ExplicitLink {
+                /// The node at which it begins.
+                #[schemars(required)]
+                from: String,
+                /// The node at which it ends.
+                #[schemars(required)]
+                to: String,
+                /// False for a link in one direction; true by default.
+                duplex: bool,
+                /// Clock rate (bandwidth, capacity; ns-3's data rate).
+                #[schemars(required)]
+                rate: TextOr<Rate, Fields<ChangingRate>>,
+                /// One-way propagation delay (latency), half of the RTT.
+                #[schemars(required)]
+                delay: TextOr<Duration, Fields<ChangingDelay>>,
+                /// Octets that the link layer adds to each packet; "none" by default.
+                framing: Framing,
+                $($(#[$meta])* $field: $type,)+
+                /// Fields that differ in the reverse direction; discards and effects on packets are not inherited.
+                reverse: HalfLink,
+            }
+        }
+
+        impl ExplicitLink {
+            /// The link without its ends.
+            pub(crate) fn link(&self) -> LinkTable {
+                LinkTable {
+                    rate: self.rate.clone(),
+                    delay: self.delay.clone(),
+                    framing: self.framing,
+                    $($field: self.$field.clone(),)+
+                    reverse: self.reverse.clone(),
+                }
+            }
+        }
+    };
+}
+
+link_tables! {
+    /// Queue discipline of the link (buffer).
+    queue: Queue,
+    /// Packets in the device behind the queue, beyond the queue discipline's control; none by default.
+    device_queue: u32,
+    /// Rules that drop packets before the queue.
+    discard: List<DiscardRule>,
+    /// Record the packets for a pcapng file.
+    capture: bool,
+    /// Write queue, octets sent, time and rate into data packets, for controllers by telemetry; false by default.
+    telemetry: bool,
+    /// Keeps the order of packets, even where a later one has a shorter delay; true by default.
+    keep_order: bool,
+    /// Handovers from one satellite to the next.
+    handover: Fields<HandoverConfig>,
+    /// Random losses after the packet was sent.
+    loss: Loss,
+    /// Random delay on top of propagation.
+    jitter: Jitter,
+    /// Packets that are held back, so that others pass them.
+    reorder: Reorder,
+    /// Probability that a packet arrives twice; 0 by default.
+    duplicate: f64,
+    /// An effect of one's own on packets, on top of the others.
+    effect: Effect,
+    /// Token bucket before the queue that drops packets beyond a rate.
+    policer: Fields<PolicerConfig>,
+    /// Aggregation of packets into bursts.
+    aggregate: Fields<AggregateConfig>,
 }

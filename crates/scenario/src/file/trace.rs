@@ -1,4 +1,4 @@
-//! What to record, as a file says it.
+//! The choice of quantities to record, as a file says it.
 
 use std::fmt;
 
@@ -13,15 +13,15 @@ use super::macros::{table, words};
 use super::{Duration, List, SwitchOr};
 
 table! {
-    /// What to record over time.
+    /// The quantities to record over time.
     pub(crate) struct TraceTable {
-        /// The larger of 10 ms and a 2000th of the duration by default.
+        /// Time between rows; by default the larger of 10 ms and a 2000th of the duration.
         interval: Duration,
         /// Record flows at every interval, or at every ACK and timeout; links stay on the interval.
         per: Per,
         /// Series of flows; "all" by default.
         flows: SeriesChoice<FlowSeriesWord>,
-        /// What controllers tell of themselves, by name; `ackclock list controllers NAME` lists the names. None by default.
+        /// Internal variables of controllers; `ackclock list controllers NAME` lists their names. None by default.
         internals: List<String>,
         /// Series of links; "all" by default.
         links: SeriesChoice<LinkSeriesWord>,
@@ -37,7 +37,7 @@ table! {
 }
 
 impl TraceTable {
-    /// What a scenario records, and events of these kinds.
+    /// The table that records what `trace` records, and events of these kinds.
     pub(crate) fn with_events(trace: Option<SwitchOr<Self>>, kinds: EventKinds) -> Self {
         let table = match trace {
             Some(SwitchOr::Table(table)) => table,
@@ -58,7 +58,7 @@ impl TraceTable {
     }
 }
 
-/// When flows are recorded.
+/// The moments at which flows are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Per {
@@ -119,9 +119,9 @@ words! {
     }
 }
 
-/// What a list of choices is made of, for messages.
+/// A word of a list of choices, described for messages.
 pub(crate) trait Choosable {
-    /// What the words are, and an example.
+    /// The plural noun for the words, and an example of one.
     const WANTED: (&'static str, &'static str);
 }
 
@@ -145,7 +145,7 @@ pub(crate) enum SeriesChoice<Word> {
     List(List<Word>),
 }
 
-/// A choice without a list.
+/// A choice of all or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AllOrNone {

@@ -1,4 +1,4 @@
-//! Traffic as a file says it: sizes, short flows, datagrams, requests, video.
+//! Traffic in a file: sizes, short flows, datagrams, requests, video.
 
 use ackclock_sim::{LogNormalGaps, LogNormalSizes, ParetoSizes, QuicConfig, UdpProtocol};
 use schemars::JsonSchema;
@@ -11,21 +11,21 @@ use super::{Duration, EventRate, Fields, List, Size, Spacing, TextOr};
 pub(crate) type Sizes = TextOr<Size, Box<SizeTable>>;
 
 table! {
-    /// A distribution of sizes: exactly one of these.
+    /// A distribution of sizes; exactly one field is set.
     pub(crate) struct SizeTable {
         /// A workload measured in a data centre.
         cdf: Workload,
-        /// A file: a size a line, each as likely, or a size and the fraction of flows that are no larger.
+        /// A file with one size per line, each as likely; or with a size and the fraction of flows of at most that size.
         file: String,
-        /// SHA-256 of that file, if it is to have it.
+        /// SHA-256 that the file must have.
         sha256: String,
-        /// From the first of two sizes to the second.
+        /// Uniform between the first size and the second.
         uniform: List<Size>,
-        /// With this mean.
+        /// Exponential, by its mean.
         exponential: Size,
-        /// With a heavy tail.
+        /// Pareto, with a heavy tail.
         pareto: Fields<ParetoSizes>,
-        /// With a logarithm that is normal.
+        /// Log-normal: the logarithm is normal.
         log_normal: Fields<LogNormalSizes>,
     }
 }
@@ -43,23 +43,23 @@ pub(crate) enum Workload {
 table! {
     /// Short flows that arrive during the run, each on a connection of its own.
     pub(crate) struct ArrivalsTable {
-        /// How many a second, such as "1000 /s"; or give the load.
+        /// Arrivals per second, such as "1000 /s"; or give the load.
         rate: EventRate,
-        /// Their payload as a fraction of the slowest link's rate, in the direction that has more.
+        /// Payload as a fraction of the slowest link's rate, in the direction with more payload.
         load: f64,
-        /// How they are spread; "poisson" by default.
+        /// Distribution of the times between arrivals; "poisson" by default.
         process: Process,
-        /// What the opener sends.
+        /// Payload that the opener sends.
         size: Sizes,
-        /// What the acceptor sends back when it has read all; nothing by default.
+        /// Payload that the acceptor sends back when it has read all; nothing by default.
         reply: Sizes,
         /// Arrivals one by one, from a file with the columns `start_s`, `size_bytes` and `reply_bytes`.
         file: String,
-        /// SHA-256 of that file, if it is to have it.
+        /// SHA-256 that the file must have.
         sha256: String,
-        /// None arrives after this time; by default at the end of the run.
+        /// Time of the last possible arrival; by default the end of the run.
         until: Duration,
-        /// At most so many arrive.
+        /// The largest number of arrivals; unlimited by default.
         count: u64,
         /// Upper ends of the size classes of the summary; 10 kB, 100 kB, 1 MB and 10 MB by default.
         buckets: List<Size>,
@@ -67,40 +67,40 @@ table! {
 }
 
 kinds! {
-    /// How arrivals are spread over time.
+    /// Distribution of the times between arrivals.
     pub(crate) enum Process {
-        /// Independently of each other, with exponential gaps.
+        /// Independent arrivals, with exponential gaps.
         "poisson" = Poisson(Empty),
-        /// Evenly.
+        /// Evenly spaced.
         "periodic" = Periodic(Empty),
-        /// With log-normal gaps: in bursts.
+        /// Bursts: log-normal gaps.
         "log_normal" = LogNormal(Fields<LogNormalGaps>),
     }
 }
 
 kinds! {
-    /// What carries a flow.
+    /// The transport protocol of a flow.
     pub(crate) enum Protocol {
-        /// A connection.
+        /// A TCP connection.
         "tcp" = Tcp(Empty),
-        /// A connection of QUIC.
+        /// A QUIC connection.
         "quic" = Quic(Fields<QuicConfig>),
-        /// Datagrams, without congestion control.
+        /// UDP datagrams, without congestion control.
         "udp" = Udp(Fields<UdpProtocol>),
     }
 }
 
 table! {
-    /// Requests and their responses, one after the other on one connection.
+    /// Requests and their responses, in turn on one connection.
     pub(crate) struct RequestResponseApp {
         /// Size of a request; 200 bytes by default.
         request: Sizes,
         /// Size of a response.
         #[schemars(required)]
         response: Sizes,
-        /// From the end of a response to the next request; none by default.
+        /// Time from the end of a response to the next request; none by default.
         think: Spacing,
-        /// How many; without end by default.
+        /// Number of requests; unlimited by default.
         count: u64,
     }
 }

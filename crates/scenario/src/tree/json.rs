@@ -1,4 +1,4 @@
-//! JSON text to a tree. JSON has no places, and a key whose value is `null` is absent.
+//! Turns JSON text into a tree. JSON has no places, and a key whose value is `null` is absent.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
         Ok(Some(Value::List(items)))
     }
 
-    /// Reads a table like TOML: a key stands once.
+    /// Reads an object as TOML reads a table: no key occurs twice.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut entries, mut keys) = (Vec::new(), BTreeSet::new());
         while let Some(key) = map.next_key::<String>()? {

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::path::{FieldPath, Step};
 
-/// Place at which a value was written.
+/// The place at which a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// In the text, at these bytes.
+    /// In the text, at these octets.
     Text(Range<usize>),
     /// In the override of this index.
     Override(usize),
-    /// The place is unknown (JSON).
+    /// Unknown, as in JSON.
     Unknown,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Value {
     Datetime(String),
     List(Vec<Node>),
     Table(Vec<(String, Node)>),
-    /// A value that was found wrong and reported: from then on as good as absent.
+    /// A value that was wrong and has been reported: it counts as absent.
     Pruned,
 }
 
@@ -90,7 +90,7 @@ impl Node {
         path.0.iter().try_fold(self, |node, step| node.child_mut(step))
     }
 
-    /// The node at `path`, or the deepest one above it that there is.
+    /// The node at `path`, or the deepest node above it.
     pub(crate) fn deepest(&self, path: &FieldPath) -> &Self {
         let mut node = self;
         for step in &path.0 {
@@ -102,7 +102,7 @@ impl Node {
         node
     }
 
-    /// Takes the value at `path` out; false if there was none.
+    /// Removes the value at `path`; false if it has none.
     pub(crate) fn prune(&mut self, path: &FieldPath) -> bool {
         let mut node = self;
         for step in &path.0 {
@@ -136,7 +136,7 @@ impl Node {
     }
 }
 
-/// Largest number of a value's parts that an error shows.
+/// The most parts of a value that an error shows.
 const MOST_SHOWN: usize = 8;
 
 fn first_of<T>(parts: &[T], to_text: impl Fn(&T) -> String) -> String {

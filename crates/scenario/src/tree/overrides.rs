@@ -1,4 +1,4 @@
-//! `--set path=value`: values put into the tree before it is read.
+//! Puts the values of `--set path=value` into the tree before it is read.
 
 use std::cmp::Reverse;
 
@@ -7,10 +7,10 @@ use super::path::{FieldPath, Step};
 use super::renamed::rename_path;
 use super::toml_text::parse_toml_value;
 
-/// Lists whose items an override may address by their name.
+/// Lists whose items an override may address by name.
 const NAMED_LISTS: [&str; 3] = ["flow", "host", "appliance"];
 
-/// Applies overrides in order, later ones winning. Returns what is wrong with each that cannot be applied, beside its
+/// Applies overrides in order, where later ones win. Returns the mistake of each that cannot be applied, with its
 /// index.
 pub(crate) fn apply_overrides(root: &mut Node, overrides: &[String]) -> Vec<(usize, String)> {
     let mut errors = Vec::new();
@@ -41,7 +41,7 @@ fn apply(root: &mut Node, text: &str, index: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The path and the value of `path=value`, where `flow.old.start` is `flow[1].start`.
+/// Splits `path=value`; a name becomes an index, as `flow[1].start` for `flow.old.start`.
 fn parts<'text>(root: &Node, text: &'text str) -> Result<(FieldPath, &'text str), String> {
     let named = named_item(root, text);
     let (item, rest) = named.as_ref().map_or(("", text), |(item, rest)| (item.as_str(), *rest));
@@ -52,8 +52,10 @@ fn parts<'text>(root: &Node, text: &'text str) -> Result<(FieldPath, &'text str)
     Ok((path, value))
 }
 
-/// The item of a list that `text` begins with the name of, as in `flow[1]`, and what follows. A name may hold anything, the signs of a
-/// path too: of those that fit the longest is meant, and the whole of an item only where a field of another cannot be.
+/// The item, as `flow[1]`, whose name `text` begins with after the list, and the rest of the text.
+///
+/// A name may hold anything, even the signs of a path. The longest name that fits is meant; a whole item is meant only
+/// where no field of another fits.
 fn named_item<'text>(root: &Node, text: &'text str) -> Option<(String, &'text str)> {
     let below =
         |list: &&'static str| Some((*list, text.trim_start().strip_prefix(*list)?.trim_start().strip_prefix('.')?));
@@ -69,7 +71,7 @@ fn named_item<'text>(root: &Node, text: &'text str) -> Option<(String, &'text st
     Some((format!("{list}[{position}]"), after))
 }
 
-/// Refuses a name in the place of an index that no item of the list has.
+/// Refuses a name in place of an index if no item of the list has it.
 fn check_name(root: &Node, path: &FieldPath) -> Result<(), String> {
     let [Step::Key(list), Step::Key(_), ..] = path.0.as_slice() else { return Ok(()) };
     let items = NAMED_LISTS.contains(&list.as_str()).then(|| root.child(&path.0[0])).flatten();
@@ -86,8 +88,10 @@ fn name_of(item: &Node) -> Option<&str> {
     }
 }
 
-/// The child at `step`, made if a table lacks it. A bare kind ("`drop_tail`") becomes a table, so that a parameter can
-/// be set in it; a quantity ("10 Mbit/s") is no kind.
+/// The child at `step`, which is added if a table lacks it.
+///
+/// A bare kind ("`drop_tail`") becomes a table, so that a parameter can be set in it; a quantity ("10 Mbit/s") does
+/// not.
 fn descend<'tree>(node: &'tree mut Node, step: &Step, index: usize) -> Result<&'tree mut Node, String> {
     let origin = Origin::Override(index);
     if let (Value::Text(kind), Step::Key(_)) = (&node.value, step)
@@ -117,7 +121,7 @@ fn descend<'tree>(node: &'tree mut Node, step: &Step, index: usize) -> Result<&'
     }
 }
 
-/// Gives everything inside an override's value the override as its origin.
+/// Gives a value of an override, and everything in it, the override as its origin.
 fn stamp(value: Value, index: usize) -> Value {
     let stamp_node = |node: Node| Node::new(stamp(node.value, index), Origin::Override(index));
     match value {

@@ -9,10 +9,10 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// Largest depth of a field: the deepest of the format by far, and no strain on any stack.
+/// The largest depth of a field, far beyond the deepest of the format and harmless to any stack.
 const MAX_STEPS: usize = 64;
 
-/// Steps from the top of the tree.
+/// The steps from the top of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldPath(pub(crate) Vec<Step>);
 
@@ -28,7 +28,7 @@ impl FieldPath {
         Self(steps)
     }
 
-    /// The path of what is written like `bands[0].limit` below this one.
+    /// The path below this one of a text such as `bands[0].limit`.
     pub(crate) fn below(&self, text: &str) -> Self {
         let steps = Self::parse(text).unwrap_or_else(|_| Self::of(text));
         Self(self.0.iter().cloned().chain(steps.0).collect())
@@ -57,7 +57,7 @@ impl FieldPath {
         self.0.iter().zip(&other.0).all(|(a, b)| a == b)
     }
 
-    /// Reads `topology.bottleneck.rate`, `flow[0].start`; a bare name in the place of an index stays a key.
+    /// Reads `topology.bottleneck.rate` or `flow[0].start`; a bare name in place of an index stays a key.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut steps = Vec::new();
         if text.split(['.', '[']).count() > MAX_STEPS {

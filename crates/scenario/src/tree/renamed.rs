@@ -1,13 +1,12 @@
-//! Fields that had another name once, which scenarios of then still have.
+//! Fields under their former names, which old scenarios still have.
 
 use super::node::{Node, Value};
 use super::path::{FieldPath, Step};
 
-/// In which list of tables, the name of then, and the name of now.
+/// Former and present names of fields, with the list of tables that has each.
 const RENAMED: [(&str, &str, &str); 1] = [("appliance", "discipline", "buffer_policy")];
 
-/// Gives such fields their name of now. Where a table has both, the old one stays, to be reported as a field that there is
-/// not.
+/// Renames such fields to their present names. A table that has both keeps the old one, which is reported as unknown.
 pub(crate) fn rename_fields(root: &mut Node) {
     for (list, before, now) in RENAMED {
         if let Some(Node { value: Value::List(tables), .. }) = root.child_mut(&Step::Key(list.to_owned())) {
@@ -27,7 +26,7 @@ fn rename(table: &mut Node, before: &str, now: &str) {
     }
 }
 
-/// The same in the path of an override.
+/// Renames such a field in the path of an override.
 pub(crate) fn rename_path(path: &mut FieldPath) {
     let [Step::Key(in_list), Step::Index(_), Step::Key(field), ..] = path.0.as_mut_slice() else { return };
     if let Some((_, _, now)) = RENAMED.iter().find(|(list, before, _)| in_list == list && field == before) {

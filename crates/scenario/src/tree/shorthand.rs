@@ -1,11 +1,11 @@
-//! `controller = "python:module:Class"` for `{ kind = "python", class = "module:Class" }`.
+//! Expands `controller = "python:module:Class"` to `{ kind = "python", class = "module:Class" }`.
 
 use super::node::{Node, Value};
 use super::path::Step;
 
 const PREFIX: &str = "python:";
 
-/// Writes the short form out, wherever the format has a controller. What is written out has the place of the short form.
+/// Expands the short form wherever the format has a controller. The expanded table has the place of the short form.
 pub(crate) fn expand_controllers(root: &mut Node) {
     expand_in(root);
     if let Some(Node { value: Value::List(flows), .. }) = root.child_mut(&Step::Key("flow".to_owned())) {

@@ -1,4 +1,4 @@
-//! TOML text to a tree.
+//! Turns TOML text into a tree.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(crate) fn parse_toml(text: &str) -> Result<Node, Vec<SyntaxError>> {
     Ok(Node::new(from_table(table.get_ref()), Origin::Text(span)))
 }
 
-/// The line of an error that comes without a place: the first up to which the text has it.
+/// The first line with the error, for an error without a place: the text up to this line has it.
 fn line_of(text: &str, message: &str) -> Option<Range<usize>> {
     let end_of = |end: &mut usize, line: &str| {
         *end += line.len();
@@ -35,7 +35,9 @@ fn line_of(text: &str, message: &str) -> Option<Range<usize>> {
     ends.get(line).map(|&end| start..start + text[start..end].trim_end().len())
 }
 
-/// Offset at which a further item belongs in the list `key` at the top of a document, and whether it has none yet;
+/// The offset at which a further item belongs in the list `key` at the top of a document, and whether the list is
+/// empty.
+///
 /// `None` for a list that is not written within brackets, or not at all.
 pub(crate) fn end_of_inline_list(text: &str, key: &str) -> Option<(usize, bool)> {
     let (table, _) = DeTable::parse_recoverable(text);
@@ -48,7 +50,7 @@ pub(crate) fn end_of_inline_list(text: &str, key: &str) -> Option<(usize, bool)>
     is_inline.then(|| items.last().map_or((brackets.start + 1, true), |last| (last.span().end, false)))
 }
 
-/// Reads one value, as an override gives it; a bare word counts as a text.
+/// Reads one value of an override; a bare word counts as a text.
 pub(crate) fn parse_toml_value(text: &str) -> Value {
     match DeValue::parse(text) {
         Ok(value) => from_value(value.get_ref()),

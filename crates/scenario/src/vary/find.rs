@@ -8,12 +8,12 @@ use super::range::{Law, Range};
 use crate::diagnostic::Diagnostics;
 use crate::tree::{FieldPath, Node, Step, Value};
 
-/// Each is tried when the scenario is loaded.
+/// The most alternatives, each of which is tried when the scenario is loaded.
 const MAX_ALTERNATIVES: usize = 1_000;
 
 const WORDS: [&str; 3] = ["uniform", "log_uniform", "choice"];
 
-/// Every place in `tree` whose value is drawn; what is wrong with a distribution goes to `diagnostics`.
+/// Every place in `tree` whose value is drawn; mistakes in distributions go to `diagnostics`.
 pub(crate) fn find_places(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> Vec<Place> {
     if !mentions_a_distribution(tree) {
         return Vec::new();
@@ -23,7 +23,7 @@ pub(crate) fn find_places(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> Vec
     finder.found
 }
 
-/// False for most scenarios, of which nothing more needs to be known.
+/// True if a table may be a distribution; false for most scenarios, which need no further search.
 fn mentions_a_distribution(node: &Node) -> bool {
     match &node.value {
         Value::Table(entries) => {
@@ -40,7 +40,7 @@ struct Finder<'a, 'source> {
 }
 
 impl Finder<'_, '_> {
-    /// Looks at `node`, at `path` from the scenario or alternative that is searched and at `name` from the text's top.
+    /// Searches `node`, at `path` in the scenario or alternative, and at `name` in the whole text.
     fn look(&mut self, node: &Node, path: &FieldPath, name: &FieldPath, meaning: Meaning) {
         match &node.value {
             Value::Table(entries) => {
@@ -66,7 +66,7 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// The distribution that `node` is by its field `word`.
+    /// The distribution that `node` is, by its field `word`.
     fn distribution(&mut self, word: &str, node: &Node, name: &FieldPath, meaning: &Meaning) -> Distribution {
         let place = name.to_string();
         if place == "seed" {
@@ -152,7 +152,7 @@ impl Finder<'_, '_> {
         let number = read_number(&node.value);
         if number.is_none() {
             let remedy = "write a number, or a text like \"30 ms\", \"10 Mbit/s\", \"64 kB\", \"100 packets\", \
-                          \"1 bdp\"; what is no number can be drawn with choice";
+                          \"1 bdp\"; draw anything else with choice";
             self.report(name, "must be the end of a range", remedy);
         }
         number

@@ -1,5 +1,5 @@
-//! What the format says of a place, from its own JSON Schema: whether a table there has a field of its own that is called
-//! like a distribution, and whether a number there may have decimals.
+//! The meaning of a place in the format, from its own JSON Schema: whether a table there has a field of its own that is
+//! called like a distribution, and whether a number there may have decimals.
 
 use std::sync::LazyLock;
 
@@ -9,22 +9,22 @@ use serde_json::Value as Json;
 use crate::check::suggest_described;
 use crate::tree::{FieldPath, Node, Step, Value};
 
-/// No reader looks at more places where a field might belong.
+/// The most places in a remedy where a field may belong.
 const MOST_MEANT: usize = 3;
 
 static SCHEMA: LazyLock<Json> = LazyLock::new(|| schemars::schema_for!(crate::file::ScenarioFile).to_value());
 
-/// Schemas that may hold at a place; none where the format takes anything, or has no such place.
+/// The schemas that may apply at a place; none where the format takes anything, or has no such place.
 #[derive(Clone, Debug)]
 pub(crate) struct Meaning(Vec<&'static Json>);
 
 impl Meaning {
-    /// That of a whole scenario.
+    /// The meaning of a whole scenario.
     pub(crate) fn of_scenario() -> Self {
         Self::of(&SCHEMA)
     }
 
-    /// That of `node`, which stands at this place: a table with a `kind` is of this kind only.
+    /// The meaning of `node`, which stands at this place: a table with a `kind` is of this kind only.
     pub(crate) fn of_node(mut self, node: &Node) -> Self {
         let kind = node.child(&Step::Key("kind".to_owned())).map(|kind| &kind.value);
         if let Some(Value::Text(kind)) = kind {
@@ -34,17 +34,17 @@ impl Meaning {
         self
     }
 
-    /// That of the field `key` of this table.
+    /// The meaning of the field `key` of this table.
     pub(crate) fn of_field(&self, key: &str) -> Self {
         self.found_by(|schema| schema.get("properties")?.get(key))
     }
 
-    /// That of each item of this list.
+    /// The meaning of each item of this list.
     pub(crate) fn of_item(&self) -> Self {
         self.found_by(|schema| schema.get("items"))
     }
 
-    /// That of what stands at `step` of this table or list.
+    /// The meaning of the value at `step` of this table or list.
     pub(crate) fn below(&self, step: &Step) -> Self {
         match step {
             Step::Key(key) => self.of_field(key),
@@ -83,13 +83,13 @@ impl Meaning {
         meaning
     }
 
-    /// The kinds that may stand here, each with what is said of it.
+    /// The kinds that may stand here, each with its description.
     pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str)> {
         let of_kind = |schema: &&'static Json| Some((kind_of(schema)?.as_str()?, said_of(schema)));
         self.0.iter().filter_map(of_kind).collect()
     }
 
-    /// What to write in place of `key`, which `table` here, with fields `known`, must not hold; and the fields that it names.
+    /// The remedy for an unknown `key` of `table`, whose fields are `known`; and the fields that the remedy names.
     pub(crate) fn instead_of<'a>(
         &self,
         key: &str,
@@ -118,7 +118,7 @@ impl Meaning {
         }
     }
 
-    /// The fields of tables in this one that `key` may stand for, each as it is written.
+    /// The fields of tables within this one that `key` may mean, each as it is written.
     fn in_tables(&self, key: &str, table: Option<&Node>) -> Vec<String> {
         let within = |(name, field): (&String, &'static Json)| {
             let written = table.and_then(|table| table.child(&Step::Key(name.clone())));
@@ -132,8 +132,10 @@ impl Meaning {
         self.fields().filter_map(within).collect()
     }
 
-    /// The same of a table called `name`: the first of its kinds with such a field. Words of the table and of a field of
-    /// one of its kinds, as `loss_rate`, mean that field only if the kind is written there.
+    /// The field that `key` may mean in a table called `name`: in the first of its kinds with such a field.
+    ///
+    /// Words of the table and of a field of one of its kinds, as `loss_rate`, mean that field only if the kind is
+    /// written.
     fn meant_within(&self, name: &str, key: &str, is_written: bool) -> Option<String> {
         self.0.iter().find_map(|table| {
             let is_certain = is_written || kind_of(table).is_none();
@@ -169,7 +171,7 @@ impl Meaning {
     }
 }
 
-/// ", which is OPNET's Initial RTO", where a system, another measure or a mechanism is named.
+/// A note such as ", which is OPNET's Initial RTO", if the mention names a system, another measure or a mechanism.
 fn note(mention: &str) -> String {
     let is_telling = mention.contains("'s ") || mention.contains(' ') && mention.starts_with(char::is_lowercase);
     if is_telling { format!(", which is {mention}") } else { String::new() }
@@ -183,7 +185,7 @@ fn kind_of(schema: &'static Json) -> Option<&'static Json> {
     schema.pointer("/properties/kind/const")
 }
 
-/// `schema`, or what it refers to, or each that it is any of.
+/// Collects `schema`, or the schema that it refers to, or each of its alternatives.
 fn collect(schema: &'static Json, found: &mut Vec<&'static Json>) {
     if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
         if let Some(target) = name.strip_prefix('#').and_then(|pointer| SCHEMA.pointer(pointer)) {

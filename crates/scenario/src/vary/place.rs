@@ -1,4 +1,4 @@
-//! Places whose values are drawn, and how they are filled.
+//! Places whose values are drawn, and functions that fill them.
 
 use ackclock_units::RandomStream;
 
@@ -8,9 +8,9 @@ use crate::tree::{FieldPath, Node, Value};
 /// A place of a scenario with the distribution of its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// From the node that the place was found in: the scenario, or the alternative of a choice.
+    /// The path from the node in which the place was found: the scenario, or the alternative of a choice.
     pub(crate) path: FieldPath,
-    /// From the top of the text, as in `topology.bottleneck.queue.choice[1].limit`: the name of the random stream.
+    /// The path from the top of the text, as `topology.bottleneck.queue.choice[1].limit`; it names the random stream.
     pub(crate) name: String,
     /// The distribution as it was written.
     pub(crate) text: String,
@@ -20,27 +20,27 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 pub(crate) enum Distribution {
     Range(Range),
-    /// One of these, each as likely; never empty.
+    /// One of these alternatives, each as likely; never empty.
     Choice(Vec<Alternative>),
-    /// A mistake, which has been reported: no value.
+    /// A mistake, which has been reported; it has no value.
     Wrong,
 }
 
-/// An alternative to choose, with the places in it whose values are drawn in turn.
+/// An alternative of a choice, with the places in it whose values are drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Alternative {
     pub(crate) node: Node,
     pub(crate) places: Vec<Place>,
 }
 
-/// Choice of the values that are taken.
+/// The rule by which values are taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Draw {
-    /// The low end of each range; of a choice, the alternative of this round.
+    /// The low end of each range; in a choice, the alternative of this round.
     Lowest(usize),
-    /// The high end of each range; of a choice, the alternative of this round.
+    /// The high end of each range; in a choice, the alternative of this round.
     Highest(usize),
-    /// Values that this seed draws.
+    /// The values that this seed draws.
     Seed(u64),
 }
 
@@ -53,9 +53,9 @@ pub(crate) struct DrawnValue {
     pub(crate) name: String,
     /// The distribution as it was written.
     pub(crate) distribution: String,
-    /// False if it was chosen from alternatives.
+    /// True if it is from a range; false if it is an alternative.
     pub(crate) is_from_range: bool,
-    /// `None` in place of a distribution that is wrong.
+    /// The value; `None` in place of a wrong distribution.
     pub(crate) value: Option<Value>,
 }
 
@@ -97,7 +97,7 @@ fn in_range(range: &Range, name: &str, draw: Draw) -> Value {
     }
 }
 
-/// The alternative, and what is taken in it.
+/// The alternative, and the draw within it.
 fn choose(alternatives: &[Alternative], name: &str, draw: Draw) -> (usize, Draw) {
     match draw {
         Draw::Lowest(round) => {
@@ -112,7 +112,7 @@ fn choose(alternatives: &[Alternative], name: &str, draw: Draw) -> (usize, Draw)
     }
 }
 
-/// One stream for each place, so that one more place changes what no other draws.
+/// The random stream of a place: each has its own, so that a further place changes no other draws.
 fn stream(seed: u64, name: &str) -> RandomStream {
     RandomStream::new(seed, &format!("scenario {name}"))
 }

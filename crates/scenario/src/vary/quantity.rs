@@ -1,5 +1,5 @@
-//! Ends of a range: numbers, and texts of a number with a unit, which are drawn in the base unit (ns, bit/s, bytes,
-//! ...) and written with a unit again.
+//! Ends of a range: numbers, and texts of a number with a unit. They are drawn in the base unit (ns, bit/s, bytes, ...)
+//! and written with a unit again.
 
 use ackclock_net::queue::{Limit, QueueLimit};
 use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration};
@@ -7,10 +7,10 @@ use ackclock_units::{Amount, Bandwidth, Bytes, SimDuration};
 use crate::file::{EventRate, Rate};
 use crate::tree::Value;
 
-/// Unit of a number.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Nothing: it is written without a unit.
+    /// No unit.
     Bare,
     Nanoseconds,
     BitsPerSecond,
@@ -22,7 +22,7 @@ pub(crate) enum Unit {
     EventsPerSecond,
 }
 
-/// A number of base units: what counts or is kept as an integer is drawn as one.
+/// A number of base units; counts and quantities kept as integers are drawn as integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Whole(i128),
@@ -63,7 +63,7 @@ impl Unit {
     }
 }
 
-/// The number that `value` is, with its unit; `None` if it is none, as "unlimited" is.
+/// The number that `value` is, with its unit; `None` if it is not a number, as "unlimited".
 pub(crate) fn read_number(value: &Value) -> Option<(Unit, Number)> {
     match value {
         Value::Integer(whole) => Some((Unit::Bare, Number::Whole(*whole))),

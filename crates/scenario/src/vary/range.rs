@@ -1,4 +1,4 @@
-//! Ranges that numbers are drawn from, and the laws by which they are.
+//! Ranges from which numbers are drawn, and the laws of the draws.
 //!
 //! Whole numbers (all quantities with a unit but events in a time, counts) are drawn from low to high, both included.
 //! `uniform`: each is as likely. `log_uniform`: k has the probability ln((k + 1) / k) / ln((high + 1) / low), that is, the
@@ -10,7 +10,7 @@ use ackclock_units::{RandomStream, math};
 use super::quantity::{Number, Unit};
 use crate::tree::Value;
 
-/// How likely each number of a range is.
+/// The distribution of numbers over a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Law {
     Uniform,
@@ -60,7 +60,7 @@ impl Range {
         }
         if law == Law::LogUniform && !is_positive {
             let remedy = "begin above 0, or draw with uniform, which can begin at 0".to_owned();
-            return Err(("must begin above 0, or there is no logarithm".to_owned(), remedy));
+            return Err(("must begin above 0 to have a logarithm".to_owned(), remedy));
         }
         let fits = |end| u64::try_from(end).is_ok() || i64::try_from(end).is_ok();
         match ends {
@@ -122,13 +122,13 @@ fn below(count: i128, stream: &mut RandomStream) -> i128 {
     i128::try_from(whole.min(count - 1)).unwrap_or(0)
 }
 
-/// A number from `low` to `high` whose logarithm lies at `share` of the way between theirs.
+/// A number from `low` to `high`; its logarithm is at `share` of the way between their logarithms.
 fn log_uniform(low: f64, high: f64, share: f64) -> f64 {
     let (from, to) = (math::ln(low), math::ln(high));
     math::exp(from + share * (to - from))
 }
 
-/// One of `count`, each as likely.
+/// The index of one of `count` things, each as likely.
 pub(crate) fn pick(count: usize, stream: &mut RandomStream) -> usize {
     usize::try_from(below(count.max(1) as i128, stream)).unwrap_or(0)
 }

@@ -1,10 +1,10 @@
-//! The forms of drawn values in the JSON Schema of the format.
+//! Adds the forms of drawn values to the JSON Schema of the format.
 
 use serde_json::{Value as Json, json};
 
 const NAME: &str = "Drawn";
 
-/// `schema` with a distribution allowed in place of every value but the seed and the kinds.
+/// The `schema` with a distribution allowed in place of every value but the seed and the kinds.
 pub(crate) fn with_distributions(mut schema: Json) -> Json {
     allow_below(&mut schema);
     if let Some(seed) = schema.pointer_mut("/properties/seed") {

@@ -18,10 +18,10 @@ use crate::tree::{
     FieldPath, Node, Origin, Step, Value, apply_overrides, expand_controllers, parse_json, parse_toml, rename_fields,
 };
 
-/// Seeds beyond the ends of all ranges that a scenario is tried with when it is loaded.
+/// Number of seeds, besides the ends of all ranges, with which a scenario is tried when it is loaded.
 const TRIED_SEEDS: u64 = 8;
 
-/// A scenario that may have values drawn, checked with all of them at their lowest, at their highest, with each
+/// A scenario that may have drawn values. It is checked with all of them at their lowest, at their highest, with each
 /// alternative of every choice, and as some seeds draw them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ScenarioTemplate(Arc<Template>);
@@ -54,8 +54,10 @@ impl ScenarioTemplate {
         Ok(Self::load(parse_json(text), text, "<json>", overrides, extensions, Files::default())?.0)
     }
 
-    /// The scenario that `seed` draws; it has this seed. Reads no file. Fails if the values, each in its range, do not go
-    /// together (a measurement that begins after a drawn end of the run), which the check at loading cannot rule out.
+    /// The scenario that `seed` draws, with this seed. It reads no file.
+    ///
+    /// Fails if the values, each in its range, do not fit together, as a measurement that begins after a drawn end of
+    /// the run. The check at loading cannot rule that out.
     pub fn draw(&self, seed: u64) -> Result<Scenario, ScenarioError> {
         let mut tree = self.0.tree.clone();
         set_seed(&mut tree, seed);
@@ -64,7 +66,7 @@ impl ScenarioTemplate {
         Ok(scenario.with_template(self))
     }
 
-    /// The text that it was read from, what diagnostics call it, and its overrides.
+    /// The text that it was read from, its name in diagnostics, and its overrides.
     pub(crate) fn source(&self) -> (&str, &str, &[String]) {
         (&self.0.text, &self.0.file, &self.0.overrides)
     }
@@ -76,7 +78,7 @@ impl ScenarioTemplate {
         found
     }
 
-    /// The template, and what the scenario's own seed draws from it. Fails with every mistake at once.
+    /// The template, and the scenario that its own seed draws. Fails with every mistake at once.
     pub(crate) fn load(
         parsed: Result<Node, Vec<SyntaxError>>,
         text: &str,
@@ -133,7 +135,7 @@ impl ScenarioTemplate {
 }
 
 impl Template {
-    /// The seed that the scenario has; 1 if it has none, or none that can be read.
+    /// The scenario's seed; 1 if it has none, or none that can be read.
     fn seed(&self) -> u64 {
         match self.tree.child(&Step::Key("seed".to_owned())).map(|node| &node.value) {
             Some(Value::Integer(seed)) => u64::try_from(*seed).unwrap_or(1),
@@ -141,7 +143,7 @@ impl Template {
         }
     }
 
-    /// Tries all draws that a check at loading tries. The seed's own is left to who builds the scenario.
+    /// Tries the draws of the check at loading, except the one of the scenario's own seed, which its builder tries.
     fn verify(&self, files: &mut Files, found: &mut Vec<Found>) {
         if self.places.is_empty() {
             return;
@@ -166,7 +168,7 @@ impl Template {
         self.realize(self.tree.clone(), draw, files).err().unwrap_or_default()
     }
 
-    /// The scenario that `tree` is when its places are filled.
+    /// The scenario of `tree` with its places filled.
     fn realize(&self, tree: Node, draw: Draw, files: &mut Files) -> Result<Scenario, Vec<Found>> {
         self.library.open(|| self.realize_with_open_library(tree, draw, files))
     }
@@ -192,7 +194,7 @@ impl Template {
 pub struct Drawn {
     /// The place in the text, such as `topology.bottleneck.rate` or `topology.bottleneck.queue.choice[1].limit`.
     pub place: String,
-    /// Its distribution as the scenario says it.
+    /// Its distribution as the scenario writes it.
     pub distribution: String,
     /// The value as the scenario format writes it.
     pub value: serde_json::Value,
@@ -223,7 +225,7 @@ fn set_seed(tree: &mut Node, seed: u64) {
     }
 }
 
-/// Adds what was found at places where nothing has been found before: of one mistake under many draws, the first.
+/// Adds the mistakes at places without one so far: if many draws have the same mistake, the first is kept.
 fn add_new(found: &mut Vec<Found>, more: Vec<Found>) {
     let before = found.len();
     for one in more {
@@ -233,7 +235,7 @@ fn add_new(found: &mut Vec<Found>, more: Vec<Found>) {
     }
 }
 
-/// Says of each mistake under which draw it is one; those of a drawn value itself say so already.
+/// Adds to each mistake the draw under which it occurs; mistakes of a drawn value have that already.
 fn with_label(mut found: Vec<Found>, label: &str) -> Vec<Found> {
     for one in found.iter_mut().filter(|one| !one.is_of_drawn) {
         one.diagnostic.message = format!("{} ({label})", one.diagnostic.message);

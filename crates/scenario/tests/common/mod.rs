@@ -1,10 +1,10 @@
 //! Paths for tests: scenarios with one controller to watch.
-#![allow(unreachable_pub, missing_docs, reason = "tests are no library")]
+#![allow(unreachable_pub, missing_docs, reason = "tests are not a library")]
 
 use ackclock_scenario::Scenario;
 use ackclock_sim::{ColumnData, Outcome, Simulation, Summary, Table};
 
-/// Payload of a segment of 1500 octets on the wire.
+/// Payload of a segment of 1500 octets on the wire, octets.
 pub const MSS: f64 = 1448.0;
 
 pub fn simulate(text: &str) -> Outcome {
@@ -16,7 +16,7 @@ pub fn run(text: &str) -> Summary {
     simulate(text).summary
 }
 
-/// One flow on a path that never queues; `discard` loses packets. Goodput, bit/s, after a quarter of the time.
+/// Goodput of one flow on a path that never queues, bit/s, after a quarter of the time; `discard` loses packets.
 pub fn without_queue(controller: &str, delay: &str, seconds: u32, discard: &str) -> f64 {
     let from = seconds / 4;
     let summary = run(&format!(

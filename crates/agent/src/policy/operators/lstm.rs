@@ -1,4 +1,4 @@
-//! The operator LSTM, one step of its sequence a decision.
+//! The operator LSTM, with one step of its sequence for each decision.
 //!
 //! Source: the ONNX operator specification, LSTM, opset 7 to 22: gates in the order input, output, forget, cell. Departures: one direction,
 //! forwards, a sequence of one, sigmoid and tanh, no peepholes, nothing cut; the state is zero when a flow begins, and the engine
@@ -13,15 +13,15 @@ use super::{DAMAGED, affine, attribute, constants, input, integer, optional, row
 
 /// Positions of its inputs.
 const SEQUENCE_LENGTHS: usize = 4;
-/// The input that the state of the last step is.
+/// The position of the hidden state of the last step.
 pub(crate) const HIDDEN: usize = 5;
-/// Position of the cells, like [`HIDDEN`].
+/// The position of the cells' state of the last step.
 pub(crate) const CELLS: usize = 6;
 const PEEPHOLES: usize = 7;
 
 const PLAIN: &str = "export torch.nn.LSTM as it is by default: one direction, no projection, sigmoid and tanh";
 
-/// Its three outputs: all hidden states, which are one; the last of them; the cells' state.
+/// The three outputs: all hidden states, of which there is one; the last of them; the cells' state.
 pub(super) fn lstm(builder: &mut Builder, node: &NodeProto) -> Result<Vec<Value>, PolicyError> {
     refuse_other_forms(builder, node)?;
     let (recurrent, cells) = recurrent_weights(builder, node)?;
@@ -87,7 +87,7 @@ fn refuse_other_forms(builder: &Builder, node: &NodeProto) -> Result<(), PolicyE
     })
 }
 
-/// The weights of the last step's hidden state, and how many cells there are.
+/// The weights of the last step's hidden state, and the number of cells.
 fn recurrent_weights(builder: &Builder, node: &NodeProto) -> Result<(Vec<f32>, usize), PolicyError> {
     let value = input(builder, node, 2)?;
     let cells = match value.shape[..] {
@@ -105,7 +105,7 @@ fn recurrent_weights(builder: &Builder, node: &NodeProto) -> Result<(Vec<f32>, u
     }
 }
 
-/// Those of the inputs and of the state, which are added up.
+/// The biases of the inputs and of the state, added up.
 fn biases(builder: &Builder, node: &NodeProto, cells: usize) -> Result<Vec<f32>, PolicyError> {
     let Some(value) = optional(builder, node, 3)? else { return Ok(vec![0.0; 4 * cells]) };
     let numbers = constants(builder, node, value)?;
@@ -116,7 +116,7 @@ fn biases(builder: &Builder, node: &NodeProto, cells: usize) -> Result<Vec<f32>,
     Ok(of_inputs.iter().zip(of_state).map(|(a, b)| a + b).collect())
 }
 
-/// The place in the flow's memory of a state.
+/// The place of a state in the flow's memory.
 fn state(builder: &mut Builder, node: &NodeProto, index: usize, cells: usize) -> Result<usize, PolicyError> {
     let Some(value) = optional(builder, node, index)? else { return Ok(builder.memory()) };
     match value.content {

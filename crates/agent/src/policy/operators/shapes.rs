@@ -1,4 +1,4 @@
-//! Operators that move no number: shapes, and numbers put into another shape.
+//! Operators that change only shapes.
 //!
 //! Source: the ONNX operator specification, opset 7 to 23. Departures: a shape is known when the file is read, since the
 //! batch is one; nothing is expanded to more numbers than it has.
@@ -9,10 +9,10 @@ use super::super::onnx::NodeProto;
 use super::super::tensor::{Tensor, Values, count};
 use super::{DAMAGED, LAYERS, attribute, input, integer, optional, wrong};
 
-/// The most numbers that a constant is filled with: more than any layer has.
+/// The largest number of a constant's elements: more than any layer has.
 const MOST_NUMBERS: usize = 1 << 20;
 
-/// The shape of a value, as whole numbers.
+/// The shape of a value, as integers.
 pub(super) fn shape(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     if attribute(node, "start").is_some() || attribute(node, "end").is_some() {
         return Err(wrong(node, "takes a part of a shape", LAYERS));
@@ -21,7 +21,7 @@ pub(super) fn shape(builder: &Builder, node: &NodeProto) -> Result<Value, Policy
     Ok(Value { shape: vec![dims.len()], content: Content::Integers(dims), index_below: None })
 }
 
-/// One number, as often as a shape has room; by default zero.
+/// One number that fills a shape; zero by default.
 pub(super) fn constant_of_shape(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let shape = wanted(builder, node, 0)?.iter().map(|dim| usize::try_from(*dim).ok()).collect::<Option<Vec<_>>>();
     let filled = shape.and_then(|shape| Some((count(&shape)?, shape)));
@@ -50,7 +50,7 @@ pub(super) fn expand(builder: &Builder, node: &NodeProto) -> Result<Value, Polic
     Ok(Value { shape, ..value.clone() })
 }
 
-/// A shape that is known.
+/// A known shape.
 fn wanted<'a>(builder: &'a Builder, node: &NodeProto, index: usize) -> Result<&'a [i64], PolicyError> {
     match &input(builder, node, index)?.content {
         Content::Integers(wanted) => Ok(wanted),
@@ -58,7 +58,7 @@ fn wanted<'a>(builder: &'a Builder, node: &NodeProto, index: usize) -> Result<&'
     }
 }
 
-/// Numbers stay where they are.
+/// The value in another shape; its numbers stay.
 pub(super) fn reshape(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     let length = count(&value.shape).unwrap_or(usize::MAX);
@@ -96,7 +96,7 @@ fn reshaped(builder: &Builder, node: &NodeProto, value: &Value, length: usize) -
     Ok(shape)
 }
 
-/// Axes, from the second input or, before opset 13, an attribute; those below zero count from the end of `rank`.
+/// The axes, from the second input or, before opset 13, an attribute; negative ones count from the end of `rank`.
 pub(super) fn axes(builder: &Builder, node: &NodeProto, rank: usize) -> Result<Option<Vec<usize>>, PolicyError> {
     let told = match optional(builder, node, 1)? {
         Some(_) => wanted(builder, node, 1)?.to_vec(),
@@ -115,7 +115,7 @@ fn axis_of(node: &NodeProto, axis: i64, rank: usize) -> Result<usize, PolicyErro
     found.ok_or_else(|| wrong(node, &format!("works along axis {axis} of {rank}"), DAMAGED))
 }
 
-/// Without dimensions of one.
+/// The value without dimensions of one.
 pub(super) fn squeeze(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     let axes = axes(builder, node, value.shape.len())?;
@@ -146,7 +146,7 @@ pub(super) fn unsqueeze(builder: &Builder, node: &NodeProto) -> Result<Value, Po
     Ok(Value { shape, ..value.clone() })
 }
 
-/// Only dimensions of one change their places, so that numbers stay where they are.
+/// The value with its dimensions of one moved, so that its numbers stay.
 pub(super) fn transpose(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     let rank = value.shape.len();
@@ -168,7 +168,7 @@ pub(super) fn transpose(builder: &Builder, node: &NodeProto) -> Result<Value, Po
     Ok(Value { shape: order.iter().map(|axis| value.shape[*axis]).collect(), ..value.clone() })
 }
 
-/// All of a value; a part of one is not taken.
+/// The whole value; a part of one is not supported.
 pub(super) fn slice(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let value = input(builder, node, 0)?;
     let told = |index: usize, name: &str| -> Result<Option<Vec<i64>>, PolicyError> {
@@ -194,7 +194,7 @@ pub(super) fn slice(builder: &Builder, node: &NodeProto) -> Result<Value, Policy
     Ok(value.clone())
 }
 
-/// Whole numbers at some places; of others all, where the axis has one only.
+/// Integers at some positions; of other values all, where the axis has only one.
 pub(super) fn gather(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let (value, places) = (input(builder, node, 0)?, input(builder, node, 1)?);
     let told = wanted(builder, node, 1)?;
@@ -218,7 +218,7 @@ pub(super) fn gather(builder: &Builder, node: &NodeProto) -> Result<Value, Polic
     Ok(Value { shape, content, index_below: value.index_below })
 }
 
-/// Whole numbers one after the other.
+/// The concatenation of integers.
 pub(super) fn concat(builder: &Builder, node: &NodeProto) -> Result<Value, PolicyError> {
     let mut all = Vec::new();
     for index in 0..node.input.len() {

@@ -1,9 +1,9 @@
-//! Accuracy of a policy in whole numbers: both forms of it on flows drawn at random.
+//! The accuracy of an integer policy: both of its forms on random flows.
 //!
-//! Source: none. Flows are drawn so that each observation spans what paths have: windows from 2 to 10,000 segments, round trips from 1 to
-//! 300 ms with queues up to three times that, evenly by the logarithm; losses in one of four intervals. A policy that remembers is asked
-//! [`IN_A_ROW`] times about each flow, whose window changes by a factor from 0.7 to 1.4 between two decisions, while its least round trip
-//! stays. Departures: none.
+//! Source: none. Flows are drawn so that each observation spans the range of real paths: windows from 2 to 10,000
+//! segments, round trips from 1 to 300 ms with queues up to three times that, evenly by the logarithm; losses in one of
+//! four intervals. A policy with a memory decides [`IN_A_ROW`] times for each flow, whose window changes by a factor
+//! from 0.7 to 1.4 between two decisions, while its least round trip stays. Departures: none.
 
 use ackclock_units::{RandomStream, math};
 
@@ -14,26 +14,26 @@ use super::{Memory, Quantised, action_of};
 use crate::action::ActionSpace;
 use crate::observation::{Observation, scaled};
 
-/// Decisions about each flow of a policy that remembers.
+/// The decisions for each flow of a policy with a memory.
 const IN_A_ROW: u32 = 50;
 
-/// See [`Quantised::accuracy`].
+/// The result of [`Quantised::accuracy`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// Number of decisions of both.
+    /// The number of decisions of both forms.
     pub decisions: u32,
-    /// Flows that these were about.
+    /// The number of flows of these decisions.
     pub flows: u32,
-    /// For choices: how many were others; 0 for numbers.
+    /// The number of differing choices; 0 for values.
     pub differ: u32,
-    /// For numbers: the mean of the differences, and the greatest; 0 for choices.
+    /// The mean difference of values; 0 for choices.
     pub mean: f64,
-    /// See `mean`.
+    /// The greatest difference of values; 0 for choices.
     pub greatest: f64,
 }
 
 impl Quantised {
-    /// Differences from the policy in floating point, in `decisions` decisions about flows drawn at random.
+    /// The differences from the policy in floating point, in `decisions` decisions for random flows.
     pub fn accuracy(&self, policy: &Policy, decisions: u32) -> Accuracy {
         let mut random = RandomStream::new(1, "accuracy");
         let each = if self.image.has_memory() { IN_A_ROW } else { 1 };
@@ -64,7 +64,7 @@ impl Quantised {
         found
     }
 
-    /// The observations of the catalogue for what is seen, in floating point.
+    /// The observations of the catalogue for an input, in floating point.
     fn observed(&self, sight: &Sight) -> Vec<f32> {
         let observed = |place: usize| {
             let code = self.image.code(place);

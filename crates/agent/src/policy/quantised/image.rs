@@ -1,4 +1,5 @@
-//! A policy in whole numbers as it lies in a file and in a program's memory: `struct policy` of crates/bpf/src/programs/policy.h.
+//! An integer policy as it lies in a file and in a program's memory: `struct policy` of
+//! crates/bpf/src/programs/policy.h.
 
 use super::super::error::PolicyError;
 use super::layers::{Function, Layer};
@@ -7,28 +8,28 @@ use crate::action::Action;
 use crate::config::AgentConfig;
 use crate::decision::Decision;
 
-/// Inputs of a layer, and its outputs, at most.
+/// The largest number of a layer's inputs, and of its outputs.
 pub(super) const WIDTH: usize = 128;
 const LAYERS: usize = 6;
 const OBSERVATIONS: usize = 32;
 const CHOICES: usize = 64;
 const BIASES: usize = 512;
 const WEIGHTS: usize = 16_384;
-/// Points of the tables of logarithms and powers, and of activation functions.
+/// The points of the tables of logarithms and powers, and of activation functions.
 const POINTS: usize = 257;
 const CURVE: usize = 513;
-/// Points of the sigmoid of an LSTM's gates, from -16 to 16; and its cells, at most.
+/// The points of the sigmoid of an LSTM's gates, from -16 to 16; and the largest number of its cells.
 const GATE: usize = 1025;
 pub(super) const CELLS: usize = 32;
-/// Numbers of functions between layers.
+/// The codes of functions between layers.
 pub(super) const PLAIN: u32 = 0;
 pub(super) const RELU: u32 = 1;
 pub(super) const TABLE: u32 = 2;
 pub(super) const CLIP: u32 = 3;
-/// Numbers of actions.
+/// The codes of actions.
 const DELTAS: u32 = 0;
 const ORCA: u32 = 1;
-/// An activation's numbers stay below 2^15.
+/// The bound of an activation's numbers: they stay below 2^15.
 const MOST: i64 = 1 << 31;
 
 /// A layer: outputs = function((biases + weights inputs) >> fraction).
@@ -43,13 +44,13 @@ struct Head {
     biases: u32,
 }
 
-/// A policy in the form for the kernel.
+/// A policy in the form of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Image {
     pub(super) inputs: u32,
     layers: u32,
-    /// 0: ACKs, 1: a window, 2: thousandths of a smoothed round trip.
+    /// The code of the decisions. 0: ACKs, 1: a window, 2: thousandths of a smoothed RTT.
     decide: u32,
     every: u32,
     action: u32,
@@ -66,20 +67,21 @@ pub struct Image {
     curve: [i32; CURVE],
     slope_low: i32,
     slope_high: i32,
-    /// Limit beyond which inputs are cut on either side.
+    /// The bound at which inputs are clamped on either side.
     limit: u32,
     biases: [i64; BIASES],
-    /// Each with 2^31 added, so that they are loaded without a sign.
+    /// The weights, each with 2^31 added, so that they are loaded without a sign.
     weights: [u32; WEIGHTS],
-    /// The layer whose outputs are sums for the gates of an LSTM, counted from one; 0 if there is none. What follows is of it.
+    /// The layer whose outputs are sums for the gates of an LSTM, counted from one; 0 if there is none. The following
+    /// fields belong to it.
     lstm: u32,
     cells: u32,
-    /// Position in this layer's inputs at which the hidden state begins.
+    /// The position in this layer's inputs at which the hidden state begins.
     hidden: u32,
     gate: [u32; GATE],
 }
 
-/// Memory of a flow from one decision to the next, q16: zero when it begins. `struct memory` of policy.h.
+/// The memory of a flow from one decision to the next, q16: zero at its beginning. `struct memory` of policy.h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     hidden: [i64; CELLS],
@@ -236,7 +238,7 @@ impl Image {
         Ok(())
     }
 
-    /// True if it keeps something of a flow.
+    /// True if it has a memory of each flow.
     pub(super) fn has_memory(&self) -> bool {
         self.lstm != 0
     }
@@ -270,7 +272,7 @@ impl Image {
         (u64::from(whole - 16) << 16) + low + (((high - low) * part) >> 16)
     }
 
-    /// The network on its inputs, and the decision.
+    /// Runs the network on its inputs; returns the decision.
     pub(super) fn run(&self, numbers: &mut [i64; WIDTH], memory: &mut Memory) -> i64 {
         let mut last = 0;
         for (head, place) in self.heads.iter().zip(1..=self.layers) {
@@ -303,7 +305,7 @@ impl Image {
         (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best }) as i64
     }
 
-    /// Computes the outputs of an LSTM, in the place of its gates' sums, and its new memory.
+    /// Computes the outputs of an LSTM, in place of its gates' sums, and its new memory.
     fn step(&self, numbers: &mut [i64; WIDTH], memory: &mut Memory) {
         let cells = self.cells as usize;
         for place in 0..cells {
@@ -370,10 +372,10 @@ impl Image {
         octets
     }
 
-    /// The length of one without what belongs to an LSTM, as the first form of files has it.
+    /// The length of an image without the part of the LSTM, as in the first form of files.
     pub(super) const WITHOUT_LSTM: usize = size_of::<Self>() - 4 * (3 + GATE);
 
-    /// Out of these octets; `None` if it is none, or would reach beyond itself.
+    /// Reads an image; `None` if the octets are not one, or it would reach beyond itself.
     pub(super) fn read(octets: &[u8]) -> Option<Box<Self>> {
         let mut image = Box::new(Self::EMPTY);
         let mut rest = octets;
@@ -446,12 +448,12 @@ impl Image {
     }
 }
 
-/// From 32 bits after the point to 16.
+/// Rounds from 32 bits after the point to 16.
 fn nearest(number: i64) -> i64 {
     (number + (1 << 15)) >> 16
 }
 
-/// A number out of its octets.
+/// A number that is read from its octets.
 trait Word<const N: usize> {
     fn of(octets: [u8; N]) -> Self;
 }

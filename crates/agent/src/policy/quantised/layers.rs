@@ -1,19 +1,19 @@
-//! A network as layers of whole numbers.
+//! A network as layers of integers.
 //!
-//! Source: none. What is added to numbers or multiplies them by constants becomes part of the weights of the layer behind it. Weights have as
-//! many bits after the point as leave the greatest possible sum within 62 bits.
+//! Source: none. Constant terms and factors become part of the weights of the layer behind them. Weights have as many
+//! bits after the point as leave the greatest possible sum within 62 bits.
 
 use ackclock_units::math;
 
 use super::super::error::PolicyError;
 use super::super::network::{Binary, Network, Operand, Operation, Step, Unary};
 
-/// Whole numbers of a layer.
+/// A layer of integers.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     /// Number of inputs with the LSTM's hidden state, which follows the others.
     pub(super) inputs: usize,
-    /// Number of cells of the LSTM whose gates' sums are the outputs; 0 if it is another layer.
+    /// The number of cells of the LSTM whose gates' sums are the outputs; 0 for another layer.
     pub(super) cells: usize,
     pub(super) weights: Vec<i32>,
     pub(super) biases: Vec<i64>,
@@ -21,13 +21,13 @@ pub(super) struct Layer {
     pub(super) function: Function,
 }
 
-/// Function of each sum.
+/// The function of each sum.
 #[derive(Clone, Debug)]
 pub(super) enum Function {
     None,
     Relu,
     Table(Box<Table>),
-    /// Cut at this on either side, q16.
+    /// A clamp at this value on either side, q16.
     Clip(u32),
 }
 
@@ -39,22 +39,22 @@ pub(super) struct Table {
     pub(super) slope_high: i32,
 }
 
-/// A layer before it is whole.
+/// A layer before its conversion to integers.
 struct Real {
     weights: Vec<Vec<f64>>,
     biases: Vec<f64>,
     function: Option<Unary>,
-    /// See [`Layer::cells`].
+    /// The number of cells: see [`Layer::cells`].
     cells: usize,
 }
 
 impl Real {
-    /// Nothing is done to its sums yet.
+    /// True if its sums have no function yet.
     fn is_open(&self) -> bool {
         self.function.is_none() && self.cells == 0
     }
 
-    /// Each sum times a factor, and a term more.
+    /// Multiplies each sum by a factor, and adds a term.
     fn change(&mut self, factors: &[f64], terms: &[f64]) {
         for (place, row) in self.weights.iter_mut().enumerate() {
             for weight in row {
@@ -70,7 +70,7 @@ fn refused(what: &str) -> PolicyError {
     PolicyError::of_file(format!("{what}, which is not done in whole numbers"), remedy)
 }
 
-/// The layers of a network whose inputs are at most as large as `bounds`.
+/// The layers of a network whose inputs are bounded by `bounds`.
 pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
     if network.output != Operand::Slot(network.steps.len()) {
         return Err(refused("branches"));
@@ -142,7 +142,7 @@ pub(super) fn of(network: &Network, bounds: &[f64]) -> Result<Vec<Layer>, Policy
     whole(&layers, bounds)
 }
 
-/// Steps from the sums of an LSTM's inputs on: those of its state, and what becomes of both.
+/// True for the steps of an LSTM from the sums of its inputs on: those of its state, and their results.
 fn is_lstm(steps: &[Step]) -> bool {
     match steps {
         [inputs, sums, state, output, ..] => {
@@ -183,7 +183,7 @@ fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
         let greatest = reaches.iter().fold(1.0_f64, |most, reach| most.max(*reach));
         let weight = layer.weights.iter().flatten().fold(0.0_f64, |most, weight| most.max(weight.abs()));
         if !greatest.is_finite() {
-            return Err(refused("has weights that are no numbers"));
+            return Err(refused("has weights that are not finite"));
         }
         // sums stay below 2^62 = reach 2^16 2^fraction, weights below 2^31
         let fraction = (46.0 - log2(greatest)).min(30.9 - log2(weight.max(1e-9))).floor().clamp(0.0, 30.0);

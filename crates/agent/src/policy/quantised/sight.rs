@@ -1,4 +1,4 @@
-//! Inputs of a decision in whole numbers, and the observations of the catalogue in these.
+//! Inputs of a decision as integers, and the observations of the catalogue from these.
 //!
 //! Source: the catalogue, `observation.rs`. Departures from it: times are whole microseconds, rates whole bit/s, shares are rounded down to
 //! multiples of 2^-16.
@@ -16,35 +16,35 @@ use crate::view::View;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Sight {
-    /// Congestion window, segments.
+    /// The congestion window, segments.
     pub cwnd: u64,
     /// The slow-start threshold; 0 while it is arbitrarily high.
     pub ssthresh: u64,
     /// The window after the last congestion; 0 before the first.
     pub threshold: u64,
-    /// Delivered in the interval.
+    /// The segments delivered in the interval.
     pub acked: u64,
-    /// Taken for lost in the interval.
+    /// The segments marked lost in the interval.
     pub lost: u64,
-    /// Delivered in the interval over its length, bit/s, and the largest so far.
+    /// The delivery rate of the interval, bit/s.
     pub delivery_rate: u64,
-    /// See `delivery_rate`.
+    /// The largest delivery rate so far, bit/s.
     pub max_delivery_rate: u64,
-    /// The latest round trip, us.
+    /// The latest RTT, us.
     pub rtt_us: u32,
-    /// Smoothed round trip.
+    /// The smoothed RTT, us.
     pub srtt_us: u32,
-    /// Least round trip.
+    /// The minimum RTT, us.
     pub min_rtt_us: u32,
-    /// The mean of the interval; the latest without one.
+    /// The mean RTT of the interval, us; the latest without a sample.
     pub mean_rtt_us: u32,
-    /// Length of the interval.
+    /// The length of the interval, us.
     pub interval_us: u32,
-    /// Number of ACKs in it.
+    /// The number of ACKs in the interval.
     pub acks: u32,
-    /// 1 in slow start.
+    /// One in slow start, else zero.
     pub in_slow_start: u32,
-    /// 1 in a fast recovery.
+    /// One in fast recovery, else zero.
     pub in_recovery: u32,
 }
 
@@ -54,7 +54,7 @@ const MOST_SEGMENTS: i64 = 1_000_000 * ONE;
 const MOST_MS: i64 = 600_000 * ONE;
 const MOST_BPS: u64 = 1_000_000_000_000;
 
-/// The observations that there are in whole numbers, by the place that is their code.
+/// The observations with an integer form, at the positions of their codes.
 pub const NAMES: [&str; 19] = [
     "cwnd_segments",
     "ssthresh_segments",
@@ -86,7 +86,7 @@ fn us_of(time: SimDuration) -> u32 {
 }
 
 impl Sight {
-    /// The agent's view in whole numbers. `max_delivery_rate` is the largest that these have shown so far.
+    /// The agent's view as integers. `max_delivery_rate` is the largest integer rate so far.
     pub fn of(view: &View<'_>, max_delivery_rate: u64) -> Self {
         let mss = view.mss.0;
         let segments = |bytes: u64| segments_of(bytes, mss);
@@ -112,7 +112,7 @@ impl Sight {
     }
 }
 
-/// Octets over a time, bit/s; 0 for no time.
+/// The rate of octets over a time, bit/s; 0 for no time.
 fn rate_of(octets: u64, us: u32) -> u64 {
     let rate = (u128::from(octets) * 8_000_000).checked_div(u128::from(us)).unwrap_or(0);
     rate.min(u128::from(MOST_BPS)) as u64
@@ -135,7 +135,7 @@ pub(super) fn codes(config: &AgentConfig) -> Result<Vec<u32>, PolicyError> {
     config.observations.iter().map(code).collect()
 }
 
-/// The greatest that an input can be.
+/// The greatest value of an input.
 pub(super) fn bound(code: u32, is_scaled: bool) -> f64 {
     let name = NAMES[code as usize];
     if is_scaled || name.ends_with("fraction") || name.ends_with("share") || name.ends_with("ratio") {
@@ -147,8 +147,8 @@ pub(super) fn bound(code: u32, is_scaled: bool) -> f64 {
     }
 }
 
-/// From the value of a code, as it is before any scaling, to `log2(1 + value/unit)`'s argument: the unit, and 1 over the logarithm of the range's
-/// end in q32; `None` where values are shares.
+/// The logarithmic scale of a code: the unit of `log2(1 + value/unit)`, and 1 over the logarithm of the range's end in
+/// q32. `None` where values are fractions.
 pub(super) fn scale(code: u32) -> Option<(u64, u64)> {
     let observation = crate::observation::Observation::named(NAMES[code as usize]).expect("each is of the catalogue");
     let Scale::Log { unit } = observation.scale else { return None };
@@ -156,7 +156,7 @@ pub(super) fn scale(code: u32) -> Option<(u64, u64)> {
     Some((unit as u64, (4_294_967_296.0 / log).round() as u64))
 }
 
-/// The value of a code, q16; rates are whole.
+/// The value of a code, q16; rates are integers.
 pub(super) fn value(code: u32, s: &Sight) -> i64 {
     let ms = |us: u32| ((i64::from(us) << 16) / 1_000).min(MOST_MS);
     let segments = |amount: u64| (amount.min(MOST_SEGMENTS as u64)) as i64;

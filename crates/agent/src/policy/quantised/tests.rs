@@ -11,7 +11,7 @@ fn exported(name: &str) -> Policy {
     Policy::from_onnx(&bytes, None).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// A network by hand: two inputs, a hidden layer of two with Relu, two values.
+/// A network worked by hand: two inputs, a hidden layer of two with Relu, two values.
 fn by_hand() -> Quantised {
     let real = |weights: Vec<f32>, biases: Vec<f32>| super::super::network::Operation::Affine { weights, biases };
     let steps = vec![
@@ -84,7 +84,8 @@ fn a_file_is_read_as_it_was_written_and_damage_is_told() {
     assert!(Quantised::read(b"\x08\x07").is_none());
 }
 
-/// The program in the kernel goes by what lies behind the agent, a simulation by the agent: they are the same, or neither runs.
+/// The program in the kernel follows the image behind the agent, a simulation the agent: they are the same, or neither
+/// runs.
 #[test]
 fn an_agent_that_was_changed_in_the_file_is_told() {
     let config = |segments: &str| {
@@ -116,7 +117,8 @@ fn logarithms_and_observations_are_those_of_the_catalogue_to_four_digits() {
     }
 }
 
-/// What `PyTorch` exported, on inputs between -1 and 1: values within a thousandth, but where the best two are nearer.
+/// Exports of `PyTorch`, on inputs between -1 and 1: values agree within a thousandth, and so do choices unless the
+/// best two are nearer.
 #[test]
 fn exported_policies_decide_alike() {
     let mut tried = 0;
@@ -143,8 +145,8 @@ fn exported_policies_decide_alike() {
     assert!(tried >= 3, "{tried}");
 }
 
-/// What `PyTorch` exported with an LSTM and ran over sequences: a number is within two thousandths of its own after forty steps, and so
-/// is the value of what is chosen within that of the best.
+/// Exports of `PyTorch` with an LSTM, run over sequences: a number is within two thousandths of the original after
+/// forty steps, and so is the value of the choice from that of the best.
 #[test]
 fn exported_policies_with_a_memory_decide_as_pytorch_does() {
     let mut tried = 0;
@@ -190,7 +192,7 @@ fn a_memory_that_counts_counts_in_whole_numbers() {
     assert_eq!(read.image(), quantised.image());
 }
 
-/// Files of before an LSTM was known are what they were.
+/// Files from before the LSTM keep their meaning.
 #[test]
 fn a_file_of_the_first_form_is_read() {
     let place = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies/kernel/dqn-newreno.whole");
@@ -204,7 +206,7 @@ fn a_file_of_the_first_form_is_read() {
     assert!(Quantised::read(&renamed).expect("it begins as one").is_err(), "it has no LSTM, and today's files say so");
 }
 
-/// The cells' states in place of their outputs are refused.
+/// A file that uses the cells' states in place of their outputs is refused.
 #[test]
 fn an_action_by_the_state_of_the_cells_is_refused() {
     let mut policy = recurrent::policy("first_old");

@@ -1,4 +1,4 @@
-//! ACKs that come in clumps: how much more was acknowledged of late than the rate lets one expect.
+//! ACK aggregation: recently acknowledged data in excess of the expected amount.
 //!
 //! Source: Linux's `bbr_update_ack_aggregation` and `bbr_ack_aggregation_cwnd` by their behaviour (since 2019, version 5.1).
 
@@ -6,26 +6,26 @@ use ackclock_units::SimTime;
 
 use super::arithmetic::{delivered_in, microseconds};
 
-/// `bbr_extra_acked_win_rtts`: rounds that each of two maxima is kept for.
+/// The rounds of each of the two maxima (`bbr_extra_acked_win_rtts`).
 const ROUNDS: u32 = 5;
-/// `bbr_ack_epoch_acked_reset_thresh`.
+/// The acknowledged segments that restart an epoch (`bbr_ack_epoch_acked_reset_thresh`).
 const LONGEST: u64 = 1 << 20;
-/// `bbr_extra_acked_max_us`: what the rate sends in so long is the most that is allowed for.
+/// The longest aggregation allowed for, in microseconds of the rate (`bbr_extra_acked_max_us`).
 const MOST: u64 = 100_000;
 
-/// State of the estimate; segments.
+/// The estimator of ACK aggregation; segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
-    /// `ack_epoch_mstamp`, `ack_epoch_acked`.
+    /// The beginning of the epoch and its acknowledged segments (`ack_epoch_mstamp`, `ack_epoch_acked`).
     since: SimTime,
     acked: u64,
-    /// `extra_acked`: the most in this stretch of rounds, and in the one before.
+    /// The greatest excess in the present rounds and in the rounds before (`extra_acked`).
     greatest: [u64; 2],
     rounds: u32,
 }
 
 impl Aggregation {
-    /// Sending begins again after idle time.
+    /// Restarts the epoch when sending resumes after idle time.
     pub(super) fn restart(&mut self, now: SimTime) {
         (self.since, self.acked) = (now, 0);
     }
@@ -48,12 +48,12 @@ impl Aggregation {
         self.greatest[0] = self.greatest[0].max(extra);
     }
 
-    /// `bbr_extra_acked`: of the last five to ten rounds.
+    /// The greatest excess of the last five to ten rounds (`bbr_extra_acked`).
     pub(super) fn extra(&self) -> u64 {
         self.greatest[0].max(self.greatest[1])
     }
 
-    /// What the window is enlarged by.
+    /// The segments by which the window is enlarged.
     pub(super) fn allowance(&self, rate: u64) -> u64 {
         self.extra().min(delivered_in(rate, MOST))
     }

@@ -6,7 +6,7 @@ use ackclock_units::{Bytes, SimDuration};
 pub(super) const GAIN_UNIT: u64 = 256;
 /// `BW_UNIT`: a segment a microsecond.
 const RATE_UNIT: u64 = 1 << 24;
-/// `bbr_pacing_margin_percent`: what is left of the rate.
+/// The share of the rate that is paced, in percent (`bbr_pacing_margin_percent`).
 const PACED_PERCENT: u64 = 99;
 
 /// The size of a segment, octets.
@@ -14,7 +14,7 @@ const PACED_PERCENT: u64 = 99;
 pub(super) struct Segments(pub(super) u64);
 
 impl Segments {
-    /// Segments that so many octets take.
+    /// The number of segments for `octets`, rounded up.
     pub(super) fn of(self, octets: u64) -> u64 {
         octets.div_ceil(self.0)
     }
@@ -23,13 +23,13 @@ impl Segments {
         Bytes(segments * self.0)
     }
 
-    /// `bbr_rate_bytes_per_sec`: with a gain, and a hundredth less.
+    /// A rate with a gain and without the pacing margin, octets/s (`bbr_rate_bytes_per_sec`).
     pub(super) fn octets_per_second(self, rate: u64, gain: u64) -> u64 {
         let scaled = u128::from(rate) * u128::from(self.0) * u128::from(gain) / u128::from(GAIN_UNIT);
         (scaled * u128::from(10_000 * PACED_PERCENT) / u128::from(RATE_UNIT)) as u64
     }
 
-    /// What it is, for whoever looks on.
+    /// A rate in bit/s, for inspection.
     pub(super) fn bits_per_second(self, rate: u64) -> f64 {
         rate as f64 * self.0 as f64 * 8e6 / RATE_UNIT as f64
     }
@@ -43,17 +43,17 @@ pub(super) fn gain_of(gain: f64) -> u64 {
     (gain * GAIN_UNIT as f64) as u64
 }
 
-/// So many segments in so many microseconds; nothing in no time.
+/// The rate of `segments` in `microseconds`; zero for no time.
 pub(super) fn rate_of(segments: u64, microseconds: u64) -> u64 {
     (segments * RATE_UNIT).checked_div(microseconds).unwrap_or(0)
 }
 
-/// Segments that a rate delivers in a time, rounded down.
+/// The segments that a rate delivers in a time, rounded down.
 pub(super) fn delivered_in(rate: u64, microseconds: u64) -> u64 {
     (u128::from(rate) * u128::from(microseconds) / u128::from(RATE_UNIT)) as u64
 }
 
-/// `bbr_bdp`: segments, rounded up.
+/// The bandwidth-delay product times a gain, in segments, rounded up (`bbr_bdp`).
 pub(super) fn path_full(rate: u64, microseconds: u64, gain: u64) -> u64 {
     let scaled = u128::from(rate) * u128::from(microseconds) * u128::from(gain) / u128::from(GAIN_UNIT);
     scaled.div_ceil(u128::from(RATE_UNIT)) as u64

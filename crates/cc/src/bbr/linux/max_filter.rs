@@ -1,16 +1,16 @@
-//! The greatest of recent values, kept as three.
+//! A windowed maximum filter that keeps three values.
 //!
 //! Source: Kathleen Nichols' windowed filter by its behaviour in Linux's `win_minmax`: the best value of the window, the best
 //! that came after it, and the best after that. Departures: none.
 
-/// A value and when it was seen.
+/// A value and the time of its measurement.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     at: u64,
     value: u64,
 }
 
-/// Best first, each later than the one before.
+/// The three values, best first, each later than the one before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MaxFilter {
     best: [Seen; 3],
@@ -36,8 +36,8 @@ impl MaxFilter {
         self.age(seen, window);
     }
 
-    /// The best goes when it leaves the window; after a quarter of the window a second has to be there, after half of it a
-    /// third.
+    /// Drops the best value when it leaves the window. A second value must exist after a quarter of the window, a third
+    /// after half of it.
     fn age(&mut self, seen: Seen, window: u64) {
         let [first, second, third] = self.best;
         let age = seen.at - first.at;

@@ -1,4 +1,4 @@
-//! The model of a policer: two stretches of time with much loss and the same rate, and that rate is kept to for a while.
+//! The model of a policer: after two intervals with heavy loss and the same rate, BBR paces at that rate for a while.
 //!
 //! Source: Linux's `bbr_lt_bw_sampling` by its behaviour; Flach et al., An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016.
 
@@ -6,17 +6,17 @@ use ackclock_units::SimTime;
 
 use super::arithmetic::rate_of;
 
-/// `bbr_lt_intvl_min_rtts`: rounds that a stretch lasts at least, and four times that at most.
+/// The rounds of an interval at least; it has four times as many at most (`bbr_lt_intvl_min_rtts`).
 const LEAST_ROUNDS: u32 = 4;
-/// `bbr_lt_loss_thresh`: 50/256 of what is delivered has to be lost.
+/// The lost share of delivered segments that suggests a policer, 50/256 (`bbr_lt_loss_thresh`).
 const LOSS: (u64, u64) = (50, 256);
-/// `bbr_lt_bw_ratio`, an eighth, and `bbr_lt_bw_diff`, octets a second: rates that are the same.
+/// The difference of equal rates: an eighth (`bbr_lt_bw_ratio`), or octets a second (`bbr_lt_bw_diff`).
 const NEARLY: u64 = 8;
 const CLOSE: u64 = 500;
-/// `bbr_lt_bw_max_rtts`: rounds for which the rate is kept to.
+/// The rounds for which the policer's rate holds (`bbr_lt_bw_max_rtts`).
 const KEPT_ROUNDS: u32 = 48;
 
-/// An ACK with a sample; segments.
+/// An ACK with a rate sample; counts are segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) now: SimTime,
@@ -28,39 +28,39 @@ pub(super) struct Moment {
     pub(super) probes_bandwidth: bool,
 }
 
-/// What follows for the cycle of gains.
+/// The consequence for the cycle of gains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     None,
-    /// Two stretches agree: it is paced at their rate.
+    /// Two intervals agree: BBR paces at their rate.
     Policed,
-    /// That was long enough: probing begins again.
+    /// The policer's rate expires, and probing begins again.
     Forgotten,
 }
 
-/// State of the model.
+/// The state of the policer model.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
-    /// `lt_bw`, zero for none, and `lt_use_bw`.
+    /// The policer's rate, zero for none, and whether BBR paces at it (`lt_bw`, `lt_use_bw`).
     rate: u64,
     is_used: bool,
     is_sampling: bool,
-    /// Where the stretch began: milliseconds, segments.
+    /// The beginning of the interval: its time in milliseconds, and the counts of delivered and lost segments then.
     began: u64,
     delivered: u64,
     lost: u64,
     rounds: u32,
-    /// What was last seen of both counts, for resets between ACKs.
+    /// Both counts at the latest ACK, for resets between ACKs.
     latest: (u64, u64),
 }
 
 impl Policer {
-    /// The rate to keep to, if there is one.
+    /// The policer's rate, if BBR paces at it.
     pub(super) fn rate(&self) -> Option<u64> {
         self.is_used.then_some(self.rate)
     }
 
-    /// Forgets all.
+    /// Restarts the model.
     pub(super) fn reset(&mut self, now: SimTime) {
         (self.rate, self.is_used, self.is_sampling) = (0, false, false);
         self.begin(now);
@@ -72,12 +72,13 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// So many more are taken for lost: what a timeout marks is counted before that is told of (`tcp_enter_loss`).
+    /// Counts lost segments. Those that a timeout marks count before the module hears of the timeout
+    /// (`tcp_enter_loss`).
     pub(super) fn on_lost(&mut self, segments: u64) {
         self.latest.1 += segments;
     }
 
-    /// A timeout counts as a loss at the end of a round; `octets_per_second` as in [`Self::on_sample`].
+    /// Counts a timeout as a loss at the end of a round; `octets_per_second` is as in [`Self::on_sample`].
     pub(super) fn on_timeout(&mut self, now: SimTime, octets_per_second: impl Fn(u64) -> u64) {
         let (delivered, lost) = self.latest;
         let at = Moment {
@@ -94,7 +95,7 @@ impl Policer {
         }
     }
 
-    /// `octets_per_second` is what a rate comes to.
+    /// Takes a rate sample; `octets_per_second` converts a rate.
     pub(super) fn on_sample(&mut self, at: &Moment, octets_per_second: impl Fn(u64) -> u64) -> Verdict {
         self.latest = (at.delivered, at.lost);
         if !self.is_used {
@@ -110,7 +111,8 @@ impl Policer {
         Verdict::None
     }
 
-    /// Waits for the first loss, when a policer's tokens are spent; a stretch ends with a loss, too.
+    /// Samples an interval: it begins with the first loss, when a policer's tokens are spent, and ends with a loss,
+    /// too.
     fn sample(&mut self, at: &Moment, octets_per_second: impl Fn(u64) -> u64) -> Verdict {
         if !self.is_sampling {
             if !at.has_lost {
@@ -135,7 +137,7 @@ impl Policer {
         self.end_stretch(at.now, rate_of(delivered, lasted_ms * 1_000), octets_per_second)
     }
 
-    /// `bbr_lt_bw_interval_done`.
+    /// Ends an interval and compares its rate with the last one (`bbr_lt_bw_interval_done`).
     fn end_stretch(&mut self, now: SimTime, rate: u64, octets_per_second: impl Fn(u64) -> u64) -> Verdict {
         let apart = rate.abs_diff(self.rate);
         if self.rate > 0 && (NEARLY * apart <= self.rate || octets_per_second(apart) <= CLOSE) {
@@ -153,7 +155,7 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// A round of 100 ms in which 100 segments arrive and `lost` do not.
+    /// Simulates a round of 100 ms in which 100 segments arrive and `lost` do not.
     fn round(policer: &mut Policer, at: &mut Moment, lost: u64) -> Verdict {
         at.now = SimTime(at.now.0 + 100_000_000);
         (at.delivered, at.lost, at.has_lost) = (at.delivered + 100, at.lost + lost, lost > 0);
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(policer.rate(), None);
     }
 
-    /// `tcp_enter_loss` marks what is lost before it tells the module, whose stretch then begins with that counted.
+    /// `tcp_enter_loss` marks lost segments before it informs the module, so that they count before the new interval.
     #[test]
     fn what_a_timeout_takes_for_lost_is_of_before_the_stretch_that_it_begins() {
         let (mut policer, mut at) = start();

@@ -8,7 +8,7 @@ fn bbr() -> LinuxBbr {
     LinuxBbr::new(&BbrConfig::linux(), start)
 }
 
-/// Rounds of 100 ms: an ACK for ten segments, and a sample of `mbit_s`.
+/// A path with rounds of 100 ms: an ACK for ten segments, and a sample of `mbit_s`.
 struct Path {
     now: SimTime,
     delivered: u64,
@@ -37,7 +37,7 @@ impl Path {
         bbr.on_ack(&AckEvent { delivery: Some(delivery), ..ack });
     }
 
-    /// To `ProbeBW` at 8 Mbit/s: 100 segments in a round trip.
+    /// Leads BBR to `ProbeBW` at 8 Mbit/s: 100 segments in a round trip.
     fn fill(&mut self, bbr: &mut LinuxBbr) {
         self.inflight = 300 * MSS;
         for _ in 0..4 {
@@ -123,7 +123,8 @@ fn a_timeout_and_an_undo_look_for_the_full_pipe_anew_before_it_was_found() {
     assert_eq!((bbr.full_bandwidth, bbr.full_rounds), (0, 0));
 }
 
-/// Played against Linux 6.18: a recovery began in Startup, whose ssthresh is infinite; when it is taken back in Drain it is so again.
+/// Measured on Linux 6.18: a recovery that began in Startup, with infinite ssthresh, is undone in Drain; ssthresh is
+/// infinite again.
 #[test]
 fn an_undo_restores_the_ssthresh_of_when_the_episode_began() {
     let (mut bbr, mut path) = (bbr(), Path::new());

@@ -1,4 +1,4 @@
-//! The window: a multiple of what the path holds, with allowances for offload and for ACKs in clumps.
+//! The window: a multiple of the bandwidth-delay product, with allowances for offload and ACK aggregation.
 //!
 //! Source: Linux's `bbr_set_cwnd` and what it calls, by their behaviour.
 
@@ -9,18 +9,18 @@ use super::{LinuxBbr, Mode};
 use crate::delivery::{DeliveryReport, Repair};
 use crate::event::AckEvent;
 
-/// `bbr_cwnd_min_target`.
+/// The least window, segments (`bbr_cwnd_min_target`).
 pub(super) const LEAST: u64 = 4;
-/// `TCP_INIT_CWND`: while no round trip is known.
+/// The window before the first RTT sample, segments (`TCP_INIT_CWND`).
 const UNKNOWN: u64 = 10;
 /// The handshake counts as a segment delivered.
 const HANDSHAKE: u64 = 1;
-/// `GSO_LEGACY_MAX_SIZE` less the room for headers: octets of the longest burst, and its segments.
+/// The longest burst, octets (`GSO_LEGACY_MAX_SIZE` less the room for headers), and its segments.
 const LONGEST_BURST: u64 = 65_536 - 1 - 320;
 const MOST_SEGMENTS: u64 = 127;
 
 impl LinuxBbr {
-    /// `bbr_tso_segs_goal`: a millisecond of the pacing rate.
+    /// The segments of a burst: a millisecond of the pacing rate (`bbr_tso_segs_goal`).
     pub(super) fn burst(&self) -> u64 {
         let octets = (self.pacing_rate / 1_024).min(LONGEST_BURST);
         let least = if self.pacing_rate < 1_200_000 / 8 { 1 } else { 2 };
@@ -31,25 +31,26 @@ impl LinuxBbr {
         self.min_rtt.map_or(UNKNOWN, |rtt| path_full(rate, rtt, gain))
     }
 
-    /// `bbr_quantization_budget`: three bursts for the hosts, an even number, and two more while probing.
+    /// Rounds a window up: three bursts for the hosts, an even number, and two more while probing
+    /// (`bbr_quantization_budget`).
     pub(super) fn with_budget(&self, segments: u64) -> u64 {
         let even = (segments + 3 * self.burst()).next_multiple_of(2);
         even + if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 }
     }
 
-    /// `bbr_inflight`.
+    /// The window for a rate and a gain, segments (`bbr_inflight`).
     pub(super) fn inflight(&self, rate: u64, gain: u64) -> u64 {
         self.with_budget(self.path_full(rate, gain))
     }
 
-    /// `bbr_packets_in_net_at_edt`: what will be in the network when the next segment leaves.
+    /// The segments in the network when the next one leaves (`bbr_packets_in_net_at_edt`).
     pub(super) fn in_network_at_departure(&self, inflight: u64, now: SimTime, delivery: &DeliveryReport) -> u64 {
         let waits = microseconds(delivery.next_departure.saturating_since(now));
         let burst = if self.pacing_gain > GAIN_UNIT { self.burst() } else { 0 };
         (inflight + burst).saturating_sub(delivered_in(self.rate(), waits))
     }
 
-    /// `bbr_set_cwnd`.
+    /// Sets the window on an ACK (`bbr_set_cwnd`).
     pub(super) fn set_window(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
         let acked = self.segments.of(ack.newly_acked.0);
         if acked > 0 && !self.conserve_or_restore(ack, delivery, acked) {
@@ -72,8 +73,8 @@ impl LinuxBbr {
         self.cwnd = self.cwnd.max(LEAST);
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: one segment for each delivered in the first round of a recovery. Returns true
-    /// while that lasts.
+    /// Conserves packets in the first round of a recovery: one leaves for each delivered
+    /// (`bbr_set_cwnd_to_recover_or_restore`). Returns true while that lasts.
     fn conserve_or_restore(&mut self, ack: &AckEvent, delivery: &DeliveryReport, acked: u64) -> bool {
         let held = self.segments.of(delivery.inflight.0) + acked;
         self.cwnd = self.cwnd.saturating_sub(self.segments.of(ack.lost_now().0)).max(1);
@@ -92,7 +93,7 @@ impl LinuxBbr {
         self.conserves
     }
 
-    /// `bbr_save_cwnd`.
+    /// Saves the window before a recovery (`bbr_save_cwnd`).
     pub(super) fn save_cwnd(&mut self) {
         let is_plain = self.repair == Repair::None && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if is_plain { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };

@@ -9,7 +9,7 @@ fn bbr() -> Bbr {
     Bbr::new(&BbrConfig::default(), start)
 }
 
-/// An ACK that ends a round: 100 ms later, at `mbit_s`, with `inflight` left.
+/// A path whose ACKs end a round each: 100 ms apart, at `mbit_s`, with `inflight` left.
 struct Path {
     now: SimTime,
     delivered: u64,
@@ -40,7 +40,7 @@ impl Path {
         bbr.on_ack(&AckEvent { now, rtt_sample, newly_lost, delivery: Some(delivery), ..testing::ack(MSS) });
     }
 
-    /// To the end of Startup at 8 Mbit/s: 100 kB in a round trip.
+    /// Leads BBR to the end of Startup at 8 Mbit/s: 100 kB in a round trip.
     fn fill(&mut self, bbr: &mut Bbr) {
         self.inflight = 300 * MSS;
         for _ in 0..4 {

@@ -1,36 +1,36 @@
-//! What losses do to the model.
+//! Updates of the model by losses.
 //!
 //! Source: draft-ietf-ccwg-bbr, "Updating the Model Upon Packet Loss" and "Upon Detecting a Spurious Loss Recovery".
 
 use super::{Bbr3, State, UNBOUNDED};
 use crate::delivery::{DeliveryReport, RateSample, SegmentReport};
 
-/// Delivery in the present round, and its losses.
+/// Delivery signals and losses of the present round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Latest {
-    /// `bw_latest`, bit/s, and `inflight_latest`: the greatest of a round.
+    /// The greatest rate (bit/s) and volume of a round (`bw_latest`, `inflight_latest`).
     pub(super) bandwidth: u64,
     pub(super) inflight: u64,
-    /// `loss_round_delivered`, `is_loss_in_round`.
+    /// The end of the round of losses, and whether it has losses (`loss_round_delivered`, `is_loss_in_round`).
     ends_at: u64,
     has_loss: bool,
-    /// Discontiguous ranges lost in the round, and where the last one ends.
+    /// The discontiguous ranges lost in the round, and the end of the last one.
     lost_ranges: u32,
     lost_end: u64,
 }
 
 impl Latest {
-    /// `AdvanceLatestDeliverySignals`, at the end of a round.
+    /// Restarts the signals at the end of a round (`AdvanceLatestDeliverySignals`).
     pub(super) fn restart(&mut self, sample: &RateSample) {
         self.bandwidth = sample.rate().unwrap_or_default().0;
         self.inflight = sample.delivered.0;
     }
 }
 
-/// What was before the losses, to go back to if there were none.
+/// The state before the losses, which a spurious recovery restores.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
-    /// It is of the recovery that has begun, or begins with the losses at hand.
+    /// True if the state belongs to the present recovery, or to one that begins with these losses.
     pub(super) is_saved: bool,
     pub(super) state: Option<State>,
     bandwidth_shortterm: u64,
@@ -39,7 +39,7 @@ pub(super) struct Undo {
 }
 
 impl Bbr3 {
-    /// `UpdateLatestDeliverySignals`. Returns true if a round of losses ends.
+    /// Updates the signals from an ACK; returns true if a round of losses ends (`UpdateLatestDeliverySignals`).
     pub(super) fn update_latest_signals(&mut self, delivery: &DeliveryReport) -> bool {
         let Some(sample) = delivery.sample else { return false };
         let latest = &mut self.latest;
@@ -52,7 +52,8 @@ impl Bbr3 {
         ends
     }
 
-    /// `UpdateCongestionSignals`, without the rate. Returns how many ranges the round lost.
+    /// Lowers the bounds at the end of a round with losses; returns its number of lost ranges
+    /// (`UpdateCongestionSignals`, without the rate).
     pub(super) fn update_congestion_signals(&mut self, round_ends: bool) -> u32 {
         if !round_ends {
             return 0;
@@ -64,7 +65,8 @@ impl Bbr3 {
         std::mem::take(&mut self.latest.lost_ranges)
     }
 
-    /// `InitLowerBounds`, `LossLowerBounds`: towards what was delivered, by `Beta` at most.
+    /// Lowers the short-term bounds to the delivered rate and volume, by `Beta` at most (`InitLowerBounds`,
+    /// `LossLowerBounds`).
     fn lower_short_term_bounds(&mut self) {
         let beta = |value: u64| (self.config.beta * value as f64) as u64;
         let bandwidth =
@@ -74,24 +76,24 @@ impl Bbr3 {
             (self.latest.bandwidth.max(beta(bandwidth)), self.latest.inflight.max(beta(inflight)));
     }
 
-    /// `ResetCongestionSignals`.
+    /// Clears the losses of the round (`ResetCongestionSignals`).
     pub(super) fn reset_congestion_signals(&mut self) {
         self.latest.has_loss = false;
         (self.latest.bandwidth, self.latest.inflight) = (0, 0);
     }
 
-    /// `ResetShortTermModel`.
+    /// Removes the short-term bounds (`ResetShortTermModel`).
     pub(super) fn reset_short_term_model(&mut self) {
         (self.bandwidth_shortterm, self.inflight_shortterm) = (UNBOUNDED, UNBOUNDED);
     }
 
-    /// `IsInflightTooHigh`.
+    /// True if the losses of a flight exceed the threshold (`IsInflightTooHigh`).
     pub(super) fn is_too_high(&self, sample: &RateSample) -> bool {
         let lost = sample.lost.0;
         lost as f64 > sample.tx_in_flight.0 as f64 * self.config.loss_threshold || (lost > 0 && !self.has_sack)
     }
 
-    /// `HandleLostPacket`.
+    /// Handles a lost segment (`HandleLostPacket`).
     pub(super) fn on_lost_segment(&mut self, segment: &SegmentReport) {
         self.delivered = segment.delivered.0;
         self.note_loss(segment);
@@ -106,7 +108,7 @@ impl Bbr3 {
         }
     }
 
-    /// `NoteLoss`.
+    /// Records a loss of the round (`NoteLoss`).
     fn note_loss(&mut self, segment: &SegmentReport) {
         if !self.latest.has_loss {
             self.latest.ends_at = segment.delivered.0;
@@ -117,7 +119,7 @@ impl Bbr3 {
         self.latest.lost_end = segment.start + segment.size.0;
     }
 
-    /// `HandleInflightTooHigh`: once for each probe.
+    /// Answers a flight that is too large, once for each probe (`HandleInflightTooHigh`).
     fn answer_too_high(&mut self, segment: &SegmentReport) {
         self.probe_bw.was_too_high = true;
         self.probe_bw.takes_samples = false;
@@ -131,7 +133,7 @@ impl Bbr3 {
         }
     }
 
-    /// `SaveStateUponLoss`: once for a recovery, before its losses change anything.
+    /// Saves the state, once for a recovery, before its losses change anything (`SaveStateUponLoss`).
     pub(super) fn save_upon_loss(&mut self) {
         self.save_cwnd();
         if self.undo.is_saved {
@@ -146,7 +148,7 @@ impl Bbr3 {
         };
     }
 
-    /// `HandleSpuriousLossDetection`.
+    /// Restores the state after a spurious recovery (`HandleSpuriousLossDetection`).
     pub(super) fn undo_loss(&mut self) {
         self.restore_cwnd();
         self.latest.has_loss = false;
@@ -169,7 +171,7 @@ impl Bbr3 {
     }
 }
 
-/// `InflightAtLoss`: at what prefix of the segment did the losses cross the threshold?
+/// The flight size at which the losses crossed the threshold, within the segment (`InflightAtLoss`).
 pub(super) fn inflight_at_loss(segment: &SegmentReport, threshold: f64) -> u64 {
     let size = segment.size.0 as f64;
     let inflight_before = segment.tx_in_flight.0 as f64 - size;

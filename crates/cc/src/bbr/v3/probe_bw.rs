@@ -1,4 +1,4 @@
-//! The cycle of phases in which most of a long connection passes: down, cruise, refill, up.
+//! `ProbeBW`, the cycle of most of a long connection: down, cruise, refill, up.
 //!
 //! Source: draft-ietf-ccwg-bbr, "`ProbeBW` Algorithm Details" and "Time Scale for Bandwidth Probing".
 
@@ -8,7 +8,7 @@ use super::{Bbr3, State, UNBOUNDED};
 use crate::delivery::{DeliveryReport, RateSample};
 use crate::event::AckEvent;
 
-/// `ack_phase`: what ACKs say of the last probe.
+/// The phase of a probe, as its ACKs show it (`ack_phase`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Feedback {
     #[default]
@@ -19,27 +19,27 @@ pub(super) enum Feedback {
     Stopping,
 }
 
-/// State of the cycle.
+/// The state of the `ProbeBW` cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeBw {
     pub(super) feedback: Feedback,
-    /// `is_bw_probe_sample`: ACKs are of segments sent in a probe.
+    /// True while ACKs are for segments of a probe (`is_bw_probe_sample`).
     pub(super) takes_samples: bool,
-    /// `cycle_stamp`, `bw_probe_wait`.
+    /// The beginning of the phase and the wait until a probe (`cycle_stamp`, `bw_probe_wait`).
     began: SimTime,
     wait: SimDuration,
     pub(super) rounds_since_up: u64,
-    /// `bw_probe_up_rounds`, `bw_probe_up_acked`, `probe_up_acked_per_inc`.
+    /// The rounds and growth of the up phase (`bw_probe_up_rounds`, `bw_probe_up_acked`, `probe_up_acked_per_inc`).
     up_rounds: u32,
     up_acked: u64,
     pub(super) acked_per_increment: u64,
-    /// `prev_probe_too_high`, `prev_probe_precautionary`.
+    /// The result of the last probe (`prev_probe_too_high`, `prev_probe_precautionary`).
     pub(super) was_too_high: bool,
     was_precautionary: bool,
 }
 
 impl Bbr3 {
-    /// `UpdateProbeBWCyclePhase`.
+    /// Moves through the phases (`UpdateProbeBWCyclePhase`).
     pub(super) fn update_probe_bw(&mut self, ack: &AckEvent, delivery: &DeliveryReport, sample: &RateSample) {
         if !self.full_pipe.reached || self.adapt_long_term_model(ack, sample) {
             return;
@@ -62,7 +62,7 @@ impl Bbr3 {
         }
     }
 
-    /// `AdaptLongTermModel`. Returns true if it has chosen a state.
+    /// Adapts the long-term bound; returns true if it has chosen a state (`AdaptLongTermModel`).
     fn adapt_long_term_model(&mut self, ack: &AckEvent, sample: &RateSample) -> bool {
         if self.probe_bw.feedback == Feedback::Starting && self.rounds.starts {
             self.probe_bw.feedback = Feedback::Coming;
@@ -88,7 +88,7 @@ impl Bbr3 {
         false
     }
 
-    /// `ProbeInflightLongtermUpward`: 1, 2, 4... segments more in each round.
+    /// Raises the long-term bound by 1, 2, 4... segments in successive rounds (`ProbeInflightLongtermUpward`).
     fn probe_longterm_upward(&mut self, acked: u64) {
         if !self.is_cwnd_limited() || self.cwnd < self.inflight_longterm {
             return;
@@ -103,14 +103,14 @@ impl Bbr3 {
         }
     }
 
-    /// `RaiseInflightLongtermSlope`.
+    /// Doubles the growth of the long-term bound (`RaiseInflightLongtermSlope`).
     pub(super) fn raise_slope(&mut self) {
         let growth = 1 << self.probe_bw.up_rounds;
         self.probe_bw.up_rounds = (self.probe_bw.up_rounds + 1).min(30);
         self.probe_bw.acked_per_increment = (self.cwnd / growth).max(self.mss);
     }
 
-    /// `StartProbeBW_DOWN`.
+    /// Begins the down phase (`StartProbeBW_DOWN`).
     pub(super) fn start_down(&mut self, now: SimTime) {
         self.reset_congestion_signals();
         self.probe_bw.rounds_since_up = u64::from(self.random.chance(0.5)); // PickProbeWait
@@ -121,7 +121,7 @@ impl Bbr3 {
         self.state = State::Down;
     }
 
-    /// `StartProbeBW_REFILL`.
+    /// Begins the refill phase (`StartProbeBW_REFILL`).
     pub(super) fn start_refill(&mut self) {
         self.reset_short_term_model();
         (self.probe_bw.up_rounds, self.probe_bw.up_acked) = (0, 0);
@@ -131,7 +131,7 @@ impl Bbr3 {
         self.state = State::Refill;
     }
 
-    /// `StartProbeBW_UP`.
+    /// Begins the up phase (`StartProbeBW_UP`).
     fn start_up(&mut self, sample: &RateSample) {
         self.probe_bw.feedback = Feedback::Starting;
         self.rounds.restart(self.delivered);
@@ -140,19 +140,19 @@ impl Bbr3 {
         self.raise_slope();
     }
 
-    /// `IsTimeToProbeBW`, `IsRenoCoexistenceProbeTime`.
+    /// True if a probe for bandwidth is due (`IsTimeToProbeBW`, `IsRenoCoexistenceProbeTime`).
     fn is_time_to_probe(&self, now: SimTime) -> bool {
         const MOST_ROUNDS: u64 = 63;
         let reno_rounds = (self.target_inflight() / self.mss).min(MOST_ROUNDS);
         now > self.probe_bw.began + self.probe_bw.wait || self.probe_bw.rounds_since_up >= reno_rounds
     }
 
-    /// `IsTimeToCruise`.
+    /// True if the down phase has drained the queue (`IsTimeToCruise`).
     fn is_time_to_cruise(&self, inflight: u64) -> bool {
         inflight <= self.inflight_with_headroom() && inflight <= self.inflight(self.max_bandwidth, 1.0)
     }
 
-    /// `IsTimeToGoDown`.
+    /// True if the up phase has found the limit (`IsTimeToGoDown`).
     fn is_time_to_go_down(&mut self, inflight: u64, sample: &RateSample) -> bool {
         if self.probe_bw.was_too_high && inflight >= self.inflight_longterm {
             self.probe_bw.was_precautionary = true;

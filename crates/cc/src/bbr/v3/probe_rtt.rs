@@ -1,4 +1,4 @@
-//! The least round trip, and the pauses in which it is measured anew.
+//! The minimum RTT, and the pauses that measure it anew.
 //!
 //! Source: draft-ietf-ccwg-bbr, "`ProbeRTT` Logic".
 
@@ -9,19 +9,21 @@ use super::{Bbr3, State};
 use crate::delivery::DeliveryReport;
 use crate::event::AckEvent;
 
-/// `MinRTTFilterLen`: twice the usual interval, so that a pause still knows what the last one found.
+/// The lifetime of the minimum RTT: two usual intervals, so that a pause still has the last one's result
+/// (`MinRTTFilterLen`).
 const MIN_RTT_FILTER: SimDuration = SimDuration::from_secs(10);
 
-/// State of the measurement.
+/// The state of the RTT measurement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// `min_rtt`, `min_rtt_stamp`.
+    /// The minimum RTT and its time (`min_rtt`, `min_rtt_stamp`).
     pub(super) min_rtt: Option<SimDuration>,
     min_rtt_at: SimTime,
-    /// `probe_rtt_min_delay`, `probe_rtt_min_stamp`: the least since the last pause, which says when the next is due.
+    /// The least RTT since the last pause and its time, which schedule the next pause (`probe_rtt_min_delay`,
+    /// `probe_rtt_min_stamp`).
     recent: Option<SimDuration>,
     recent_at: SimTime,
-    /// `probe_rtt_done_stamp`, `probe_rtt_round_done`.
+    /// The end of a pause by time and by rounds (`probe_rtt_done_stamp`, `probe_rtt_round_done`).
     until: Option<SimTime>,
     round_done: bool,
 }
@@ -35,7 +37,7 @@ impl ProbeRtt {
 }
 
 impl Bbr3 {
-    /// `UpdateMinRTT`. Returns true if a pause is due.
+    /// Updates the minimum RTT; returns true if a pause is due (`UpdateMinRTT`).
     pub(super) fn update_min_rtt(&mut self, ack: &AckEvent) -> bool {
         let probe = &mut self.probe_rtt;
         let expired = probe.recent.is_some() && ack.now > probe.recent_at + self.config.probe_rtt_interval;
@@ -48,12 +50,12 @@ impl Bbr3 {
         expired
     }
 
-    /// `ProbeRTTCwnd`.
+    /// The window during a pause, octets (`ProbeRTTCwnd`).
     pub(super) fn probe_rtt_cwnd(&self) -> u64 {
         self.bdp(0.5).max(self.min_pipe())
     }
 
-    /// `CheckProbeRTT`.
+    /// Enters and leaves `ProbeRTT` (`CheckProbeRTT`).
     pub(super) fn check_probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport, expired: bool) {
         if self.state != State::ProbeRtt && expired && !self.idle_restart {
             self.save_cwnd();
@@ -70,7 +72,7 @@ impl Bbr3 {
         }
     }
 
-    /// `HandleProbeRTT`.
+    /// Times a pause (`HandleProbeRTT`).
     fn handle_probe_rtt(&mut self, now: SimTime, delivery: &DeliveryReport) {
         let enough = self.probe_rtt_cwnd();
         let probe = &mut self.probe_rtt;
@@ -86,7 +88,7 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckProbeRTTDone`, `ExitProbeRTT`.
+    /// Ends a pause when it is over (`CheckProbeRTTDone`, `ExitProbeRTT`).
     pub(super) fn check_probe_rtt_done(&mut self, now: SimTime) {
         if self.probe_rtt.until.is_none_or(|until| now <= until) {
             return;

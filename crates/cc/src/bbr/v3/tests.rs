@@ -24,7 +24,7 @@ fn lost(tx_in_flight: u64, lost: u64) -> SegmentReport {
     }
 }
 
-/// Rounds of 100 ms, each with one ACK.
+/// A path with rounds of 100 ms, each with one ACK.
 struct Path {
     now: SimTime,
     delivered: u64,
@@ -65,7 +65,7 @@ impl Path {
         bbr.on_ack(&AckEvent { now: self.now, delivery: Some(delivery), ..testing::ack(MSS) });
     }
 
-    /// Through Startup and Drain at 8 Mbit/s: 100 kB in a round trip.
+    /// Leads BBR through Startup and Drain at 8 Mbit/s: 100 kB in a round trip.
     fn settle(&mut self, bbr: &mut Bbr3) {
         self.inflight = 300 * MSS;
         for _ in 0..4 {
@@ -215,8 +215,8 @@ fn a_spurious_loss_gives_the_bounds_back() {
     assert_eq!((bbr.state, bbr.inflight_longterm), (State::Refill, UNBOUNDED));
 }
 
-/// "When a loss recovery episode starts, BBR saves information about its current state": several losses, and the ACK with which the
-/// recovery begins, do not save what the first of them has changed.
+/// "When a loss recovery episode starts, BBR saves information about its current state": later losses and the ACK that
+/// begins the recovery save nothing.
 #[test]
 fn a_spurious_recovery_gives_back_what_was_before_its_first_loss() {
     let mut bbr = bbr();

@@ -1,4 +1,4 @@
-//! Synthetic clocks.
+//! Tests of the estimator with synthetic clocks.
 
 use ackclock_units::SimDuration;
 
@@ -6,7 +6,8 @@ use super::*;
 use crate::event::SegmentTimestamps;
 use crate::testing::ack;
 
-/// ACKs every 10 ms for `seconds`, with queues in ms by the second and the receiver's clock ahead by so many ms.
+/// Feeds ACKs every 10 ms for `seconds`; the queueing delays and the lead of the receiver's clock, in ms, are functions
+/// of the second.
 fn through(
     delay: &mut SkewTolerantDelay,
     seconds: std::ops::Range<u64>,
@@ -37,7 +38,8 @@ fn tolerant() -> SkewTolerantDelay {
     SkewTolerantDelay::new(Some(SimDuration::from_millis(1)))
 }
 
-/// There are samples up to `until` seconds, and every one from `from` on has a `BaseRTT` of 80 ms and this forward queue, to within the rounding of ticks.
+/// Asserts that there are samples up to `until` seconds. Every one from `from` on must have a `BaseRTT` of 80 ms and
+/// this forward queue, to within the rounding of ticks.
 fn assert_forward_queue(samples: &[(f64, Sample)], from: f64, until: f64, queue: impl Fn(f64) -> u64) {
     let last = samples.last().expect("samples").0;
     assert!(last > until - 0.1, "no sample after {last} s");
@@ -48,7 +50,8 @@ fn assert_forward_queue(samples: &[(f64, Sample)], from: f64, until: f64, queue:
     }
 }
 
-/// Five milliseconds there from the first second on; back, from the fourth, up to 90 ms in 3 s and down in one.
+/// The queues there and back, ms: five there from the first second on; back, from the fourth, up to 90 in 3 s and down
+/// in one.
 fn congested(second: f64) -> (u64, u64) {
     let phase = second % 4.0;
     let back = if phase < 3.0 { phase * 30.0 } else { (4.0 - phase) * 90.0 };

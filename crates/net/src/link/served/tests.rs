@@ -29,7 +29,7 @@ fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
     }
 }
 
-/// A DropTail link that is served, as any other discipline is.
+/// A served DropTail link.
 fn served(config: &LinkConfig) -> Link {
     Link::on(Wire { is_served: true, ..Wire::new(config) }.into(), config, 1)
 }
@@ -38,7 +38,7 @@ fn packet(size: u32) -> Packet {
     Packet { size, ..Packet::default() }
 }
 
-/// Serves the link like the run loop, whenever it asks for it, up to `until`.
+/// Serves the link like the run loop, at the times that it requests, up to `until`.
 fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
     while *wake <= until {
         let now = *wake;
@@ -53,14 +53,14 @@ fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
     }
 }
 
-/// A packet comes to a served link.
+/// Offers a packet to a served link.
 fn offer(link: &mut Link, wake: &mut SimTime, now: SimTime, size: u32) {
     let mut served = link.served().expect("it is served");
     served.offer(now, &packet(size));
     *wake = served.serve(now).wake.unwrap_or(*wake);
 }
 
-/// Sends packets of the given sizes at the given times; returns what arrives when, and the statistics at the end.
+/// Sends packets of the given sizes at the given times; returns their arrivals, and the statistics at the end.
 fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, u32)>, crate::LinkStats) {
     let mut wake = SimTime::NEVER;
     let mut arrivals = Vec::new();
@@ -107,7 +107,7 @@ fn octets_are_counted_as_they_leave() {
     assert_eq!(link.current_wait(), SimDuration::ZERO); // none waits any more
 }
 
-/// Share of its capacity between two milliseconds that a link uses, before which ten packets wait from `start_ms`.
+/// Used share of a link's capacity between two milliseconds; ten packets wait for it from `start_ms`.
 fn used(channel: ChannelConfig, start_ms: u64, (from_ms, until_ms): (u64, u64)) -> f64 {
     let ms = |ms: u64| SimTime(ms * 1_000_000);
     let config = LinkConfig { channel: Some(Box::new(channel)), ..config(12_000_000, QueueLimit::Unlimited) };
@@ -150,7 +150,7 @@ fn a_packet_over_two_opportunities_has_sent_a_part_at_each() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Served packet by packet or by its clock, a DropTail link does the same with the same packets.
+    /// A served DropTail link treats the same packets like a clocked one.
     #[test]
     fn a_served_drop_tail_link_is_the_clocked_one(
         gaps in proptest::collection::vec((0_u64..3_000_000, 40_u32..1501), 1..200),
@@ -187,7 +187,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// SGPQ's promise: an ACK waits for at most one data packet, and for the ACKs that came before it.
+    /// An ACK waits for at most one data packet, and for the ACKs that came before it, as SGPQ promises.
     #[test]
     fn an_ack_never_waits_behind_more_than_one_data_packet(
         gaps in proptest::collection::vec((0_u64..3_000_000, proptest::bool::ANY), 1..300),
@@ -226,13 +226,13 @@ fn change(link: &mut Link, wake: &mut SimTime, change: &LinkChange) {
     *wake = served.serve(change.at).wake.unwrap_or(*wake);
 }
 
-/// A change that changes nothing, in ms.
+/// A change without effect, at `ms`.
 fn at(ms: u64) -> LinkChange {
     let at = SimTime(ms * 1_000_000);
     LinkChange { at, link: crate::ids::LinkId::new(0), rate: None, delay: None, loss: None, limit: None }
 }
 
-/// 12 Mbit/s send 1500 octets in 1 ms, 3 Mbit/s in 4 ms; the link's delay is 1 ms.
+/// A packet of 1500 octets takes 1 ms at 12 Mbit/s, and 4 ms at 3 Mbit/s; the link's delay is 1 ms.
 #[test]
 fn a_packet_that_is_being_sent_ends_at_the_rate_at_which_it_began() {
     let mut config = config(12_000_000, QueueLimit::Unlimited);

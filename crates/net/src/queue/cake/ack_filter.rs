@@ -1,4 +1,4 @@
-//! CAKE's ACK filter: on a narrow way back, pure ACKs that a later one makes superfluous need not be carried (Høiland-
+//! CAKE's ACK filter: on a narrow return path, pure ACKs that a later one makes superfluous need not be sent (Høiland-
 //! Jørgensen, Täht and Morton 2018).
 //!
 //! An ACK is superfluous if it carries no data, if a later packet of its flow acknowledges more, or the same and more by
@@ -12,23 +12,24 @@ use crate::packet::Packet;
 use crate::queue::Queued;
 
 words! {
-    /// How eagerly ACKs are dropped.
+    /// The eagerness to drop ACKs.
     #[derive(Default)]
     pub enum AckFilter {
-        /// Not at all.
+        /// No ACK is dropped.
         #[default]
         "off" = Off,
-        /// The oldest superfluous ACK goes if there is a second one: at least one superfluous ACK always stays.
+        /// The oldest superfluous ACK is dropped if there is a second one: at least one superfluous ACK stays.
         "conservative" = Conservative,
-        /// Also a single one, if the later packet follows it directly and carries the same ECN flags.
+        /// A single superfluous ACK is also dropped, if the later packet follows it directly and carries the same ECN
+        /// flags.
         "aggressive" = Aggressive,
     }
 }
 
-/// Flags that say something about congestion.
+/// The flags that signal congestion.
 const ECN_FLAGS: u16 = Flags::ECE.0 | Flags::CWR.0 | Flags::AE.0;
 
-/// The position, among the packets `waiting` before it, of the ACK that this arrival lets one drop.
+/// The position, among the packets `waiting` before it, of the ACK that this arrival allows to drop.
 pub(super) fn superfluous<'a>(
     filter: AckFilter,
     arrival: &Packet,
@@ -88,7 +89,7 @@ fn contains(outer: SackBlock, inner: SackBlock) -> bool {
     from(inner.start) <= from(inner.end) && from(inner.end) <= from(outer.end)
 }
 
-/// Order modulo 2^32.
+/// True if `earlier` is at or before `later`, modulo 2^32.
 fn is_at_or_before(earlier: u32, later: u32) -> bool {
     later.wrapping_sub(earlier) as i32 >= 0
 }
@@ -119,7 +120,7 @@ mod tests {
         packet(Segment { sack, ..segment(number) })
     }
 
-    /// Packets arrive one after another, and the filter drops what it can; what stays.
+    /// Lets packets arrive one after another, with the filter; returns those that stay.
     fn stay(filter: AckFilter, packets: &[Packet]) -> Vec<u32> {
         let mut queue: Vec<Queued> = Vec::new();
         for packet in packets {

@@ -1,9 +1,9 @@
-//! COBALT, CAKE's control of one queue: CoDel's control law, whose count is worked off instead of forgotten when the
+//! COBALT, CAKE's control of one queue: CoDel's control law, whose count decays instead of being forgotten when the
 //! queue is good again, with BLUE beside it (Feng and others 1999), which answers to overflow and to emptiness.
 //!
-//! Its paper has no pseudocode; constants and order of steps were verified against Linux's `sch_cake`: the increments of
-//! BLUE and that each waits for a target; a signal that was due before the queue turned bad comes at once; what of the
-//! schedule is overdue after a mark is forgiven, after a drop it is not; a queue with no count waits a whole interval.
+//! Its paper has no pseudocode; constants and order of steps were verified against Linux's `sch_cake`: the increments
+//! of BLUE and that each waits for a target; a signal that was due before the queue turned bad comes immediately; an
+//! overdue schedule is forgiven after a mark, but not after a drop; a queue with no count waits a whole interval.
 //!
 //! **Departures**: the square root is exact; a queue that is bad from its first packet on, after a silence of an interval
 //! or more, has its first signal an interval later (with Linux's it comes with the second packet).
@@ -14,11 +14,11 @@ use ackclock_wire::Ecn;
 use crate::queue::{Queued, Tally};
 use crate::rng::RandomStream;
 
-/// Step by which BLUE's probability grows when the queue overflows, and shrinks when it runs empty.
+/// The steps by which BLUE's probability grows when the queue overflows, and shrinks when it runs empty.
 const BLUE_UP: f64 = 1.0 / 256.0;
 const BLUE_DOWN: f64 = 1.0 / 4096.0;
 
-/// Parameters, the same for all queues.
+/// The parameters, which are the same for all queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CobaltParameters {
     pub(super) target: SimDuration,
@@ -26,7 +26,7 @@ pub(super) struct CobaltParameters {
     pub(super) ecn: bool,
 }
 
-/// See the module.
+/// The state of COBALT for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cobalt {
     count: u64,
@@ -38,7 +38,7 @@ pub(super) struct Cobalt {
 }
 
 impl Cobalt {
-    /// The queue had to drop for want of memory.
+    /// Answers an overflow: a drop because of missing memory.
     pub(super) fn on_overflow(&mut self, now: SimTime, parameters: &CobaltParameters) {
         if now.saturating_since(self.blue_changed) > parameters.target {
             self.blue = (self.blue + BLUE_UP).min(1.0);
@@ -49,7 +49,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The queue was found empty.
+    /// Answers an empty queue.
     pub(super) fn on_empty(&mut self, now: SimTime, parameters: &CobaltParameters) {
         if self.blue > 0.0 && now.saturating_since(self.blue_changed) > parameters.target {
             self.blue = (self.blue - BLUE_DOWN).max(0.0);
@@ -67,8 +67,8 @@ impl Cobalt {
         self.count > 0 && now >= self.signal_next
     }
 
-    /// Says whether a departing packet is to be dropped; it may have been marked. `tolerated` is how long packets wait on
-    /// a good queue at this rate, where that is longer than the target.
+    /// True if a departing packet is to be dropped; it may have been marked. `tolerated` is the wait of packets on a
+    /// good queue at this rate, where that is longer than the target.
     pub(super) fn drops(
         &mut self,
         now: SimTime,
@@ -111,7 +111,8 @@ impl Cobalt {
         }
     }
 
-    /// Each signal that would have been due while the queue was good makes the next episode's first one come later.
+    /// Decays the count: each signal that would have been due while the queue was good delays the next episode's first
+    /// one.
     fn work_off(&mut self, now: SimTime, parameters: &CobaltParameters) {
         while self.is_due(now) {
             self.count -= 1;
@@ -123,7 +124,7 @@ impl Cobalt {
         SimDuration((parameters.interval.0 as f64 / (self.count.max(1) as f64).sqrt()) as u64)
     }
 
-    /// Reports the state to whoever asks.
+    /// Reports the state for inspection.
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("queue_delay", self.sojourn.as_secs_f64());
         record("drop_count", self.count as f64);
@@ -140,7 +141,7 @@ mod tests {
     const PARAMETERS: CobaltParameters =
         CobaltParameters { target: SimDuration::from_millis(5), interval: SimDuration::from_millis(100), ecn: true };
 
-    /// Packets that waited `waited` leave every 0.1 ms; when one is dropped, in ms.
+    /// Lets packets with a wait of `waited` leave every 0.1 ms; returns the times of drops, in ms.
     fn drop_times(cobalt: &mut Cobalt, from: u64, until: u64, waited: u64) -> Vec<f64> {
         let mut random = RandomStream::new(1, "test");
         let mut tally = Tally::default();
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!(cobalt.count, 2);
     }
 
-    /// When packets of a bad queue are signalled to, marks or drops, that leave at these times, ms.
+    /// The times in ms of the signals, marks or drops, of a bad queue whose packets leave at `times`.
     fn signals_at(cobalt: &mut Cobalt, ecn: Ecn, times: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut random = RandomStream::new(1, "test");
         let mut tally = Tally::default();

@@ -8,10 +8,10 @@ use crate::ids::EndpointId;
 use crate::packet::Packet;
 
 words! {
-    /// Between whom CAKE is fair.
+    /// The entities between which CAKE is fair.
     #[derive(Default)]
     pub enum Isolation {
-        /// Flows, wherever they come from.
+        /// Flows, whatever their hosts.
         "flows" = Flows,
         /// Sending hosts, then flows.
         "dual_srchost" = DualSource,
@@ -23,12 +23,12 @@ words! {
     }
 }
 
-/// Between which hosts packets travel. Ends of which nothing is known are hosts of their own.
+/// The hosts between which packets travel. An unknown end is a host of its own.
 #[derive(Clone, Debug)]
 pub enum HostTable {
-    /// The host of each end, by its number.
+    /// The host of each end, by the end's number.
     Ends(Arc<[u32]>),
-    /// The hosts from and to which each route leads, by the hop of its packets.
+    /// The sending and the receiving host of each route, by the hop of its packets.
     Routes(Arc<[[u32; 2]]>),
 }
 
@@ -50,7 +50,7 @@ impl HostTable {
     }
 }
 
-/// Number of flows with waiting packets of each host.
+/// The number of flows with waiting packets of each host.
 #[derive(Clone, Debug)]
 pub(super) struct HostLoads {
     table: HostTable,
@@ -79,7 +79,7 @@ impl HostLoads {
         self.table.pair(packet)
     }
 
-    /// A flow between these hosts has something to send.
+    /// Counts a flow between these hosts that has packets to send.
     pub(super) fn on_busy(&mut self, pair: HostPair) {
         for (loads, host) in [(&mut self.source, pair.source), (&mut self.destination, pair.destination)] {
             if loads.len() <= host as usize {
@@ -89,13 +89,13 @@ impl HostLoads {
         }
     }
 
-    /// It has nothing to send any more.
+    /// Removes a flow without packets from the counts of its hosts.
     pub(super) fn on_idle(&mut self, pair: HostPair) {
         self.source[pair.source as usize] -= 1;
         self.destination[pair.destination as usize] -= 1;
     }
 
-    /// Flows that share the turn of one: the quantum is divided by this.
+    /// The number of flows that share the turn of one, by which the quantum is divided.
     pub(super) fn sharing(&self, pair: HostPair) -> u64 {
         let load = |loads: &[u32], host: u32| u64::from(loads.get(host as usize).copied().unwrap_or(0)).max(1);
         match self.isolation {

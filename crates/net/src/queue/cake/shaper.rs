@@ -1,44 +1,44 @@
-//! CAKE's shaper: a virtual clock that says when the next packet may leave, which counts what the link's layers add to
-//! each packet, down to ATM's cells.
+//! CAKE's shaper: a virtual clock for the departure of the next packet, which includes the overhead of the link's
+//! layers, down to ATM's cells.
 
 use ackclock_declare::{declare, default, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 words! {
-    /// How the link cuts packets up.
+    /// The division of packets into cells.
     #[derive(Default)]
     pub enum CellFraming {
-        /// It does not.
+        /// No division into cells.
         #[default]
         "none" = None,
-        /// ATM: cells of 53 octets that carry 48.
+        /// ATM cells of 53 octets that carry 48.
         "atm" = Atm,
-        /// PTM (VDSL2): 65 octets carry 64.
+        /// PTM (VDSL2), where 65 octets carry 64.
         "ptm" = Ptm,
     }
 }
 
 declare! {
-    /// What the shaper counts.
+    /// The counted size of packets.
     #[derive(Copy, Eq)]
     pub struct ShaperConfig {
         /// Rate of the shaper.
         rate as "bandwidth": Option<Bandwidth> = unset("none").at_least(Bandwidth(1)),
-        /// What the shaper adds to each IP packet; may be negative.
+        /// Octets that the shaper adds to each IP packet; may be negative.
         overhead: i64 = default(0).at_least(-65_535).at_most(65_535).unit("octets"),
-        /// What a packet counts at least.
+        /// Least counted size of a packet.
         minimum: Bytes = Bytes::ZERO,
-        /// Cells that the shaper reckons with.
+        /// Cells into which the shaper divides packets.
         framing as "cells": CellFraming = CellFraming::None,
     }
 }
 
-/// See the module.
+/// The virtual clock of the shaper.
 #[derive(Clone, Debug)]
 pub(super) struct Shaper {
     config: ShaperConfig,
     next: SimTime,
-    /// By how much, in 1/rate nanoseconds, `next` is early.
+    /// The lead of `next` over the exact time, in 1/rate nanoseconds.
     fraction: u64,
 }
 
@@ -47,12 +47,12 @@ impl Shaper {
         Self { config, next: SimTime::ZERO, fraction: 0 }
     }
 
-    /// When a packet may leave.
+    /// The time at which a packet may leave.
     pub(super) fn ready_at(&self, now: SimTime) -> SimTime {
         self.next.max(now)
     }
 
-    /// A packet of `size` octets of IP leaves.
+    /// Takes the departure of a packet with `size` octets of IP.
     pub(super) fn on_departure(&mut self, now: SimTime, size: Bytes) {
         let Some(rate) = self.config.rate else { return };
         let (whole, rest) = rate.serialization_parts(Bytes(self.counted(size.0)));

@@ -18,7 +18,7 @@ fn fill(queue: &mut Cake, flow: u32, octets: u32, packets: usize) {
     }
 }
 
-/// Octets that each of `flows` flows got of the first `packets` to leave.
+/// The octets of each of `flows` flows among the first `packets` to leave.
 fn shares(queue: &mut Cake, flows: usize, packets: usize) -> Vec<u64> {
     let mut shares = vec![0; flows];
     for _ in 0..packets {
@@ -28,8 +28,8 @@ fn shares(queue: &mut Cake, flows: usize, packets: usize) -> Vec<u64> {
     shares
 }
 
-/// Five flows, each with 1000 packets: four from host 0 to host 1, one from host 2 to host 3. Endpoint `2 f + 1` is where
-/// a flow's data goes.
+/// The shares of five flows with 1000 packets each: four from host 0 to host 1, one from host 2 to host 3. Endpoint `2
+/// f + 1` is the destination of a flow's data.
 fn two_pairs_of_hosts(isolation: Isolation) -> Vec<u64> {
     let hosts = [0, 1, 0, 1, 0, 1, 0, 1, 2, 3];
     let mut queue = cake(CakeConfig { isolation, ..CakeConfig::default() }, &hosts);

@@ -12,7 +12,7 @@ fn queue(packets: usize, ecn: Ecn) -> Codel {
     queue
 }
 
-/// Takes a packet every 0.1 ms from `from` to `until` (in ms); returns when (in ms) a packet was dropped or marked.
+/// Takes a packet every 0.1 ms from `from` to `until` (in ms); returns the times (in ms) of drops and marks.
 fn signals(queue: &mut Codel, from: u64, until: u64) -> Vec<f64> {
     let mut times = Vec::new();
     let mut now = SimTime(from * 1_000_000);

@@ -1,5 +1,5 @@
-//! A classic and a scalable sender share coupled queues. Each is the law of its window and nothing else: an ACK a packet, a
-//! round trip of 20 ms and what is waited, marks only.
+//! A classic and a scalable sender share coupled queues. Each is only the law of its window: an ACK for each packet, a
+//! round trip of 20 ms and the queueing delay, and marks only.
 //!
 //! In balance the windows are `sqrt(3/2) / sqrt(p_C)` for Reno (Mathis and others 1997) and `2 / p_L` for DCTCP. With
 //! `p_C = p'^2` and `p_L = k p'` their ratio would be 0.61 k at a constant p'. It is not constant, as Reno's window is a
@@ -26,13 +26,13 @@ struct Sender {
     law: Law,
     window: f64,
     in_flight: u32,
-    /// End of the round trip in which marks count as one.
+    /// The end of the round trip in which several marks count as one.
     round_end: SimTime,
     acks: u32,
     marks: u32,
     /// DCTCP's average fraction of marks.
     alpha: f64,
-    /// Sum of the window at each packet that left.
+    /// The sum of the window at each packet that left.
     total: f64,
     waits: f64,
     sent: u64,
@@ -85,17 +85,17 @@ impl Sender {
     }
 }
 
-/// What came of a run, over 180 s; Reno first.
+/// The results of a run over 180 s, Reno first.
 #[derive(Default)]
 struct Balance {
     windows: [f64; 2],
-    /// In ms.
+    /// The mean waits in ms.
     waits: [f64; 2],
     /// Means of p', p'^2 and 1/p'.
     moments: [f64; 3],
 }
 
-/// The two on a link of 24 Mbit/s, after 20 s to settle.
+/// The two flows on a link of 24 Mbit/s, after 20 s to settle.
 fn balance(coupling: f64) -> Balance {
     let (mut moments, mut samples) = ([0.0; 3], 0.0);
     let rate = Bandwidth(24_000_000);

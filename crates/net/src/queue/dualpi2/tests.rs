@@ -7,7 +7,7 @@ fn dualpi2(config: DualPi2Config, base: f64) -> DualPi2 {
     queue
 }
 
-/// What happens to 10 000 packets that pass an otherwise empty queue.
+/// The drops and marks of 10 000 packets that pass an otherwise empty queue.
 fn pass(queue: &mut DualPi2, ecn: Ecn) -> QueueCounters {
     let before = queue.counters();
     for _ in 0..10_000 {
@@ -62,7 +62,7 @@ fn just_below_overload_l4s_packets_are_only_marked() {
     assert!(l4s.marks.abs_diff(9_980) <= 1);
 }
 
-/// The marks among ten L4S packets that waited so long, with ten more behind them.
+/// The marks among ten L4S packets that waited for `waited`, with ten more behind them.
 fn native_marks(config: DualPi2Config, waited: SimDuration) -> u64 {
     let mut queue = dualpi2(config, 0.0);
     for _ in 0..20 {

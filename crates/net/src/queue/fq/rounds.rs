@@ -1,7 +1,8 @@
 //! The round number of the bit-by-bit server that fair queueing imitates.
 //!
-//! The server has sent what the link has: when the link takes a packet it has sent all that it took before, whatever its rate was
-//! meanwhile. Within a packet the server goes on at the rate that the link is known to have, and no further than that packet.
+//! The server has sent as much as the link: when the link takes a packet it has sent all packets before it, whatever
+//! its rate was meanwhile. Within a packet the server goes on at the known rate of the link, and no further than that
+//! packet.
 
 use std::collections::BTreeSet;
 
@@ -19,24 +20,24 @@ const PER_OCTET: u128 = 8_000_000_000;
 pub(super) struct Rounds {
     rate: Bandwidth,
     round: Virtual,
-    /// When `round` was right.
+    /// The time of the latest `round`.
     updated: SimTime,
-    /// Flows that the server has something of: when (in rounds) it has sent the last of it, and which.
+    /// The flows with octets at the server: each with the round of its last octet.
     busy: BTreeSet<(Virtual, usize)>,
     /// Finish number of the last packet of each flow.
     pub(super) last: Vec<Virtual>,
-    /// What the link has taken and the server has not sent yet.
+    /// The octets that the link has taken and the server has not sent yet.
     taken: Virtual,
 }
 
 impl Rounds {
-    /// The link has this rate from now on.
+    /// Sets the rate of the link from now on.
     pub(super) fn set_rate(&mut self, now: SimTime, rate: Bandwidth) {
         self.advance(now);
         self.rate = rate;
     }
 
-    /// A packet arrives; returns its finish number.
+    /// Takes an arriving packet; returns its finish number.
     pub(super) fn on_arrival(&mut self, now: SimTime, flow: usize, octets: u64) -> Virtual {
         self.advance(now);
         if flow >= self.last.len() {
@@ -50,13 +51,13 @@ impl Rounds {
         finish
     }
 
-    /// The link takes a packet of so many octets, to send it.
+    /// Takes note that the link takes a packet of `octets`, to send it.
     pub(super) fn on_taken(&mut self, now: SimTime, octets: u64) {
         self.advance(now);
         self.taken = self.send(self.taken) + u128::from(octets) * OCTET;
     }
 
-    /// The last packet of a flow, which was to end at `finish`, is dropped: the flow is where it was before that.
+    /// Undoes the arrival of a flow's last packet, which was to end at `finish` and is dropped.
     pub(super) fn on_dropped(&mut self, flow: usize, finish: Virtual, octets: u64) {
         let start = finish - u128::from(octets) * OCTET;
         self.busy.remove(&(self.last[flow], flow));
@@ -77,7 +78,7 @@ impl Rounds {
         self.taken -= sends - self.send(sends);
     }
 
-    /// Sends so much of all flows together. Returns what is left of it: there is no work, or it gives no flow anything.
+    /// Sends `sends` for all flows together. Returns the rest: there is no work, or it gives no flow anything.
     fn send(&mut self, mut sends: Virtual) -> Virtual {
         while let Some(&(finish, _)) = self.busy.first() {
             let flows = self.busy.len() as u128;

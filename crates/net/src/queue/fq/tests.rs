@@ -4,7 +4,7 @@ use crate::packet::Packet;
 use crate::queue::testing::{PLACE, at_rate};
 use proptest::prelude::*;
 
-/// 8 Mbit/s: an octet takes a microsecond.
+/// A queue of a link of 8 Mbit/s: an octet takes a microsecond.
 fn queue(limit: QueueLimit) -> Fq {
     at_rate(Fq::new(&FqConfig { limit }, &PLACE), Bandwidth(8_000_000))
 }
@@ -46,8 +46,8 @@ fn the_round_number_slows_down_as_flows_come() {
     assert_eq!(numbers, [1_000, 1_100, 1_050, 1_200]);
 }
 
-/// What each of two flows has of a link that takes an octet in `octet_us`, where they send a packet of 1000 octets every so often
-/// (us), and 20 packets may wait.
+/// The shares of two flows on a link that takes an octet in `octet_us`; each sends a packet of 1000 octets every `gaps`
+/// us, and 20 packets may wait.
 fn shares(octet_us: u64, gaps: [u64; 2]) -> [u64; 2] {
     let mut fq = queue(QueueLimit::Packets(20));
     let (mut sent, mut free_at) = ([0; 2], 0);
@@ -67,15 +67,15 @@ fn shares(octet_us: u64, gaps: [u64; 2]) -> [u64; 2] {
     sent
 }
 
-/// 1000 packets pass in a second; one flow sends 10,000, the other 2,000.
+/// In a second 1000 packets pass; one flow sends 10,000, the other 2,000.
 #[test]
 fn what_is_dropped_takes_no_turn() {
     let [greedy, other] = shares(1, [100, 500]);
     assert!(greedy.abs_diff(other) <= 20 && greedy + other >= 999, "{greedy} {other}");
 }
 
-/// The link has become ten times slower than the queue was built for, so that 100 packets pass in a second: a flow that sends 20 of
-/// them has all of them through at once, beside one that fills the queue.
+/// The link has become ten times slower than the queue was built for, so that 100 packets pass in a second. A flow that
+/// sends 20 of them gets all of them through, beside one that fills the queue.
 #[test]
 fn a_link_that_has_become_slower_is_fair_still() {
     let mut fq = queue(QueueLimit::Packets(100));
@@ -114,8 +114,8 @@ fn the_longest_queue_gives_way() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Parekh and Gallager 1993, theorem 1: no packet leaves later than the bit-by-bit server would have sent it by more
-    /// than the time of the largest packet. Held beside a server that sends an octet of each flow in turn.
+    /// No packet leaves later than from the bit-by-bit server by more than the time of the largest packet (Parekh and
+    /// Gallager 1993, theorem 1). The test compares with a server that sends an octet of each flow in turn.
     #[test]
     fn no_packet_is_later_than_bit_by_bit_by_more_than_one_packet(
         gaps in proptest::collection::vec((0_u64..1_500, 0_u32..4, 40_u64..1_501), 1..60),
@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// When each packet has left a link of 1 octet/us under fair queueing, us.
+/// The departures from a link of 1 octet/us under fair queueing, us.
 fn link(packets: &[(u64, u32, u64)]) -> Vec<u64> {
     let mut fq = queue(QueueLimit::Unlimited);
     let (mut free_at, mut next) = (0, 0);
@@ -156,7 +156,7 @@ fn link(packets: &[(u64, u32, u64)]) -> Vec<u64> {
     left
 }
 
-/// When each packet has left a server that sends an octet of each flow in turn, us.
+/// The departures from a server that sends an octet of each flow in turn, us.
 fn octet_by_octet(packets: &[(u64, u32, u64)]) -> Vec<u64> {
     let mut flows: Vec<VecDeque<(usize, u64)>> = vec![VecDeque::new(); 4];
     let mut left = vec![0; packets.len()];

@@ -62,7 +62,7 @@ fn a_burst_of_150_ms_passes() {
     assert_eq!(verdict(&mut control, 150 * MS), Some(Verdict::Signal));
 }
 
-/// Packets from one drop to the next at a constant probability of 0.1.
+/// The numbers of packets between drops at a constant probability of 0.1.
 fn gaps(derandomize: bool) -> Vec<u32> {
     let parameters = PieParameters { derandomize, ..PieParameters::default() };
     let mut control = PieControl { burst_allowance: SimDuration::ZERO, ..control(0.1, 0.030, 0.030) };
@@ -117,7 +117,7 @@ fn random_drops_have_their_probability() {
     assert_eq!(gaps.iter().min(), Some(&1));
 }
 
-/// A queue of 100 packets at this probability, to which one more comes, again and again.
+/// The counts of a queue of 100 packets at this probability, to which one more comes repeatedly.
 fn outcome_at(probability: f64) -> QueueCounters {
     let config = PieConfig { limit: QueueLimit::Unlimited, ..PieConfig::default() };
     let mut queue = Pie::new(&config, &PLACE);

@@ -1,21 +1,21 @@
-//! Adaptive RED: `max_p` follows the average, which is to stay about halfway between the thresholds.
+//! Adaptive RED: `max_p` follows the average, to keep it about halfway between the thresholds.
 //!
 //! Source: Floyd, Gummadi and Shenker 2001, figure 4.
 
 use ackclock_units::{SimDuration, SimTime};
 
-/// How often `max_p` is looked at.
+/// The interval between updates of `max_p`.
 const INTERVAL: SimDuration = SimDuration::from_millis(500);
-/// Factor of a decrease.
+/// The factor of a decrease.
 const BETA: f64 = 0.9;
-/// `max_p` stays between these.
+/// The bounds of `max_p`.
 const LEAST: f64 = 0.01;
 const MOST: f64 = 0.5;
 
-/// See the module.
+/// The state of Adaptive RED.
 #[derive(Clone, Debug)]
 pub(super) struct Adaptive {
-    /// The average is to stay between these.
+    /// The range in which the average should stay.
     target: (f64, f64),
     next: SimTime,
 }
@@ -27,7 +27,7 @@ impl Default for Adaptive {
 }
 
 impl Adaptive {
-    /// The average is to stay about halfway between these thresholds.
+    /// Sets the target range about halfway between these thresholds.
     pub(super) fn aim_between(&mut self, min: f64, max: f64) {
         let part = |share: f64| min + share * (max - min);
         self.target = (part(0.4), part(0.6));
@@ -50,7 +50,7 @@ impl Adaptive {
         max_p
     }
 
-    /// The updates due by `now` have been made.
+    /// Takes note that the updates due by `now` have been made.
     pub(super) fn pass(&mut self, now: SimTime) {
         if self.next <= now {
             let missed = (now - self.next).0 / INTERVAL.0;
@@ -63,7 +63,7 @@ impl Adaptive {
 mod tests {
     use super::*;
 
-    /// The value of `max_p` by then, with the average all the same since the last call.
+    /// The value of `max_p` at `now`, with a constant average since the last call.
     fn catch_up(adaptive: &mut Adaptive, now: u64, average: f64, max_p: &mut f64) {
         *max_p = adaptive.at(SimTime(now), *max_p, |_| average);
         adaptive.pass(SimTime(now));

@@ -11,7 +11,7 @@ fn draws(range: &Range) -> Vec<f64> {
     let number = |value| match value {
         Value::Integer(whole) => whole as f64,
         Value::Float(real) => real,
-        other => panic!("{other:?} is no number"),
+        other => panic!("{other:?} must be a number"),
     };
     (0..DRAWS).map(|_| number(range.draw(&mut stream))).collect()
 }

@@ -1,4 +1,4 @@
-//! What other crates declare: read, with each mistake at its field.
+//! Reads the parts and tables that other crates declare, and reports each mistake at its field.
 
 use ackclock_declare::{Context, Mistake};
 
@@ -7,7 +7,7 @@ use crate::file::{Chosen, Fields, Kind, OwnTable};
 use crate::tree::FieldPath;
 
 impl Checker<'_, '_> {
-    /// What a part comes to.
+    /// The configuration of a part.
     pub(crate) fn chosen<K: Kind>(&mut self, chosen: &Chosen<K>, context: &Context, path: &FieldPath) -> K::Config {
         let reading = chosen.part.read(&chosen.table, context);
         for mistake in reading.mistakes {
@@ -16,7 +16,7 @@ impl Checker<'_, '_> {
         reading.config
     }
 
-    /// What a table of its own comes to; none if there are mistakes in it.
+    /// The configuration of a table without a kind; `None` if it has mistakes.
     pub(crate) fn own<K: OwnTable>(&mut self, table: &Fields<K>, path: &FieldPath) -> Option<K> {
         let reading = K::part().read(&table.0, &Context::default());
         let is_right = reading.mistakes.is_empty();
@@ -26,7 +26,7 @@ impl Checker<'_, '_> {
         is_right.then_some(reading.config)
     }
 
-    /// Something wrong with what stands at `path`, or with a field of it; unless it follows from a value there that could not be read.
+    /// Reports a mistake at `path` or in a field of it, unless it follows from a value there that could not be read.
     pub(crate) fn mistake(&mut self, mistake: Mistake, path: &FieldPath) {
         let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
         let is_of_others = mistake.message != "is missing" && !self.diagnostics.is_written(&place);

@@ -12,25 +12,25 @@ use crate::value::{Value, wrong_type};
 
 /// A struct whose fields are declared.
 pub trait Declared: Clone + Send + Sync + Sized + 'static {
-    /// Its fields, in the order of the declaration, those of structs within it included.
+    /// The fields in the order of the declaration, with those of structs within.
     fn fields() -> Vec<Field<Self>>;
 
-    /// The values that hold where nothing is written, and under which word of which field others do.
+    /// The sets of defaults, and for each the word of a field that chooses it.
     fn bases() -> Vec<Base<Self>>;
 
     /// Function that derives values from several fields together.
     const SETTLE: Option<Settle<Self>>;
 
-    /// Check for combinations of values that are each in their range.
+    /// The check of combinations of values that are each in their range.
     const CHECK: Option<Check<Self>>;
 
-    /// Settles what several fields decide together, those of structs within it included.
+    /// Derives values from several fields together, with those of structs within.
     fn settle_all(&mut self, given: &Table);
 
     /// Checks combinations of values, in structs within it too.
     fn check_all(&self, review: &mut Review<'_>);
 
-    /// Values where only `given` is written.
+    /// The values of a table with only `given`.
     #[inline(never)]
     fn base(given: &Table) -> Self {
         let mut bases = Self::bases();
@@ -44,10 +44,10 @@ pub trait Declared: Clone + Send + Sync + Sized + 'static {
 
 /// A table that may also be written as true or false, or as a word of one of its fields.
 pub trait Switched: Clone + Send + Sync + 'static {
-    /// Fields of its table.
+    /// The fields of the table.
     type Fields: Declared;
 
-    /// The field of the table of which a word may stand for the whole table; empty for none.
+    /// The field whose word may stand for the whole table; empty for none.
     const CHOSEN_BY: &'static str = "";
 
     /// The value for `true` or `false`.
@@ -56,7 +56,7 @@ pub trait Switched: Clone + Send + Sync + 'static {
     /// The value of a table with these fields.
     fn of(fields: Self::Fields) -> Self;
 
-    /// Its fields if it is on.
+    /// The fields of the table, if it is on.
     fn fields(&self) -> Option<Self::Fields>;
 }
 
@@ -74,7 +74,7 @@ impl<K: Declared + Default> Switched for Option<K> {
     }
 }
 
-/// A table in a table, which may be left out altogether where it is an [`Option`].
+/// A table in a table, which may be absent if it is an [`Option`].
 pub trait Tabled: Clone + Send + Sync + 'static {
     /// The fields of the table, each with its default and range.
     type Fields: Declared;
@@ -82,7 +82,7 @@ pub trait Tabled: Clone + Send + Sync + 'static {
     /// The value of a table with these fields.
     fn from_table(fields: Self::Fields) -> Self;
 
-    /// Its fields if it is there.
+    /// The fields of the table, if it is present.
     fn to_table(&self) -> Option<Self::Fields>;
 }
 
@@ -111,7 +111,7 @@ impl<K: Declared> Tabled for Option<K> {
 /// A set of defaults.
 #[derive(Clone, Debug)]
 pub struct Base<C> {
-    /// The field and the word that choose it; the first of all is also chosen by nothing.
+    /// The field and its word that choose the set; the first set also holds without a word.
     pub when: Option<(&'static str, &'static str)>,
     /// The parameters with their defaults.
     pub config: C,
@@ -123,7 +123,7 @@ pub type Settle<C> = fn(&mut C, &Table);
 /// Check for combinations of values that are each in their range.
 pub type Check<C> = fn(&C, &mut Review<'_>);
 
-/// Every field of `config` as a scenario would write it; what is absent is left out.
+/// The fields of `config` as a scenario would write them; absent ones are left out.
 pub fn table_of<K: Declared>(config: &K) -> Table {
     match write_table(config, &K::fields()) {
         Json::Object(table) => table,
@@ -151,7 +151,7 @@ impl<T: Declared + PartialEq + Debug> Value for T {
         if mistakes.is_empty() { Ok(read) } else { Err(mistakes) }
     }
 
-    /// Only what is not as by default, and what has to be written.
+    /// Writes only values that differ from the defaults, and required ones.
     fn write(&self) -> Json {
         let default = Self::base(&Table::new());
         let entry = |field: &Field<Self>| {
@@ -181,10 +181,6 @@ impl<T: Declared + PartialEq + Debug> Value for T {
 
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         vec![Self::base(&Table::new())]
-    }
-
-    fn outside(_: &Range<Unordered>) -> Vec<Self> {
-        Vec::new()
     }
 
     fn item_fields() -> Vec<FieldInfo> {

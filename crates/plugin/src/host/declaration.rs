@@ -1,4 +1,4 @@
-//! Declarations of a plug-in's parts, and reading their tables.
+//! The declarations of a plug-in's parts, and the reading of their tables.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Drop for Config {
     }
 }
 
-/// Library of the parts that a plug-in describes.
+/// The library of the parts that a plug-in describes.
 pub(super) fn library(table: &'static abi::Table) -> Result<Library, LoadError> {
     let mut text = String::new();
     if (table.describe)(Sink::into(&mut text)) != Status::Done {
@@ -122,7 +122,7 @@ fn declared<C: 'static, X>(
     })
 }
 
-/// Texts of a plug-in live as long as it, which is as long as the program.
+/// A text of a plug-in with the program's lifetime, which is also the plug-in's.
 fn kept(text: &Json) -> &'static str {
     text.as_str().unwrap_or_default().to_owned().leak()
 }

@@ -4,7 +4,7 @@ use ackclock_cc::{ControllerConfig, controllers};
 use ackclock_scenario::Scenario;
 use serde_json::{Map, Value, json};
 
-/// What a scenario with this controller comes to; else the field and message of each mistake.
+/// The configuration of a scenario with this controller, or the field and message of each mistake.
 fn config(kind: &str, fields: &Map<String, Value>) -> Result<ControllerConfig, Vec<(String, String)>> {
     let mut controller = fields.clone();
     controller.insert("kind".to_owned(), kind.into());
@@ -22,7 +22,7 @@ fn config(kind: &str, fields: &Map<String, Value>) -> Result<ControllerConfig, V
     found.map(|scenario| scenario.config().flows[0].controller.clone()).map_err(said)
 }
 
-/// The fields that have to be written, as in their examples.
+/// The required fields, as in their examples.
 fn required(kind: &str) -> Map<String, Value> {
     let examples =
         [("base_target", json!("50 ms")), ("window", json!("100 segments")), ("line_rate", json!("10 Gbit/s"))];
@@ -31,7 +31,7 @@ fn required(kind: &str) -> Map<String, Value> {
     examples.into_iter().filter(|(name, _)| is_required(name)).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Whether the values go together by themselves; a field alone may contradict the defaults of others.
+/// The fields of a controller with this one; a field alone may contradict the defaults of others.
 fn with(kind: &str, field: &str, value: &Value) -> Map<String, Value> {
     let mut fields = required(kind);
     fields.insert(field.to_owned(), value.clone());
