@@ -30,6 +30,10 @@ class Remade:
         spec = getattr(self, "spec", None)  # as Gymnasium's `make` has set it
         return partial(type(self), **kwargs), args, {} if spec is None else {"spec": spec}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a copy that goes on alike, as `copy.copy` does."""
+        return copy.copy(self)
+
 
 def twin_of(environment: _T) -> _T:
     """Return an object that has what another has, made without a call of its class.
