@@ -33,29 +33,21 @@ if TYPE_CHECKING:
     from ackclock.stats.metrics import distribution as distribution
 
 _DRAWN = {
-    "Axis": "panel_grid",
-    "Cloud": "planes",
-    "scatter": "planes",
-    "spread": "planes",
-    "Curve": "curves",
-    "bands": "curves",
-    "distribution": "curves",
-    "distributions": "curves",
-    "over": "curves",
-    "series": "curves",
-    "Shares": "matrices",
-    "matrix": "matrices",
-    "Dot": "interval_dots",
-    "dots": "interval_dots",
+    "panel_grid": ("Axis",),
+    "planes": ("Cloud", "scatter", "spread"),
+    "curves": ("Curve", "bands", "distribution", "distributions", "over", "series"),
+    "matrices": ("Shares", "matrix"),
+    "interval_dots": ("Dot", "dots"),
 }
-"""What is loaded, with Matplotlib, when it is first asked for."""
+"""What is loaded, with Matplotlib, when it is first asked for, by the module that has it."""
 
 __all__ = ["COLUMN_IN", "FORMS", "Look", "encode", "look", "looks", "save"]
 
 
 def __getattr__(name: str) -> object:
     """Load what draws when it is used."""
-    if name in _DRAWN:
-        extras.require("report")
-        return getattr(_import_module(f"{__name__}.{_DRAWN[name]}"), name)
+    for module, names in _DRAWN.items():
+        if name in names:
+            extras.require("report")
+            return getattr(_import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
