@@ -16,31 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as StaticFigure
 
 SeriesName = Literal[
-    "cwnd",
-    "flight_size",
-    "goodput",
-    "throughput",
-    "rtt",
-    "rttvar",
-    "rto",
-    "rwnd",
-    "ack_ratio",
-    "queue",
-    "queue_bytes",
-    "drops",
-    "marks",
-    "queue_delay",
-    "drop_probability",
-    "average_queue",
-    "link_throughput",
-    "in_socket",
-    "added_latency",
-    "far_cwnd",
-    "media_rate",
-    "media_delay",
-    "media_queue",
-    "slowdown",
-]
+    "cwnd", "flight_size", "goodput", "throughput", "rtt", "rttvar", "rto", "rwnd", "ack_ratio", "queue", "queue_bytes",
+    "drops", "marks", "queue_delay", "drop_probability", "average_queue", "link_throughput", "in_socket",
+    "added_latency", "far_cwnd", "media_rate", "media_delay", "media_queue", "slowdown",
+]  # fmt: skip
 """What can be drawn, if the results hold it."""
 
 SLOWDOWN: Final = "slowdown"
