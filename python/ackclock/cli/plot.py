@@ -82,22 +82,16 @@ def _figures(folders: list[Path]) -> "Iterable[Drawn]":
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
     from ackclock.experiments.studies.study_figures import Drawn
-    from ackclock.plotting import completion_times as completions
-    from ackclock.plotting import plots
-    from ackclock.plotting.report.distributions import (
-        completion_times,
-        drawn_distributions,
-        queueing_delays,
-        round_trips,
-    )
+    from ackclock.plotting.plots import SLOWDOWN, static_figures
+    from ackclock.plotting.report.distributions import drawn_distributions, of_every_kind
+    from ackclock.plotting.result_panels import panel
     from ackclock.results.run_labels import common
 
     results = runs_of(folders)
     about = common(results)
-    for drawing in plots.drawings(results):
-        yield Drawn(drawing.panel.key, f"{drawing.panel.title}: {about}.", partial(plots.static, drawing))
-    for one in (*round_trips(results), *queueing_delays(results), *completion_times(results)):
+    for key, draw in static_figures(results).items():
+        title = "Slowdown over size" if key == SLOWDOWN else panel(key).title
+        yield Drawn(key, f"{title}: {about}.", draw)
+    for one in of_every_kind(results):
         caption = f"Cumulative distribution, {one.title.lower()}: {about}."
         yield Drawn(one.name, caption, partial(drawn_distributions, one))
-    if lines := completions.slowdown_lines(results):
-        yield Drawn("slowdown", f"Slowdown over size: {about}.", partial(completions.static, lines))

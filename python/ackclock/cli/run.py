@@ -15,7 +15,7 @@ from ackclock.base import storage
 from ackclock.cli import check, forecast
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
-from ackclock.results import Results, summary_json
+from ackclock.results import Results, json_bytes
 from ackclock.running import run as simulate
 from ackclock.scenario.dumbbells import dumbbell
 
@@ -308,7 +308,7 @@ def _is_looked_at(*, quiet: bool) -> bool:
 
 def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        put(summary_json(results.summary).decode())
+        put(json_bytes(results.summary).decode())
     elif not quiet:
         from ackclock.cli import tables
 

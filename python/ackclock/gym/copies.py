@@ -30,6 +30,10 @@ class Remade:
         spec = getattr(self, "spec", None)  # as Gymnasium's `make` has set it
         return partial(type(self), **kwargs), args, {} if spec is None else {"spec": spec}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return an independent environment, as `copy.copy` does."""
+        return copy.copy(self)
+
 
 def twin_of(environment: _T) -> _T:
     """Copy an object without calling its constructor.

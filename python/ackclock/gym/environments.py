@@ -1,7 +1,7 @@
 """Registered environments: each has its own scenario and suitable settings."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import as_file, files
 from os import PathLike
 from pathlib import Path
@@ -9,10 +9,21 @@ from typing import Any, ClassVar, Unpack
 
 from ackclock._core import Scenario
 from ackclock.gym.agent import Settings
-from ackclock.gym.flow import ScenarioLike
+from ackclock.gym.flow import FlowEnv, ScenarioLike
 from ackclock.gym.names import RenderMode
-from ackclock.gym.registered import GENERAL, Registered
 from ackclock.gym.vector import VectorFlowEnv, VectorSettings
+
+GENERAL: Mapping[str, Any] = {
+    "observations": ("latency_gradient", "latency_ratio", "send_ratio", "loss_fraction", "delivery_ratio"),
+    "history": 10,
+    "scaled": True,
+    "decide": "round",
+    "action": "aurora",
+    "reward": "power",
+    "on_loss": "agent",
+}
+"""Default settings, after Aurora and Orca, which generalise over rates and round-trip times."""
+
 
 DQN_NEWRENO: Mapping[str, Any] = {
     "observations": ("threshold_segments", "cwnd_segments", "rtt_ms"),
@@ -20,6 +31,59 @@ DQN_NEWRENO: Mapping[str, Any] = {
     "action": "deltas",
     "reward": "dqn",
 }
+
+
+def packaged(name: str, overrides: Sequence[str] = ()) -> Scenario:
+    """Return a scenario of the package."""
+    with as_file(files("ackclock.gym") / "scenarios" / f"{name}.toml") as path:
+        return Scenario.load(path, list(overrides))
+
+
+class Registered(FlowEnv):
+    """Environment with its own scenario and settings."""
+
+    scenario_name: ClassVar[str]
+    defaults: ClassVar[Mapping[str, Any]] = GENERAL
+
+    def __init__(
+        self,
+        scenario: ScenarioLike | None = None,
+        *,
+        flow: str | None = None,
+        render_mode: RenderMode | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Put an agent on the first flow of the environment's own scenario, or of another.
+
+        Defaults are those of the class, then those of `FlowEnv`.
+
+        Args:
+            scenario: Another scenario, or the path of its file.
+            flow: Name of the flow.
+            render_mode: None, `"rgb_array"` or `"human"`.
+            settings: Settings of the agent, by keyword; see `Settings`.
+
+        Raises:
+            ScenarioError: If the scenario's file is wrong.
+            ValueError: If a setting is wrong, or the flow is unknown.
+        """
+        chosen = self._chosen({"flow": flow, "render_mode": render_mode, **settings})
+        super().__init__(packaged(self.scenario_name) if scenario is None else scenario, **chosen)
+
+    @classmethod
+    def vector(cls, scenario: ScenarioLike | None = None, **settings: Unpack[VectorSettings]) -> VectorFlowEnv:
+        """Make many copies, stepped on threads; `gymnasium.make_vec` calls this.
+
+        Raises:
+            ScenarioError: If the scenario's file is wrong.
+            ValueError: If a setting is wrong, or the flow is unknown.
+        """
+        return VectorFlowEnv(packaged(cls.scenario_name) if scenario is None else scenario, **cls._chosen(settings))
+
+    @classmethod
+    def _chosen(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the environment's own settings, updated with the given ones."""
+        return {**cls.defaults, **{name: value for name, value in given.items() if value is not None}}
 
 
 class SingleFlow(Registered):
@@ -234,8 +298,7 @@ def _with_trace(scenario: ScenarioLike | None, trace: str | PathLike[str] | None
         raise ValueError("trace replaces the rate of the environment's own scenario; give scenario or trace, not both")
     # A scenario looks beside its own file, which is the package's; a text of JSON is one of TOML, too.
     file = json.dumps(str(Path(trace).absolute()), ensure_ascii=False)
-    with as_file(files("ackclock.gym") / "scenarios" / "trace.toml") as path:
-        return Scenario.load(path, [f"topology.bottleneck.rate={{ trace = {file} }}"])
+    return packaged("trace", [f"topology.bottleneck.rate={{ trace = {file} }}"])
 
 
 # Gymnasium looks these up by name.

@@ -300,10 +300,6 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         """Return a `clone`, as two environments cannot share a simulation."""
         return self.clone()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "FlowEnv":
-        """Return a `clone`."""
-        return self.clone()
-
     def render(self) -> Any:
         """Draw cwnd, rate and queue over time: an array for `rgb_array`, a window for `human`."""
         if self._screen is None:

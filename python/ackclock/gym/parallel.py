@@ -220,10 +220,6 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         twin.agents = list(self.agents)
         return twin
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "ParallelFlows":
-        """Return an independent environment, as `copy.copy` does."""
-        return copy.copy(self)
-
     def render(self) -> NDArray[np.uint8] | None:
         """Draw the first agent's window, rates and queue: an array for `rgb_array`, a window for `human`."""
         if self._screen is None:

@@ -239,10 +239,6 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         twin._np_random = copy.deepcopy(self._np_random)
         return twin
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "VectorFlowEnv":
-        """Return an independent environment, as `copy.copy` does."""
-        return copy.copy(self)
-
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
 

@@ -33,7 +33,7 @@ import dpkt
 import numpy as np
 
 from ackclock.recording.captured_segments import Captured, CaptureError, End, options_of, segments
-from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates, recording_of
 from ackclock.results.manifests import Recording
 from ackclock.stats.metrics import Floats
 
@@ -50,12 +50,13 @@ _TIMESTAMPS: Final = 12
 
 
 @dataclass(slots=True)
-class _Way:
+class Way:
     """One direction: data of its sender, and the ACKs that came back. Offsets count from its first octet."""
 
     source: End
     destination: End
     first_s: float
+    is_opener: bool
     base: int | None = None
     is_opened: bool = False
     """True if `base` comes from a SYN."""
@@ -106,41 +107,44 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     Raises:
         RecordingError: If it is not a capture, is damaged, or has no data over TCP.
     """
-    ways: dict[tuple[End, End], _Way] = {}
-    first_s: Decimal | None = None
-    time_s = 0.0
-    count = 0
     try:
-        for captured in segments(path):
-            count += 1
-            first_s = captured.time_s if first_s is None else first_s
-            time_s = float(captured.time_s - first_s)
-            _take(ways, captured, time_s)
+        ways, count, first_s, last_s = ways_of(path)
     except CaptureError as error:
         raise RecordingError(str(error)) from error
-    for way in ways.values():
-        _close_holes(way, math.inf)
-    streams = [_stream(way) for way in ways.values() if way.octets > 0]
+    streams = [_stream(way) for way in ways if way.octets > 0]
     if not streams:
         raise RecordingError(
             f"{path} has no data over TCP; capture both directions of a connection: tcpdump -w FILE tcp"
         )
-    if not any(way.octets and way.acked_to > 0 for way in ways.values()):
+    if not any(way.octets and way.acked_to > 0 for way in ways):
         raise RecordingError(f"{path} has the data of a connection and none of its ACKs; capture both directions")
-    about: Recording = {
-        "form": "capture",
-        "release": None,
-        "began_unix_s": None if first_s is None else float(first_s),
-        "records": count,
-        "missed": None,
-        "cpu_s": None,
-        "tracepoints_cpu_s": None,
-        "notes": _notes(list(ways.values())),
-    }
-    return streams, time_s, about
+    began_s = None if first_s is None else float(first_s)
+    return streams, last_s, recording_of("capture", count, _notes(ways), began_unix_s=began_s)
 
 
-def _notes(ways: list[_Way]) -> list[str]:
+def ways_of(path: Path) -> tuple[list[Way], int, Decimal | None, float]:
+    """Return the ways of a capture's connections, how many segments it has, when the first was and how long it is.
+
+    The two ways of a connection stand beside each other, in the order in which connections were seen.
+
+    Raises:
+        CaptureError: If it is none, or damaged.
+    """
+    ways: dict[tuple[End, End], Way] = {}
+    every: list[Way] = []
+    first_s: Decimal | None = None
+    time_s, count = 0.0, 0
+    for captured in segments(path):
+        count += 1
+        first_s = captured.time_s if first_s is None else first_s
+        time_s = float(captured.time_s - first_s)
+        _take(ways, every, captured, time_s)
+    for way in every:
+        _close_holes(way, math.inf)
+    return every, count, first_s, time_s
+
+
+def _notes(ways: list[Way]) -> list[str]:
     notes = ["congestion windows, controllers, timeouts and what senders took for lost are not in a capture"]
     if any(way.octets and not way.near for way in ways):
         notes.append(
@@ -158,17 +162,15 @@ def _notes(ways: list[_Way]) -> list[str]:
     return notes
 
 
-def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) -> None:
+def _take(ways: dict[tuple[End, End], Way], every: list[Way], captured: Captured, time_s: float) -> None:
     there, back = (captured.source, captured.destination), (captured.destination, captured.source)
     header = captured.header
     is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
-    if is_opening and there in ways and _is_another(ways[there], header):
-        # Ports that are used again: what was before stays under a name of its own.
-        ways[(there[0], (b"", len(ways)))] = ways.pop(there)
-        if back in ways:
-            ways[(back[0], (b"", len(ways)))] = ways.pop(back)
-    way = ways.setdefault(there, _Way(*there, time_s))
-    other = ways.setdefault(back, _Way(*back, time_s))
+    if there not in ways or (is_opening and _is_another(ways[there], header)):  # or ports that are used again
+        is_opener = _opens(captured)
+        ways[there], ways[back] = Way(*there, time_s, is_opener), Way(*back, time_s, not is_opener)
+        every += ways[there], ways[back]
+    way, other = ways[there], ways[back]
     options = options_of(header)
     if is_opening:
         _open(way, other, header, options, time_s)
@@ -181,12 +183,19 @@ def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) 
         way.is_finished = True
 
 
-def _is_another(way: _Way, header: dpkt.tcp.TCP) -> bool:
+def _opens(captured: Captured) -> bool:
+    """Whether a connection's first segment is of the end that opened it; a SYN-ACK, or a lower port, is mostly not."""
+    if captured.header.flags & dpkt.tcp.TH_SYN:
+        return not captured.header.flags & dpkt.tcp.TH_ACK
+    return captured.source[1] >= captured.destination[1]
+
+
+def _is_another(way: Way, header: dpkt.tcp.TCP) -> bool:
     """Return whether a SYN begins another connection than the known one."""
     return way.is_finished or (way.base != (header.seq + 1) % _WRAP and (way.is_opened or way.octets > 0))
 
 
-def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
+def _open(way: Way, other: Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
     if not way.is_opened:
         way.base, way.is_opened = (header.seq + 1) % _WRAP, True
         way.acked_to = -1
@@ -210,7 +219,7 @@ def _timestamps(options: dict[int, bytes]) -> tuple[int, int] | None:
     return int.from_bytes(value[:4], "big"), int.from_bytes(value[4:], "big")
 
 
-def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, bytes]) -> None:
+def _on_data(way: Way, captured: Captured, time_s: float, options: dict[int, bytes]) -> None:
     is_opening = bool(captured.header.flags & dpkt.tcp.TH_SYN)
     number = (captured.header.seq + is_opening) % _WRAP
     if way.base is None:
@@ -240,7 +249,7 @@ def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, by
     way.data_s = time_s
 
 
-def _segments_in(way: _Way, payload: int) -> int:
+def _segments_in(way: Way, payload: int) -> int:
     """Return the number of segments in a frame: above the MSS, the network card will still split it."""
     if way.mss is None or payload <= way.mss:
         return 1
@@ -248,7 +257,7 @@ def _segments_in(way: _Way, payload: int) -> int:
     return math.ceil(payload / size)
 
 
-def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
+def _is_retransmission(way: Way, start: int, end: int, time_s: float) -> bool:
     """Return whether a segment below the highest offset is a retransmission, rather than reordered."""
     for place, (begin, until, seen_s) in enumerate(way.holes):
         if begin <= start and end <= until:
@@ -259,7 +268,7 @@ def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
     return True
 
 
-def _on_retransmission(way: _Way, start: int, time_s: float) -> None:
+def _on_retransmission(way: Way, start: int, time_s: float) -> None:
     # What was sent twice gives no sample, and neither does what is acknowledged with it.
     way.waiting = deque(entry for entry in way.waiting if entry[0] <= start)
     if way.recovery_to is None:
@@ -269,7 +278,7 @@ def _on_retransmission(way: _Way, start: int, time_s: float) -> None:
     episode.lost_segments = (episode.lost_segments or 0) + 1
 
 
-def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, bytes]) -> None:
+def _on_ack(way: Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, bytes]) -> None:
     acked = way.offset(header.ack, way.acked_to)
     stamps = _timestamps(options)
     if stamps is not None and acked > way.acked_to:
@@ -299,21 +308,21 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
         way.rows.append((time_s, way.acked_to, way.sent_to, way.octets, far_s, window))
 
 
-def _on_unseen(way: _Way, acked: int, time_s: float) -> None:
+def _on_unseen(way: Way, acked: int, time_s: float) -> None:
     """Handle an ACK of data that was not captured: the capture lost it, or will have it out of order."""
     if 1 < acked - way.sent_to <= way.room:
         way.holes.append((way.sent_to, acked, time_s))
         way.sent_to = acked
 
 
-def _close_holes(way: _Way, until_s: float) -> None:
+def _close_holes(way: Way, until_s: float) -> None:
     """Remove gaps that were acknowledged some time ago, as their data will not be captured any more."""
     while way.holes and way.holes[0][1] <= way.acked_to and way.holes[0][2] <= until_s:
         begin, end, _ = way.holes.pop(0)
         way.missing += end - begin
 
 
-def _stream(way: _Way) -> Stream:
+def _stream(way: Way) -> Stream:
     rows = np.array(way.rows, dtype=float).reshape(-1, 6)
     time_s, acked, sent, octets, far_s, window = (rows[:, column] for column in range(6))
     stream = Stream(f"{_name(way.source)} > {_name(way.destination)}", way.first_s, way.last_s)
@@ -340,7 +349,7 @@ def _stream(way: _Way) -> Stream:
     return stream
 
 
-def _near(way: _Way, time_s: Floats, far_s: Floats) -> Floats:
+def _near(way: Way, time_s: Floats, far_s: Floats) -> Floats:
     """Return the second half of the round-trip time at times, ascending."""
     if not way.near:
         return np.zeros_like(time_s)

@@ -21,7 +21,7 @@ import numpy as np
 from ackclock.base.checked_files import mismatch
 from ackclock.base.decoding import decoded
 from ackclock.base.input_files import octets
-from ackclock.recording.streams import RecordingError, Stream
+from ackclock.recording.streams import RecordingError, Stream, recording_of
 from ackclock.results.manifests import Recording
 
 _MICRO: Final = 1e-6
@@ -47,16 +47,9 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     rows = _rows(intervals, path)
     streams = [_stream(socket, rows[socket], start, end) for socket in rows]
     lasted = max(stream.end_s for stream in streams)
-    about: Recording = {
-        "form": "iperf3",
-        "release": _release(start),
-        "began_unix_s": (start.get("timestamp") or {}).get("timesecs"),
-        "records": len(intervals),
-        "missed": None,
-        "cpu_s": None,
-        "tracepoints_cpu_s": None,
-        "notes": [*_NOTES, *([f"the test was ended early: {report['error'][:200]}"] if report.get("error") else [])],
-    }
+    early = [f"the test was ended early: {report['error'][:200]}"] if report.get("error") else []
+    began_s = (start.get("timestamp") or {}).get("timesecs")
+    about = recording_of("iperf3", len(intervals), [*_NOTES, *early], release=_release(start), began_unix_s=began_s)
     return streams, lasted, about
 
 

@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 
 from ackclock.base.input_files import lines
-from ackclock.recording.streams import RecordingError, Stream, rate, rates
+from ackclock.recording.streams import RecordingError, Stream, rate, rates, recording_of
 from ackclock.results.manifests import Recording
 from ackclock.stats.flow_limits import of_socket
 from ackclock.stats.metrics import Floats
@@ -103,17 +103,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         raise RecordingError(
             f"{path}: no connection sent or received anything between two samples; sample more often, or for longer"
         )
-    about: Recording = {
-        "form": "sockets",
-        "release": None,
-        "began_unix_s": first_s,
-        "records": count,
-        "missed": None,
-        "cpu_s": None,
-        "tracepoints_cpu_s": None,
-        "notes": list(_NOTES),
-    }
-    return streams, last_s - first_s, about
+    return streams, last_s - first_s, recording_of("sockets", count, _NOTES, began_unix_s=first_s)
 
 
 def _lines(path: Path) -> Iterator[str]:

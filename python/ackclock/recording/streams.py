@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from ackclock.base.input_files import InputFileError
-from ackclock.results import Results, TableName, no_appliances, no_completions
+from ackclock.results import Results, no_tables
 from ackclock.results.manifests import Manifest, Recording
 from ackclock.results.summaries import Distribution, LimitShares, RunSummary
 from ackclock.stats.metrics import Floats
@@ -118,6 +118,22 @@ def _check_numbers(values: Floats, name: str, stream: Stream, path: Path) -> Non
         raise RecordingError(f"{path}: {stream.name}: {name} must not be {wrong[0]:g}; record anew")
 
 
+def recording_of(form: str, records: int, notes: Sequence[str], **known: Any) -> Recording:  # noqa: ANN401
+    """Return the manifest's entry of a recording, with None for what it does not tell.
+
+    Args:
+        form: Of the recording.
+        records: How many records, packets or reports were read.
+        notes: What is not known, or was taken for granted.
+        known: What it does tell, by the keys of `Recording`.
+    """
+    told: Recording = {
+        "form": form, "release": None, "began_unix_s": None, "records": records, "missed": None, "cpu_s": None,
+        "tracepoints_cpu_s": None, "notes": list(notes),
+    }  # fmt: skip
+    return cast(Recording, told | known)
+
+
 def distribution_ms(samples_s: Floats) -> Distribution | None:
     """Return samples in seconds as a distribution in milliseconds; None without any.
 
@@ -164,6 +180,8 @@ def results(name: str, streams: Sequence[Stream], duration_s: float, recording: 
         duration_s: Duration of the recording.
         recording: Entry of the manifest.
     """
+    import polars as pl
+
     _number_alike(streams)
     goodputs = [stream.goodput_bps for stream in streams]
     summary = {
@@ -174,13 +192,8 @@ def results(name: str, streams: Sequence[Stream], duration_s: float, recording: 
         "flows": [stream.summary() for stream in streams],
         "links": [],
     }
-    tables: dict[TableName, pl.DataFrame] = {
-        "flows": _flows(streams),
-        "links": _links(),
-        "episodes": _episodes(streams),
-        "completions": no_completions(),
-    }
-    tables |= {empty: no_appliances() for empty in ("appliances", "media", "events")}
+    links = pl.DataFrame(schema={"time_s": pl.Float64, "link": pl.String})
+    tables = no_tables() | {"flows": _flows(streams), "links": links, "episodes": _episodes(streams)}
     origin = cast(Manifest, {"recording": recording, "versions": _versions()})
     return Results(lambda: cast(RunSummary, summary), origin, tables.__getitem__)
 
@@ -227,12 +240,6 @@ def _flows(streams: Sequence[Stream]) -> "pl.DataFrame":
         parts.append(pl.DataFrame(columns).with_columns(pl.col(kept).fill_nan(None)))
     schema = {"time_s": pl.Float64, "flow": pl.String} | dict.fromkeys(kept, pl.Float64)
     return pl.concat(parts).sort("time_s", maintain_order=True) if parts else pl.DataFrame(schema=schema)
-
-
-def _links() -> "pl.DataFrame":
-    import polars as pl
-
-    return pl.DataFrame(schema={"time_s": pl.Float64, "link": pl.String})
 
 
 def _episodes(streams: Sequence[Stream]) -> "pl.DataFrame":

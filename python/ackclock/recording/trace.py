@@ -21,7 +21,7 @@ import numpy as np
 
 from ackclock.base.decoding import decoded
 from ackclock.base.input_files import lines, octets
-from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates, recording_of
 from ackclock.results.manifests import Pair, Recording
 from ackclock.stats.metrics import Floats
 
@@ -86,18 +86,10 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
             stream.name = f"{place.pair} {place.side}: {stream.name}"
             pairs[place.pair][place.side].append(stream.name)
         streams += found
-    about: Recording = {
-        "form": "trace",
-        "release": begin.get("release"),
-        "began_unix_s": begin.get("unix_s"),
-        "records": records.height,
-        "missed": end.get("missed"),
-        "cpu_s": end.get("cpu_s"),
-        "tracepoints_cpu_s": end.get("tracepoints_cpu_s"),
-        "notes": []
-        if end
-        else ["the recording has no last line: it did not end by itself, and what was missed is not known"],
-    }
+    unended = "the recording has no last line: it did not end by itself, and what was missed is not known"
+    told = {key: end.get(key) for key in ("missed", "cpu_s", "tracepoints_cpu_s")}
+    told |= {"release": begin.get("release"), "began_unix_s": begin.get("unix_s")}
+    about = recording_of("trace", records.height, [] if end else [unended], **told)
     if places:
         streams.sort(key=lambda stream: stream.start_s)
         about["pairs"] = [pair for pair in pairs.values() if pair["near"] or pair["far"]]

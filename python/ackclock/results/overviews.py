@@ -7,8 +7,10 @@ time. Checksums of the manifest are not verified, as that alone would read every
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,19 +171,8 @@ class Overviews:
 
     def _span(self, asked: Asked) -> tuple[int, int]:
         """Return the range of rows within the requested time."""
-        rows = self._rows(asked.table)
-        low = self._first(asked.table, rows, lambda time_s: time_s >= asked.begin_s)
-        return low, self._first(asked.table, rows, lambda time_s: time_s > asked.end_s)
-
-    def _first(self, name: str, rows: int, is_there: Callable[[float], bool]) -> int:
-        """Return the first row whose time satisfies the condition, by bisection; the number of rows if none does."""
-        if rows == 0 or not is_there(self._time(name, rows - 1)):
-            return rows
-        low, high = 0, 0 if is_there(self._time(name, 0)) else rows - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if is_there(self._time(name, middle)) else (middle + 1, high)
-        return low
+        rows, time_s = range(self._rows(asked.table)), partial(self._time, asked.table)
+        return bisect_left(rows, asked.begin_s, key=time_s), bisect_right(rows, asked.end_s, key=time_s)
 
     @staticmethod
     def _names_in_step(table: "pl.LazyFrame", asked: Asked, low: int) -> int:
@@ -217,17 +208,15 @@ def _extremes(rows: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
 
     scale = asked.parts / (asked.end_s - asked.begin_s)
     part = ((pl.col("time_s") - asked.begin_s) * scale).floor().clip(0, asked.parts - 1).cast(pl.UInt32).alias("part")
-    both = [f(column) for column in asked.columns for f in (_least, _greatest)]
-    return rows.lazy().group_by(NAMED_BY[asked.table], part).agg(both).collect()
+    ends = pl.col(asked.columns).min().name.suffix(".least"), pl.col(asked.columns).max().name.suffix(".greatest")
+    return rows.lazy().group_by(NAMED_BY[asked.table], part).agg(ends).collect()
 
 
 def _merged(pieces: "list[pl.DataFrame]", asked: Asked) -> "pl.DataFrame":
     import polars as pl
 
-    both = [
-        end for column in asked.columns for end in (pl.col(f"{column}.least").min(), pl.col(f"{column}.greatest").max())
-    ]
-    return pl.concat(pieces).lazy().group_by(NAMED_BY[asked.table], "part").agg(both).collect()
+    ends = pl.col("^.*\\.least$").min(), pl.col("^.*\\.greatest$").max()
+    return pl.concat(pieces).lazy().group_by(NAMED_BY[asked.table], "part").agg(ends).collect()
 
 
 def _as_rows(merged: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
@@ -244,15 +233,3 @@ def _as_rows(merged: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
         for offset, end in ((0.25, "least"), (0.75, "greatest"))
     ]
     return pl.concat(halves)
-
-
-def _least(column: str) -> "pl.Expr":
-    import polars as pl
-
-    return pl.col(column).min().alias(f"{column}.least")
-
-
-def _greatest(column: str) -> "pl.Expr":
-    import polars as pl
-
-    return pl.col(column).max().alias(f"{column}.greatest")

@@ -20,14 +20,7 @@ TableName = Literal["flows", "links", "episodes", "completions", "appliances", "
 
 TABLES: tuple[TableName, ...] = ("flows", "links", "episodes")
 
-COMPLETIONS = "completions.parquet"
-"""File written only by runs with short flows or requests."""
-
-APPLIANCES = "appliances.parquet"
-"""File written only by runs with appliances."""
-
-MEDIA = "media.parquet"
-"""File written only by runs with interactive media."""
+"""Those that every run has; the others are written where there is something in them."""
 
 PERFETTO = "trace.perfetto-trace"
 """File written only on request."""
@@ -47,19 +40,16 @@ REMEDY: Final = "restore it, or run the scenario again"
 ENCODER: Final = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def no_completions() -> "pl.DataFrame":
-    """Return an empty table of completions, for a run without short flows and requests."""
+def no_tables() -> "dict[TableName, pl.DataFrame]":
+    """Return the tables that a run need not have, of a run that has none of them."""
     import polars as pl
 
-    columns = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
-    return pl.DataFrame(schema=columns | {"slowdown": pl.Float64})
-
-
-def no_appliances() -> "pl.DataFrame":
-    """Return an empty table of appliances, for a run without any."""
-    import polars as pl
-
-    return pl.DataFrame()
+    completions = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
+    empty: dict[TableName, pl.DataFrame] = {"appliances": pl.DataFrame(), "media": pl.DataFrame()}
+    return empty | {
+        "events": pl.DataFrame(),
+        "completions": pl.DataFrame(schema=completions | {"slowdown": pl.Float64}),
+    }
 
 
 # ---- reading -------------------------------------------------------------------------------------------------------
@@ -124,12 +114,7 @@ def tables_of(folder: Path, manifest: Manifest) -> dict[TableName, "pl.DataFrame
         DamagedError: If a table is damaged or missing.
     """
     sums = _sums(manifest)
-    tables: dict[TableName, pl.DataFrame] = {
-        "completions": no_completions(),
-        "appliances": no_appliances(),
-        "media": no_appliances(),
-        "events": no_appliances(),
-    }
+    tables = no_tables()
     for name, file in _FILES.items():
         if name in TABLES or file in sums or (folder / file).exists():
             tables[name] = table(_content(folder, file, sums), folder / file, name, REMEDY)
@@ -189,13 +174,8 @@ class CaptureSource(Protocol):
         """Write the events as a Perfetto trace."""
 
 
-def summary_json(summary: Mapping[str, Any]) -> bytes:
-    """Return the bytes of `summary.json`: the same summary gives the same bytes."""
-    return json_bytes(summary)
-
-
 def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """Return a document as the bytes of a JSON file.
+    """Return a document as a folder of results has it: the same document gives the same bytes.
 
     Args:
         value: JSON data without NaN or infinity.

@@ -102,6 +102,11 @@ def labels(results: "Sequence[Results]") -> list[str]:
     return distinct(names)
 
 
+def prefixes(results: "Sequence[Results]") -> list[str]:
+    """Return for each run what stands before the names of its flows and links: its own, where there are several."""
+    return [f"{name}: " if len(results) > 1 else "" for name in labels(results)]
+
+
 def _tables(results: "Results") -> dict[str, list[Any]]:
     """Return the lists of tables of a scenario by fact: links and nodes, hosts, appliances."""
     scenario = results.scenario

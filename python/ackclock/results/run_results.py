@@ -10,11 +10,7 @@ from ackclock.base import storage
 from ackclock.base.checked_files import inside
 from ackclock.results.manifests import Engine, KernelRun, Manifest, Recording
 from ackclock.results.result_files import (
-    APPLIANCES,
-    COMPLETIONS,
     ENCODER,
-    EVENTS,
-    MEDIA,
     PERFETTO,
     REMEDY,
     SUMMARY,
@@ -27,10 +23,7 @@ from ackclock.results.result_files import (
     check_names,
     json_bytes,
     manifest_of,
-    no_appliances,
-    no_completions,
     parquet,
-    summary_json,
     summary_of,
     tables_of,
     write_captures,
@@ -51,25 +44,6 @@ if TYPE_CHECKING:
     from ackclock.plotting.notebook import Static
     from ackclock.plotting.plots import SeriesName
     from ackclock.plotting.report.report_widget import ReportWidget
-
-__all__ = [
-    "APPLIANCES",
-    "COMPLETIONS",
-    "EVENTS",
-    "MEDIA",
-    "PERFETTO",
-    "SUMMARY",
-    "TABLES",
-    "TRACE",
-    "CaptureSource",
-    "Results",
-    "TableName",
-    "capture_file_names",
-    "no_appliances",
-    "no_completions",
-    "parquet",
-    "summary_json",
-]
 
 _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
 
@@ -375,16 +349,10 @@ class Results:
         path = Path(directory)
         with storage.new_folder(path, force=force) as partial:
             self._write_summary(partial / SUMMARY)
-            for table in TABLES:
-                (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
-            if not self.completions.is_empty():
-                (partial / COMPLETIONS).write_bytes(parquet(self.completions))
-            if not self.appliances.is_empty():
-                (partial / APPLIANCES).write_bytes(parquet(self.appliances))
-            if not self.media.is_empty():
-                (partial / MEDIA).write_bytes(parquet(self.media))
-            if self.events.width:
-                (partial / EVENTS).write_bytes(parquet(self.events))
+            for name in get_args(TableName):
+                table = getattr(self, name)
+                if name in TABLES or (table.width if name == "events" else not table.is_empty()):
+                    (partial / f"{name}.parquet").write_bytes(parquet(table))
             if qlog:
                 self.write_qlog(partial)
             if perfetto:

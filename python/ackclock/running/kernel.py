@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from ackclock._core import Scenario
 from ackclock.base.version import __version__
-from ackclock.results import Results, TableName, no_appliances
+from ackclock.results import Results, no_tables
 from ackclock.results.manifests import KernelRun, Manifest
-from ackclock.results.result_files import summary_json
+from ackclock.results.result_files import json_bytes
 from ackclock.results.summaries import RunSummary
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _call(command: list[str], text: str) -> bytes:
 def _results(scenario: Scenario, written: bytes) -> Results:
     head, _, rest = written.partition(b"\n")
     told = json.loads(head)
-    tables: dict[TableName, pl.DataFrame] = {name: no_appliances() for name in ("appliances", "media", "events")}
+    tables = no_tables()
     for name, length in told["tables"].items():
         tables[name] = _table(rest[:length])
         rest = rest[length:]
@@ -224,7 +224,7 @@ class _Left:
         Path(path).write_bytes(self.files[name])
 
     def write_summary(self, path: str) -> None:
-        Path(path).write_bytes(summary_json(self.summary))
+        Path(path).write_bytes(json_bytes(self.summary))
 
     def write_qlog(self, _paths: dict[str, str]) -> list[str]:
         return []

@@ -13,10 +13,9 @@ import gymnasium
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base import input_files
 from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
-from ackclock.gym.environments import DQN_NEWRENO
+from ackclock.gym.environments import DQN_NEWRENO, GENERAL
 from ackclock.gym.flow import first_flow
 from ackclock.gym.learn.manifest import SettingEntry
-from ackclock.gym.registered import GENERAL
 from ackclock.scenario.module_closure import own_code
 
 _NAMES = tuple(field.name for field in fields(AgentSettings))

@@ -33,20 +33,11 @@ if TYPE_CHECKING:
     from ackclock.stats.metrics import distribution as distribution
 
 _DRAWN = {
-    "Axis": "panel_grid",
-    "Cloud": "planes",
-    "scatter": "planes",
-    "spread": "planes",
-    "Curve": "curves",
-    "bands": "curves",
-    "distribution": "curves",
-    "distributions": "curves",
-    "over": "curves",
-    "series": "curves",
-    "Shares": "matrices",
-    "matrix": "matrices",
-    "Dot": "interval_dots",
-    "dots": "interval_dots",
+    "panel_grid": ("Axis",),
+    "planes": ("Cloud", "scatter", "spread"),
+    "curves": ("Curve", "bands", "distribution", "distributions", "over", "series"),
+    "matrices": ("Shares", "matrix"),
+    "interval_dots": ("Dot", "dots"),
 }
 """Names that are loaded, with Matplotlib, on first use."""
 
@@ -55,7 +46,8 @@ __all__ = ["COLUMN_IN", "FORMS", "Look", "encode", "look", "looks", "save"]
 
 def __getattr__(name: str) -> object:
     """Load a drawing function on first use."""
-    if name in _DRAWN:
-        extras.require("report")
-        return getattr(_import_module(f"{__name__}.{_DRAWN[name]}"), name)
+    for module, names in _DRAWN.items():
+        if name in names:
+            extras.require("report")
+            return getattr(_import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

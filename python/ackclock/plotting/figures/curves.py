@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from ackclock.base.printable import for_matplotlib
-from ackclock.plotting.figures.panel_grid import Axis, label, legend, panels
+from ackclock.plotting.figures.panel_grid import Axis, filled, legend
 from ackclock.plotting.figures.theme import COLUMN_IN, PAPER, Look, looks
 from ackclock.plotting.notebook_figures import Picture
 from ackclock.stats.metrics import Floats, distribution
@@ -42,28 +42,27 @@ def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mappi
         look_of: Of each label; else by their order.
     """
     known = look_of or _looks(curves)
-    figure, drawn = panels(len(curves))
-    with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, curves.values(), strict=True):
-            axes.margins(x=0.1)
-            for place, curve in enumerate(panel):
-                shown = known[curve.label]
-                bars = axes.errorbar(
-                    curve.x, curve.y, yerr=curve.half, color=shown.colour, marker=shown.mark, linestyle=shown.dash,
-                    capsize=1.8, elinewidth=0.8, label=for_matplotlib(curve.label),
-                )  # fmt: skip
-                # Afterwards, as the limits of the axes are those of data.
-                for artist in bars.get_children():
-                    artist.set_transform(axes.transData + _aside(figure, place - (len(panel) - 1) / 2))
-        label(figure, drawn, list(curves), x, y)
-        _ticks_where_values_are(drawn, curves, x)
-        legend(figure, drawn)
+
+    def draw(axes: Axes, panel: Sequence[Curve]) -> None:
+        axes.margins(x=0.1)
+        for place, curve in enumerate(panel):
+            shown = known[curve.label]
+            bars = axes.errorbar(
+                curve.x, curve.y, yerr=curve.half, color=shown.colour, marker=shown.mark, linestyle=shown.dash,
+                capsize=1.8, elinewidth=0.8, label=for_matplotlib(curve.label),
+            )  # fmt: skip
+            # Afterwards, as the limits of the axes are those of data.
+            for artist in bars.get_children():
+                artist.set_transform(axes.transData + _aside(axes, place - (len(panel) - 1) / 2))
+
+    figure, drawn = filled(curves, x, y, draw)
+    _ticks_where_values_are(drawn, curves, x)
     return figure
 
 
-def _aside(figure: Picture, places: float) -> ScaledTranslation:
+def _aside(axes: Axes, places: float) -> ScaledTranslation:
     """A shift to the side by places of three points each, so that bars at one value do not lie over each other."""
-    return ScaledTranslation(3 * places / 72, 0, figure.dpi_scale_trans)
+    return ScaledTranslation(3 * places / 72, 0, axes.figure.dpi_scale_trans)
 
 
 def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Curve]], x: Axis) -> None:
@@ -89,20 +88,18 @@ def bands(
         look_of: Of each label; else by their order.
     """
     known = look_of or _looks(curves)
-    figure, drawn = panels(len(curves))
-    with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, curves.values(), strict=True):
-            for curve in panel:
-                shown = known[curve.label]
-                middle = np.asarray(curve.y, dtype=float)
-                axes.plot(curve.x, middle, color=shown.colour, linestyle=shown.dash, label=for_matplotlib(curve.label))
-                if curve.half is not None:
-                    half = np.asarray(curve.half, dtype=float)
-                    low, high = middle - half, middle + half
-                    axes.fill_between(curve.x, low, high, color=shown.colour, alpha=0.18, linewidth=0)
-        label(figure, drawn, list(curves), x, y)
-        legend(figure, drawn)
-    return figure
+
+    def draw(axes: Axes, panel: Sequence[Curve]) -> None:
+        for curve in panel:
+            shown = known[curve.label]
+            middle = np.asarray(curve.y, dtype=float)
+            axes.plot(curve.x, middle, color=shown.colour, linestyle=shown.dash, label=for_matplotlib(curve.label))
+            if curve.half is not None:
+                half = np.asarray(curve.half, dtype=float)
+                low, high = middle - half, middle + half
+                axes.fill_between(curve.x, low, high, color=shown.colour, alpha=0.18, linewidth=0)
+
+    return filled(curves, x, y, draw)[0]
 
 
 def distributions(
@@ -116,16 +113,14 @@ def distributions(
         look_of: Of each label; else by their order.
     """
     known = look_of or looks(name for panel in samples.values() for name in panel)
-    figure, drawn = panels(len(samples))
-    with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, samples.values(), strict=True):
-            for name, values in panel.items():
-                at, share = distribution(values)
-                shown = known[name]
-                axes.step(at, share, where="post", color=shown.colour, linestyle=shown.dash, label=for_matplotlib(name))
-        label(figure, drawn, list(samples), x, Axis("share of samples", low=0.0, high=1.0))
-        legend(figure, drawn)
-    return figure
+
+    def draw(axes: Axes, panel: Mapping[str, Sequence[float] | Floats]) -> None:
+        for name, values in panel.items():
+            at, share = distribution(values)
+            shown = known[name]
+            axes.step(at, share, where="post", color=shown.colour, linestyle=shown.dash, label=for_matplotlib(name))
+
+    return filled(samples, x, Axis("share of samples", low=0.0, high=1.0), draw)[0]
 
 
 def series(rows: Sequence[tuple[Axis, Sequence[Curve]]], look_of: Mapping[str, Look] | None = None) -> Picture:

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 
 from ackclock.base.printable import for_matplotlib
-from ackclock.plotting.figures.panel_grid import Axis as GridAxis
-from ackclock.plotting.figures.panel_grid import label, panels
-from ackclock.plotting.figures.theme import INK, PAPER
+from ackclock.plotting.figures.panel_grid import Axis, filled
+from ackclock.plotting.figures.theme import INK
 from ackclock.plotting.notebook_figures import Picture
 
 
@@ -35,13 +34,10 @@ def matrix(tables: Mapping[str, Shares]) -> Picture:
         tables: By the title of each.
     """
     size = max(len(table.names) for table in tables.values())
-    row = 0.55 + 0.26 * size
-    figure, drawn = panels(len(tables), height_in=row, alone_in=0.85 + 0.32 * size)
-    with mpl.rc_context(PAPER | {"axes.grid": False}):
-        for axes, table in zip(drawn, tables.values(), strict=True):
-            _table(axes, table, is_alone=len(tables) == 1)
-        label(figure, drawn, list(tables), GridAxis("beside"), GridAxis("whose share (%)"))
-        drawn[0].set_ylim(size - 0.5, -0.5)
+    draw = partial(_table, is_alone=len(tables) == 1)
+    axes = Axis("beside"), Axis("whose share (%)")
+    figure, (first, *_) = filled(tables, *axes, draw, 0.55 + 0.26 * size, 0.85 + 0.32 * size)
+    first.set_ylim(size - 0.5, -0.5)
     return figure
 
 

@@ -1,8 +1,8 @@
 """Panels of a figure: at most two beside each other in a column of a paper, one legend above all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -14,6 +14,8 @@ from ackclock.plotting.notebook_figures import Picture
 
 MOST_PANELS: Final = 6
 """More are not legible in one figure of a column's width."""
+
+Content = TypeVar("Content")
 
 _BESIDE: Final = 2
 _LEGEND_CHARACTERS: Final = 56
@@ -37,18 +39,41 @@ class Axis:
     high: float | None = None
 
 
-def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[Picture, list[Axes]]:
-    """Return a figure of a column's width with so many panels of the same axes.
+def filled(
+    content: Mapping[str, Content],
+    x: Axis,
+    y: Axis,
+    draw: Callable[[Axes, Content], None],
+    height_in: float = 1.5,
+    alone_in: float = 2.1,
+) -> tuple[Picture, list[Axes]]:
+    """Return a figure with a panel for each content, titles, labels and the legend of all.
 
     Args:
-        count: At most `MOST_PANELS`.
+        content: Of each panel, by its title.
+        x: The horizontal axis of all.
+        y: The vertical one.
+        draw: Draws a content into its panel.
         height_in: Of each row of panels, inches.
         alone_in: Of a single panel, inches.
     """
+    figure, drawn = _panels(len(content), height_in, alone_in)
+    with mpl.rc_context(PAPER):
+        for axes, one in zip(drawn, content.values(), strict=True):
+            draw(axes, one)
+        _label(figure, drawn, list(content), x, y)
+        legend(figure, drawn)
+    return figure, drawn
+
+
+def _panels(count: int, height_in: float, alone_in: float) -> tuple[Picture, list[Axes]]:
+    """A figure of a column's width with so many panels of the same axes."""
     rows = -(-count // _BESIDE)
     height = alone_in if count == 1 else 0.55 + height_in * rows
     with mpl.rc_context(PAPER):
-        figure = Picture(figsize=(COLUMN_IN, height), layout=_layout())
+        # Panels close together: a column has no room to give away.
+        layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
+        figure = Picture(figsize=(COLUMN_IN, height), layout=layout)
         grid = figure.subplots(rows, min(count, _BESIDE), sharex=True, sharey=True, squeeze=False).ravel()
         for axes in grid[count:]:
             axes.set_visible(False)
@@ -58,12 +83,7 @@ def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[P
     return figure, list(grid[:count])
 
 
-def _layout() -> ConstrainedLayoutEngine:
-    """Panels close together: a column has no room to give away."""
-    return ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
-
-
-def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
+def _label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
     """Write titles and labels, and set how the axes are."""
     for axes, title in zip(drawn, titles, strict=True):
         if title:
@@ -90,7 +110,7 @@ def _plain_ticks(drawn: Sequence[Axes], name: str) -> None:
         low, high = axis.get_view_interval()
         decades = (high / low) if low > 0 else 1e9
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 40 else (1.0,)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
         axis.set_minor_formatter(NullFormatter())
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ackclock.base.printable import for_matplotlib
-from ackclock.plotting.figures.panel_grid import Axis, label, legend, panels
+from ackclock.plotting.figures.panel_grid import Axis, filled
 from ackclock.plotting.figures.theme import PAPER, Look, looks
 from ackclock.plotting.notebook_figures import Picture
 from ackclock.stats.metrics import Floats
@@ -92,19 +92,19 @@ def scatter(
         better_left: Turn the horizontal axis, so that better is to the right.
     """
     known = look_of or looks(cloud.label for panel in clouds.values() for cloud in panel)
-    figure, drawn = panels(len(clouds))
+
+    def draw(axes: Axes, panel: Sequence[Cloud]) -> None:
+        for cloud in panel:
+            _cloud(axes, cloud, known[cloud.label], is_log=x.is_log)
+
+    figure, (first, *_) = filled(clouds, x, y, draw)
+    if better_left:
+        first.invert_xaxis()
     with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, clouds.values(), strict=True):
-            for cloud in panel:
-                _cloud(axes, cloud, known[cloud.label], is_log=x.is_log)
-        label(figure, drawn, list(clouds), x, y)
-        if better_left:
-            drawn[0].invert_xaxis()
-        drawn[0].annotate(
+        first.annotate(
             "better", (0.97, 0.95), xytext=(0.74, 0.78), xycoords="axes fraction", textcoords="axes fraction",
             ha="center", fontsize=6.5, color="#666666", arrowprops={"arrowstyle": "->", "color": "#999999", "lw": 0.7},
         )  # fmt: skip
-        legend(figure, drawn)
     return figure
 
 

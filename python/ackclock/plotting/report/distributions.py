@@ -8,7 +8,7 @@ import numpy as np
 
 from ackclock.base.printable import plain
 from ackclock.results import Results
-from ackclock.results.run_labels import controller_of, labels
+from ackclock.results.run_labels import controller_of, prefixes
 from ackclock.stats.capacity import waits_s
 from ackclock.stats.metrics import Floats, distribution
 from ackclock.stats.run_window import until_completed
@@ -62,6 +62,13 @@ def drawn_distributions(one: Distributions) -> "Picture":
     from ackclock.plotting.figures import Axis, distributions
 
     return distributions({"": {line.label: line.values for line in one.lines}}, Axis(one.axis))
+
+
+def of_every_kind(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
+    """Return every distribution of which there are samples."""
+    yield from round_trips(results, window)
+    yield from queueing_delays(results, window)
+    yield from completion_times(results)
 
 
 def _of(window: "Window | None", time_s: Floats) -> slice:
@@ -133,6 +140,6 @@ def completion_times(results: list[Results]) -> Iterator[Distributions]:
 
 
 def _joined(results: list[Results], run: int, found: dict[str, list[Floats]], factor: float) -> list[Samples]:
-    prefix = f"{labels(results)[run]}: " if len(results) > 1 else ""
+    prefix = prefixes(results)[run]
     pooled = {who: np.concatenate(parts) * factor for who, parts in found.items()}
     return [Samples(f"{prefix}{who}", values) for who, values in pooled.items() if values.size]
