@@ -65,17 +65,10 @@ def runs_of(folders: list[Path]) -> "list[Results]":
         raise InputError(str(error)) from error
 
 
-def study_of(folder: Path) -> "Study":
-    """Read the folder of a study."""
+def grid_of(kind: Kind, folder: Path) -> "Study | Sweep":
+    """Read the folder of a sweep or a study."""
     from ackclock.experiments.studies.study_folder import load_study
-
-    with busy(f"reading {folder}"):
-        return load_study(folder)
-
-
-def sweep_of(folder: Path) -> "Sweep":
-    """Read the folder of a sweep."""
     from ackclock.experiments.sweep.sweep_results import load_sweep
 
     with busy(f"reading {folder}"):
-        return load_sweep(folder)
+        return load_study(folder) if kind is Kind.study else load_sweep(folder)

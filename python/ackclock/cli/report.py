@@ -12,7 +12,7 @@ from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
-from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
+from ackclock.cli.folders import Kind, grid_of, kind_of, runs_of
 from ackclock.cli.progress import busy
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _window(text: str | None) -> "Window | None":
 def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None, *, force: bool) -> None:
     from ackclock.plotting.report.grid_page import write
 
-    shown = study_of(folder) if kind is Kind.study else sweep_of(folder)
+    shown = grid_of(kind, folder)
     with busy(f"drawing {output}"):
         write(shown, output, static, force=force)
     answer(page=str(output), kind=str(kind), folder=str(folder))
@@ -131,12 +131,8 @@ def compare(
     kind = kind_of(folders)
     if kind is Kind.run and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")
-    if kind is Kind.study:
-        study = study_of(folders[0])
-        shown = [study.table, *([study.differences] if study.differences.rows else [])]
-        _print(_narrowed(shown, columns), form, as_json=as_json)
-    elif kind is Kind.sweep:
-        _print(_narrowed([sweep_of(folders[0]).table], columns), form, as_json=as_json)
+    if kind is not Kind.run:
+        _print(_narrowed(grid_of(kind, folders[0]).tables, columns), form, as_json=as_json)
     elif columns is not None:
         raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
     else:
@@ -179,16 +175,12 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
 
 
 def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:
+    from ackclock.cli.table_output import print_table, put_tables
     from ackclock.plotting.tables import FORMS
-    from ackclock.plotting.tables import as_json as plain
 
     if as_json:
-        sys.stdout.write(
-            json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False) + "\n"
-        )
+        put_tables(tables)
     elif form is Form.text:
-        from ackclock.cli.table_output import print_table
-
         for table in tables:
             print_table(table)
     else:

@@ -14,17 +14,10 @@ from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import points_progress
-from ackclock.experiments.sweep import (
-    Axis,
-    GridError,
-    Point,
-    SweepFolder,
-    grid_of,
-    missing_points,
-    parse_axes,
-    parse_pair,
-    tidy_tables,
-)
+from ackclock.experiments.backends import Backend, run_all
+from ackclock.experiments.grid import Axis, GridError, changes_nothing, grid_of, parse_axes, parse_pair
+from ackclock.experiments.store import SweepFolder
+from ackclock.experiments.sweep import tidy_tables
 from ackclock.experiments.sweep.sweep_results import load_sweep
 from ackclock.results import parquet
 from ackclock.scenario.setting_values import value_key
@@ -37,7 +30,7 @@ class BackendName(StrEnum):
     ray = "ray"
 
     @property
-    def backend(self) -> missing_points.Backend:
+    def backend(self) -> Backend:
         """As the package's functions take it."""
         return "ray" if self is BackendName.ray else "local"
 
@@ -89,13 +82,14 @@ def sweep(
         pairs = [parse_pair(text) for text in paired or []]
         axes = parse_axes(overrides or [], pairs)
         points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
-        with folder.opened(points):
-            _run_missing(folder, points, backend, jobs, quiet=quiet)
-            _write_tables(folder, points)
-            changes_nothing = _seeds_change_nothing(folder, points)
+        with folder.opened(points), points_progress("points", quiet=quiet) as begin:
+            summary = run_all(points, folder, backend=backend.backend, jobs=jobs, on_begin=begin)
+            for name, table in tidy_tables.tables((point.parameters, summary(point)) for point in points).items():
+                storage.write_file(folder.table(name), parquet(table))
+            are_same = changes_nothing("seed", points, lambda point: hash(value_key({**summary(point), "seed": 0})))
     except GridError as error:
         raise InputError(str(error)) from error
-    if changes_nothing:
+    if are_same:
         text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
         errors().print(text, style="yellow")
     if as_json:
@@ -138,33 +132,3 @@ def check_backend(backend: BackendName) -> None:
 def _untraced(axes: list[Axis]) -> list[str]:
     """A sweep keeps no series, so none are recorded, unless the grid is about recording."""
     return [] if any(axis.path.split(".")[0] == "trace" for axis in axes) else ["trace=false"]
-
-
-def _run_missing(
-    folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
-) -> None:
-    total, done = len(missing_points.unique(points)), missing_points.done_before(folder, points)
-    with points_progress(total, done, "points", quiet=quiet) as advance:
-        missing_points.run_missing(folder, points, backend=backend.backend, jobs=jobs, advance=advance)
-
-
-def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
-    """Whether points that differ in their seed alone, if there are any, have the same summaries."""
-    by_others: dict[str, list[Point]] = {}
-    for point in points:
-        others = {name: value for name, value in point.parameters.items() if name != "seed"}
-        by_others.setdefault(value_key(others), []).append(point)
-    groups = [group for group in by_others.values() if len(group) > 1]
-    return bool(groups) and all(_same(folder, group) for group in groups)
-
-
-def _same(folder: SweepFolder, points: list[Point]) -> bool:
-    summaries = ({**folder.summary(point), "seed": 0} for point in points)
-    first = next(summaries)
-    return all(other == first for other in summaries)
-
-
-def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
-    rows = [(point.parameters, folder.summary(point)) for point in points]
-    for name, table in tidy_tables.tables(rows).items():
-        storage.write_file(folder.table(name), parquet(table))

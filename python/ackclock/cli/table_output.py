@@ -1,5 +1,6 @@
 """A table of results in a terminal, in blocks where it is too wide for one, and what was run below it."""
 
+import json
 import re
 import sys
 from collections.abc import Sequence
@@ -8,7 +9,8 @@ from dataclasses import replace
 from rich.console import JustifyMethod
 from rich.table import Table as Shown
 
-from ackclock.plotting.tables import Column, Table
+from ackclock.cli.answers import put
+from ackclock.plotting.tables import Column, Table, as_json
 from ackclock.plotting.terminal import name, output
 
 MOST_ROWS = 40
@@ -42,6 +44,11 @@ def print_table(table: Table) -> None:
         if line:
             console.print(name(line), style="dim")
     console.print()
+
+
+def put_tables(tables: Sequence[Table]) -> None:
+    """Print tables as one piece of JSON."""
+    put(json.dumps({"tables": [as_json(table) for table in tables]}, indent=1, ensure_ascii=False) + "\n")
 
 
 def _block(table: Table, columns: Sequence[Column], width: int) -> Shown:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base.toml_text import toml_text
+from ackclock.experiments.grid import Point, Settings, all_values, point_of
 from ackclock.experiments.studies.mistakes import Mistakes
-from ackclock.experiments.studies.plan import PATH_KEYS, LineUp, Plan, Settings, all_values, title
+from ackclock.experiments.studies.plan import PATH_KEYS, LineUp, Plan, title
 from ackclock.experiments.studies.toml_places import Key
-from ackclock.experiments.sweep.parameter_grid import Point, point_of
 from ackclock.scenario import dumbbells
 from ackclock.scenario.diagnostics import remedy
 from ackclock.scenario.overrides import entries
