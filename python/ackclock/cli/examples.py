@@ -48,17 +48,8 @@ def examples(
 
 
 def _list() -> None:
-    from rich.table import Table
-
-    from ackclock.plotting.terminal import output
+    from ackclock.cli.table_output import print_list
     from ackclock.scenario.example_files import examples as every
 
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
-    for found in every():
-        table.add_row(found.name, found.about())
-    output().print(table)
-    output().print(
-        "\nackclock examples NAME prints one; with -o DIR it is copied, for: ackclock run DIR/NAME.toml", markup=False
-    )
+    print_list(("", ""), ((found.name, found.about()) for found in every()))
+    print("\nackclock examples NAME prints one; with -o DIR it is copied, for: ackclock run DIR/NAME.toml")

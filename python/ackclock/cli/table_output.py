@@ -3,11 +3,12 @@
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from rich.console import JustifyMethod
 from rich.table import Table as Shown
+from rich.text import Text
 
 from ackclock.cli.answers import put
 from ackclock.plotting.tables import Column, Table, as_json
@@ -44,6 +45,23 @@ def print_table(table: Table) -> None:
         if line:
             console.print(name(line), style="dim")
     console.print()
+
+
+def print_list(headings: Iterable[str], rows: Iterable[Iterable[str | Text]], dim: Collection[str] = ()) -> None:
+    """Print rows of texts below headings; without a heading none has a line.
+
+    Args:
+        headings: From left to right.
+        rows: From above.
+        dim: The headings of columns that matter less.
+    """
+    heads = list(headings)
+    shown = Shown(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=any(heads))
+    for place, heading in enumerate(heads):
+        shown.add_column(heading, style="dim" if heading in dim else "" if place else "cyan", no_wrap=not place)
+    for row in rows:
+        shown.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))  # a "[" begins no markup
+    output().print(shown)
 
 
 def put_tables(tables: Sequence[Table]) -> None:
