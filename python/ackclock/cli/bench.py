@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from ackclock._core import build_info
 from ackclock.base.printable import unknown
@@ -31,6 +30,7 @@ from ackclock.bench.learning import GROUP as LEARN
 from ackclock.bench.threads import GROUP as THREADS
 from ackclock.bench.threads import SpeedUp, speed_ups
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output, si
 
 if TYPE_CHECKING:
@@ -181,16 +181,9 @@ def _print(
     call: CallCost | None,
     learning: Sequence[LearningCost],
 ) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("", style="cyan", no_wrap=True)
-    table.add_column("scenario")
-    for heading in ("runs", "CPU s", "packets per\nCPU second", "events per\nCPU second", "ns per\npacket"):
-        table.add_column(heading, justify="right")
-    for result in results:
-        table.add_row(*_cells(result))
     console = output()
     if results:
-        console.print(table)
+        print_list(_HEADINGS, map(_cells, results))
     _print_ratios(console, results, memory)
     if call:
         console.print(
@@ -202,6 +195,9 @@ def _print(
             f"(learn) {cost.controller}: {cost.decisions_per_cpu_s:,.0f} decisions per CPU second, "
             f"each with its step of learning, {per_decision_us:.0f} µs"
         )
+
+
+_HEADINGS = ("", "scenario", "runs", "CPU s", "packets per\nCPU second", "events per\nCPU second", "ns per\npacket")
 
 
 def _print_paces(environments: "Sequence[Pace]") -> None:
