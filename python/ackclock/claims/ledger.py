@@ -115,16 +115,7 @@ class Finding:
         claim, subject = self.claim, subject_of(self.claim)
         first = [choice.options[0] for choice in claim.study.open_choices]
         return {
-            "id": claim.id,
-            "origin": claim.origin,
-            "section": claim.section,
-            "statement": claim.statement,
-            "quantity": claim.quantity,
-            "unit": claim.unit,
-            "published": claim.published,
-            "low": claim.low,
-            "high": claim.high,
-            "sign": claim.sign,
+            **{name: getattr(claim, name) for name in _AS_WRITTEN},
             "why_this_range": claim.why,
             "settings": claim.settings,
             "subject": subject(first) if self.simulated or self.is_on_record else None,
@@ -141,6 +132,10 @@ class Finding:
             "region": str(self.region or ""),
             "other_choices": [_other(claim.study, subject(other[0]), *other) for other in self.others],
         }
+
+
+_AS_WRITTEN = ("id", "origin", "section", "statement", "quantity", "unit", "published", "low", "high", "sign")
+"""What the entry of a claim has as `claims.toml` says it."""
 
 
 def _other(study: Study, subject: str, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import typer
 from ackclock.base import extras, input_files, storage
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.new import new
 from ackclock.cli.progress import simulations_progress
 from ackclock.cli.table_output import print_list, print_table
 from ackclock.plotting.terminal import name, output
@@ -82,7 +83,9 @@ def claims(
     if ids and ids[0] == "new":
         if has_options or as_json or own:
             raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
-        _begin(ids[1:])
+        if len(ids) != 2:
+            raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
+        new("claims", Path(ids[1]).resolve().name, None, Path(ids[1]))
         return
     if not ids and not own:
         if has_options:
@@ -172,22 +175,6 @@ def _check_distinct(folders: list[Any]) -> None:
                 one, other = seen[claim.id], folder.path
                 raise InputError(f"claim {claim.id} is in {one} and in {other}; give each folder a call of its own")
             seen[claim.id] = folder.path
-
-
-def _begin(folders: list[str]) -> None:
-    """Write a folder of claims from the template; its name is the folder's."""
-    from ackclock.scenario.templates import TemplateError, write
-
-    if len(folders) != 1:
-        raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
-    target = Path(folders[0])
-    try:
-        files = write("claims", target.resolve().name, target, lang="python")
-    except TemplateError as error:
-        raise InputError(str(error)) from error
-    for file in files:
-        print(file)
-    print(f"next: see {target / 'README.md'}")
 
 
 def _print(findings: list[Any], folder: Path) -> None:

@@ -1,8 +1,7 @@
 """`ackclock export`: a trained agent as a policy of the engine."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,21 +15,15 @@ _MOST = 64 << 20
 """Octets of the longest policy, as scenarios read it."""
 
 
-class Form(StrEnum):
-    """What a policy is written as."""
-
-    ONNX = "onnx"
-    BPF = "bpf"
-
-
 def export(
     model: Annotated[
         Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`; or an ONNX file.", show_default=False)
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")],
     to: Annotated[
-        Form, typer.Option("--to", help="What to write: ONNX, or whole numbers for the kernel and the engine.")
-    ] = Form.ONNX,
+        Literal["onnx", "bpf"],
+        typer.Option("--to", help="What to write: ONNX, or whole numbers for the kernel and the engine."),
+    ] = "onnx",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -42,18 +35,18 @@ def export(
     storage.check_file(output, force=force)
     if not model.exists():
         raise InputError(f"there is no {model}; give a folder that `ackclock train` wrote, or an ONNX file")
-    if not model.is_dir() and to is Form.ONNX:
+    if not model.is_dir() and to == "onnx":
         raise InputError(f"{model} is a file already; give a folder that `ackclock train` wrote, or --to bpf")
     content, own = _trained(model) if model.is_dir() else (_read(model), "cubic")
     lines: list[str] = []
-    if to is Form.BPF:
+    if to == "bpf":
         content, lines = _in_whole_numbers(content, model)
     storage.write_file(output, content)
     answer(file=str(output), controller={"kind": "policy", "file": output.name, "controller": own}, accuracy=lines)
     if not quiet:
         print("\n".join([*lines, f"policy in {output}; in a scenario beside it:"]))
         print(f'controller = {{ kind = "policy", file = {toml_text(output.name)}, controller = {toml_text(own)} }}')
-        if to is Form.BPF:
+        if to == "bpf":
             print(f"in the kernel: ackclock-kernel load {output}")
 
 

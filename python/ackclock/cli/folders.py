@@ -1,8 +1,7 @@
 """Folders of results as commands take them: of runs, or one of a sweep or of a study."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import busy
@@ -13,12 +12,8 @@ if TYPE_CHECKING:
     from ackclock.results import Results
 
 
-class Kind(StrEnum):
-    """What wrote a folder."""
-
-    run = "run"
-    sweep = "sweep"
-    study = "study"
+Kind = Literal["run", "sweep", "study"]
+"""What wrote a folder."""
 
 
 def kind_of(folders: list[Path]) -> Kind:
@@ -29,7 +24,7 @@ def kind_of(folders: list[Path]) -> Kind:
     """
     kinds = [_kind(folder) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
-        if kind is not Kind.run and len(folders) > 1:
+        if kind != "run" and len(folders) > 1:
             raise InputError(f"{folder} is of a {kind}, which is shown by itself; give it alone")
     return kinds[0]
 
@@ -40,14 +35,14 @@ def _kind(folder: Path) -> Kind:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give one that `ackclock run -o` wrote, or a sweep or study")
     if (folder / STUDY).is_file():
-        return Kind.study
+        return "study"
     if (folder / "sweep.json").is_file() and not (folder / "summary.json").exists():
         if not (folder / "sweep.parquet").is_file():
             raise InputError(
                 f"{folder} is of a sweep or study that has not ended; give its command again, which goes on"
             )
-        return Kind.sweep
-    return Kind.run
+        return "sweep"
+    return "run"
 
 
 def runs_of(folders: list[Path]) -> "list[Results]":
@@ -71,4 +66,4 @@ def grid_of(kind: Kind, folder: Path) -> "Study | Sweep":
     from ackclock.experiments.sweep.sweep_results import load_sweep
 
     with busy(f"reading {folder}"):
-        return load_study(folder) if kind is Kind.study else load_sweep(folder)
+        return load_study(folder) if kind == "study" else load_sweep(folder)

@@ -1,8 +1,7 @@
 """`ackclock new`: a folder to begin a part of one's own in."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,28 +9,16 @@ from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
 
-class Kind(StrEnum):
-    """What is begun."""
-
-    CONTROLLER = "controller"
-    QUEUE = "queue"
-    CLAIMS = "claims"
-
-
-class Language(StrEnum):
-    """In which a part is written."""
-
-    PYTHON = "python"
-    RUST = "rust"
-
-
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to begin.", show_default=False)],
+    kind: Annotated[
+        Literal["controller", "queue", "claims"], typer.Argument(help="What to begin.", show_default=False)
+    ],
     name: Annotated[
         str, typer.Argument(help="What scenarios call it: lower-case letters, digits, underscores.", show_default=False)
     ],
     lang: Annotated[
-        Language | None, typer.Option(help="The language of a controller or a queue.", show_default="python")
+        Literal["python", "rust"] | None,
+        typer.Option(help="The language of a controller or a queue.", show_default="python"),
     ] = None,
     folder: Annotated[
         Path | None,
@@ -43,11 +30,11 @@ def new(
     """Write a folder with a part of your own, a scenario, a test that passes, and a README with three commands."""
     from ackclock.scenario.templates import TemplateError, write
 
-    if kind is Kind.CLAIMS and lang is not None:
+    if kind == "claims" and lang is not None:
         raise InputError("claims are measured in Python; leave --lang out")
     target = Path(name) if folder is None else folder
     try:
-        files = write(kind.value, name, target, lang=(lang or Language.PYTHON).value)
+        files = write(kind, name, target, lang=lang or "python")
     except TemplateError as error:
         raise InputError(str(error)) from error
     answer(folder=str(target), files=[str(file) for file in files])

@@ -2,9 +2,8 @@
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,19 +18,13 @@ if TYPE_CHECKING:
     from ackclock.plotting.report.page_content import Window
     from ackclock.plotting.tables import Table
 
+Form = Literal["text", "md", "tex", "csv"]
+"""How a table is printed."""
+
 _Folders = Annotated[
     list[Path],
     typer.Argument(metavar="DIR...", help="Folders of runs, or one of a sweep or study.", show_default=False),
 ]
-
-
-class Form(StrEnum):
-    """How a table is printed."""
-
-    text = "text"
-    md = "md"
-    tex = "tex"
-    csv = "csv"
 
 
 def report(
@@ -71,7 +64,7 @@ def report(
     storage.check_file(output, force=force)
     kind = kind_of(folders)
     shown = _window(window)
-    if kind is not Kind.run:
+    if kind != "run":
         if shown is not None:
             raise InputError(f"--window is of runs; {folders[0]} is of a {kind}")
         _report_of_many(kind, folders[0], output, static, force=force)
@@ -87,7 +80,7 @@ def report(
     from ackclock.results.run_labels import labels
 
     of = zip(folders, labels(results), strict=True)
-    answer(page=str(output), kind=str(kind), runs=[{"folder": str(folder), "label": label} for folder, label in of])
+    answer(page=str(output), kind=kind, runs=[{"folder": str(folder), "label": label} for folder, label in of])
     print(output)
 
 
@@ -110,28 +103,26 @@ def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None,
     shown = grid_of(kind, folder)
     with busy(f"drawing {output}"):
         write(shown, output, static, force=force)
-    answer(page=str(output), kind=str(kind), folder=str(folder))
+    answer(page=str(output), kind=kind, folder=str(folder))
     print(output)
 
 
 def compare(
     folders: _Folders,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of it on stdout as JSON.")] = False,
-    form: Annotated[
-        Form, typer.Option("--form", help="Print tables for a terminal, Markdown, LaTeX or CSV.")
-    ] = Form.text,
+    form: Annotated[Form, typer.Option("--form", help="Print tables for a terminal, Markdown, LaTeX or CSV.")] = "text",
     columns: Annotated[
         str | None,
         typer.Option("--columns", metavar="NAME,...", help="Only these columns of a sweep or study, by their titles."),
     ] = None,
 ) -> None:
     """Print runs side by side, named by what differs; or the means and differences of a sweep or study."""
-    if as_json and form is not Form.text:
-        raise InputError(f"--json and --form {form.value} are two forms of one output; give one of them")
+    if as_json and form != "text":
+        raise InputError(f"--json and --form {form} are two forms of one output; give one of them")
     kind = kind_of(folders)
-    if kind is Kind.run and len(folders) < 2:
+    if kind == "run" and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")
-    if kind is not Kind.run:
+    if kind != "run":
         _print(_narrowed(grid_of(kind, folders[0]).tables, columns), form, as_json=as_json)
     elif columns is not None:
         raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
@@ -166,7 +157,7 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
             for folder, label, result in zip(folders, labels(results), results, strict=True)
         ]
         sys.stdout.write(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n")
-    elif form is Form.text:
+    elif form == "text":
         report.compare(results)
     else:
         from ackclock.plotting.report.run_comparison import tables
@@ -180,8 +171,8 @@ def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:
 
     if as_json:
         put_tables(tables)
-    elif form is Form.text:
+    elif form == "text":
         for table in tables:
             print_table(table)
     else:
-        sys.stdout.write("\n".join(FORMS[form.value](table) for table in tables))
+        sys.stdout.write("\n".join(FORMS[form](table) for table in tables))

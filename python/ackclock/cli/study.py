@@ -10,7 +10,7 @@ from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import points_progress
-from ackclock.cli.sweep import BackendName, Jobs, MeansAsJson, On, check_backend
+from ackclock.cli.sweep import Jobs, MeansAsJson, On, check_backend
 from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def study(
         ),
     ] = None,
     jobs: Jobs = None,
-    backend: On = BackendName.local,
+    backend: On = "local",
     as_json: MeansAsJson = False,
     checks: Annotated[
         bool, typer.Option("--check", help="Check the file, say how many runs it has, and run none.")
@@ -69,7 +69,7 @@ def study(
     try:
         with points_progress("runs", quiet=quiet) as begin:
             done = studies.study(
-                file, place, jobs=jobs, backend=backend.backend, on_begin=begin, forms=FORMS if figures else ()
+                file, place, jobs=jobs, backend=backend, on_begin=begin, forms=FORMS if figures else ()
             )
     except GridError as error:
         raise InputError(str(error)) from error

@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -22,24 +21,11 @@ from ackclock.experiments.sweep.sweep_results import load_sweep
 from ackclock.results import parquet
 from ackclock.scenario.setting_values import value_key
 
-
-class BackendName(StrEnum):
-    """Where the points run."""
-
-    local = "local"
-    ray = "ray"
-
-    @property
-    def backend(self) -> Backend:
-        """As the package's functions take it."""
-        return "ray" if self is BackendName.ray else "local"
-
-
 Jobs = Annotated[
     int | None,  # a cluster has some hundreds of cores
     typer.Option("--jobs", "-j", min=1, max=4096, help="Number of parallel runs; by default one per core."),
 ]
-On = Annotated[BackendName, typer.Option("--backend", help="Threads of this process, or a Ray cluster.")]
+On = Annotated[Backend, typer.Option("--backend", help="Threads of this process, or a Ray cluster.")]
 MeansAsJson = Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")]
 
 
@@ -65,7 +51,7 @@ def sweep(
         ),
     ] = None,
     jobs: Jobs = None,
-    backend: On = BackendName.local,
+    backend: On = "local",
     as_json: MeansAsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     trust: check.Trust = False,
@@ -83,7 +69,7 @@ def sweep(
         axes = parse_axes(overrides or [], pairs)
         points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
         with folder.opened(points), points_progress("points", quiet=quiet) as begin:
-            summary = run_all(points, folder, backend=backend.backend, jobs=jobs, on_begin=begin)
+            summary = run_all(points, folder, backend=backend, jobs=jobs, on_begin=begin)
             for name, table in tidy_tables.tables((point.parameters, summary(point)) for point in points).items():
                 storage.write_file(folder.table(name), parquet(table))
             are_same = changes_nothing("seed", points, lambda point: hash(value_key({**summary(point), "seed": 0})))
@@ -115,13 +101,13 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
     return load
 
 
-def check_backend(backend: BackendName) -> None:
+def check_backend(backend: Backend) -> None:
     """Find out before any work whether a backend is there.
 
     Raises:
         InputError: If it is not.
     """
-    if backend is not BackendName.ray:
+    if backend != "ray":
         return
     try:
         importlib.import_module("ray")

@@ -4,10 +4,9 @@ import importlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
     from ackclock.gym.learn.setting import Setting
 
 
-class AlgorithmName(StrEnum):
-    """What learns."""
-
-    dqn = "dqn"
-    ppo = "ppo"
-
-
 def train(
     target: Annotated[
         str,
@@ -36,9 +28,7 @@ def train(
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the training.")],
-    algorithm: Annotated[
-        AlgorithmName, typer.Option(help="DQN needs an agent with discrete actions.")
-    ] = AlgorithmName.ppo,
+    algorithm: Annotated[Literal["dqn", "ppo"], typer.Option(help="DQN needs an agent with discrete actions.")] = "ppo",
     steps: Annotated[
         int, typer.Option(min=1, max=2**53, help="Total number of decisions, rounded up to whole rollouts.")
     ] = 100_000,
@@ -84,7 +74,7 @@ def train(
         setting = _setting(
             target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
         )
-        plan = Plan(str(algorithm), steps, seed, envs, pairs("--hyper", hyper or []))
+        plan = Plan(algorithm, steps, seed, envs, pairs("--hyper", hyper or []))
         with (
             _stopping(at_once=not kind.replays) as is_stopping,
             training_progress(algorithm, steps) as bar,
