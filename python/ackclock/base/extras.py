@@ -6,6 +6,7 @@ Whoever simulates, sweeps and reads results has no use for a library of figures,
 out. What needs them asks here before it begins, so that nobody simulates for an hour to hear that nothing can be drawn.
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
@@ -24,18 +25,23 @@ class MissingPackageError(ModuleNotFoundError):
     """A package is not installed that an extra brings; the message says which, what for, and how to get it."""
 
 
-def require(*extras: str) -> None:
+def require(*extras: str, loads: bool = False) -> None:
     """Find out whether the packages of extras are there.
 
     Args:
         extras: Keys of `EXTRAS`.
+        loads: Load them, too, which some that are there do not let anybody do.
 
     Raises:
         MissingPackageError: If one is not.
     """
     for extra in extras:
         for package in EXTRAS[extra][1]:
-            if find_spec(package) is None:
+            try:
+                is_there = (import_module if loads else find_spec)(package) is not None
+            except ImportError:
+                is_there = False
+            if not is_there:
                 raise missing(extra, package)
 
 

@@ -26,7 +26,11 @@ _OF_GZIP: Final = zlib.MAX_WBITS | 16
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class InputFileError(ValueError):
+class InputError(ValueError):
+    """The user asked for something that cannot be; the message says what, and what to do."""
+
+
+class InputFileError(InputError):
     """A file cannot be read as what it is given for: wrong input; the message has its name and what to do."""
 
 

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from ackclock.cli.failures import InputError
-
 
 def examples(
     names: Annotated[
@@ -27,24 +25,21 @@ def examples(
     as_json: Annotated[bool, typer.Option("--json", help="Print names, what each shows and its text as JSON.")] = False,
 ) -> None:
     """List the example scenarios, print those named, or copy them to a folder of your own."""
-    from ackclock.scenario.example_files import ExampleError, copy, example
+    from ackclock.scenario.example_files import copy, example
     from ackclock.scenario.example_files import examples as every
 
-    try:
-        wanted = [example(name) for name in names] if names else every()
-        copied = copy(wanted if names else None, folder) if folder is not None else []
-        if as_json:
-            entries = [{"name": found.name, "about": found.about(), "text": found.text()} for found in wanted]
-            print(json.dumps({"examples": entries, "copied": list(map(str, copied))}, indent=1, ensure_ascii=False))
-        elif folder is not None:
-            for file in copied:
-                print(file)
-        elif names:
-            print("\n".join(found.text().rstrip("\n") for found in wanted))
-        else:
-            _list()
-    except ExampleError as error:
-        raise InputError(str(error)) from error
+    wanted = [example(name) for name in names] if names else every()
+    copied = copy(wanted if names else None, folder) if folder is not None else []
+    if as_json:
+        entries = [{"name": found.name, "about": found.about(), "text": found.text()} for found in wanted]
+        print(json.dumps({"examples": entries, "copied": list(map(str, copied))}, indent=1, ensure_ascii=False))
+    elif folder is not None:
+        for file in copied:
+            print(file)
+    elif names:
+        print("\n".join(found.text().rstrip("\n") for found in wanted))
+    else:
+        _list()
 
 
 def _list() -> None:

@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from ackclock.base import input_files, storage
+from ackclock.base import extras, input_files, storage
 from ackclock.base.toml_text import toml_text
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
-from ackclock.cli.train_agent import require_learning
 
 _MOST = 64 << 20
 """Octets of the longest policy, as scenarios read it."""
@@ -56,16 +55,12 @@ def _read(file: Path) -> bytes:
 
 def _trained(model: Path) -> tuple[bytes, object]:
     """Return a trained model as ONNX, and the flow's own controller as it was in training."""
-    require_learning()
+    extras.require("learn", loads=True)
     from ackclock.gym.learn.evaluation import Trained
     from ackclock.gym.learn.policy_export import policy_file
-    from ackclock.gym.learn.setting import SettingError
 
-    try:
-        trained = Trained.load(model)
-        return policy_file(trained.model, trained.setting), trained.setting.own_controller
-    except SettingError as error:
-        raise InputError(str(error)) from error
+    trained = Trained.load(model)
+    return policy_file(trained.model, trained.setting), trained.setting.own_controller
 
 
 _DECISIONS = 20_000

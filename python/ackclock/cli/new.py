@@ -28,15 +28,12 @@ def new(
     ] = None,
 ) -> None:
     """Write a folder with a part of your own, a scenario, a test that passes, and a README with three commands."""
-    from ackclock.scenario.templates import TemplateError, write
+    from ackclock.scenario.templates import write
 
     if kind == "claims" and lang is not None:
         raise InputError("claims are measured in Python; leave --lang out")
     target = Path(name) if folder is None else folder
-    try:
-        files = write(kind, name, target, lang=lang or "python")
-    except TemplateError as error:
-        raise InputError(str(error)) from error
+    files = write(kind, name, target, lang=lang or "python")
     answer(folder=str(target), files=[str(file) for file in files])
     for file in files:
         print(file)

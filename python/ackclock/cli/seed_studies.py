@@ -7,7 +7,7 @@ from typing import Any
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import points_progress
 from ackclock.cli.table_output import print_table, put_tables
-from ackclock.experiments.grid import GridError, parse_axes
+from ackclock.experiments.grid import parse_axes
 from ackclock.scenario.dumbbells import flow_tables, is_limit
 
 
@@ -29,12 +29,9 @@ def run(
     """
     from ackclock.experiments.studies.study_folder import study
 
-    try:
-        document = study_of(defaults, given, seeds, overrides)
-        with points_progress("runs", quiet=quiet) as begin:
-            done = study(document, output, on_begin=begin)
-    except GridError as error:
-        raise InputError(str(error)) from error
+    document = study_of(defaults, given, seeds, overrides)
+    with points_progress("runs", quiet=quiet) as begin:
+        done = study(document, output, on_begin=begin)
     if as_json:
         put_tables(done.tables)
     elif not quiet:

@@ -10,7 +10,7 @@ from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import points_progress
-from ackclock.cli.sweep import Jobs, MeansAsJson, On, check_backend
+from ackclock.cli.sweep import Jobs, MeansAsJson, On, require_backend
 from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ def study(
     A study that was stopped, even killed, goes on where it was when the same command is given again; more values or
     seeds extend it.
     """
-    from ackclock.experiments.grid import GridError
     from ackclock.experiments.studies import named_code, study_file
     from ackclock.experiments.studies import study_folder as studies
 
@@ -64,15 +63,10 @@ def study(
         print(f"{file}: ok: {plan.size} runs")
         return
     extras.require("report")
-    check_backend(backend)
+    require_backend(backend)
     place = output or Path("out") / file.stem
-    try:
-        with points_progress("runs", quiet=quiet) as begin:
-            done = studies.study(
-                file, place, jobs=jobs, backend=backend, on_begin=begin, forms=FORMS if figures else ()
-            )
-    except GridError as error:
-        raise InputError(str(error)) from error
+    with points_progress("runs", quiet=quiet) as begin:
+        done = studies.study(file, place, jobs=jobs, backend=backend, on_begin=begin, forms=FORMS if figures else ())
     _print(done, place, as_json=as_json, quiet=quiet)
 
 

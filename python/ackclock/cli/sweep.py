@@ -1,6 +1,5 @@
 """`ackclock sweep`: a grid of runs."""
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +7,13 @@ from typing import Annotated
 import typer
 
 from ackclock._core import Scenario
-from ackclock.base import storage
+from ackclock.base import extras, storage
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
-from ackclock.cli.failures import InputError, errors
+from ackclock.cli.failures import errors
 from ackclock.cli.progress import points_progress
 from ackclock.experiments.backends import Backend, run_all
-from ackclock.experiments.grid import Axis, GridError, changes_nothing, grid_of, parse_axes, parse_pair
+from ackclock.experiments.grid import Axis, changes_nothing, grid_of, parse_axes, parse_pair
 from ackclock.experiments.store import SweepFolder
 from ackclock.experiments.sweep import tidy_tables
 from ackclock.experiments.sweep.sweep_results import load_sweep
@@ -62,19 +61,16 @@ def sweep(
     extend it. It ends with sweep.parquet (a row for each point and flow), links.parquet, and means.parquet: means
     over the seeds with 95 % confidence intervals.
     """
-    check_backend(backend)
+    require_backend(backend)
     folder = SweepFolder(output)
-    try:
-        pairs = [parse_pair(text) for text in paired or []]
-        axes = parse_axes(overrides or [], pairs)
-        points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
-        with folder.opened(points), points_progress("points", quiet=quiet) as begin:
-            summary = run_all(points, folder, backend=backend, jobs=jobs, on_begin=begin)
-            for name, table in tidy_tables.tables((point.parameters, summary(point)) for point in points).items():
-                storage.write_file(folder.table(name), parquet(table))
-            are_same = changes_nothing("seed", points, lambda point: hash(value_key({**summary(point), "seed": 0})))
-    except GridError as error:
-        raise InputError(str(error)) from error
+    pairs = [parse_pair(text) for text in paired or []]
+    axes = parse_axes(overrides or [], pairs)
+    points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
+    with folder.opened(points), points_progress("points", quiet=quiet) as begin:
+        summary = run_all(points, folder, backend=backend, jobs=jobs, on_begin=begin)
+        for name, table in tidy_tables.tables((point.parameters, summary(point)) for point in points).items():
+            storage.write_file(folder.table(name), parquet(table))
+        are_same = changes_nothing("seed", points, lambda point: hash(value_key({**summary(point), "seed": 0})))
     if are_same:
         text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
         errors().print(text, style="yellow")
@@ -101,18 +97,10 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
     return load
 
 
-def check_backend(backend: Backend) -> None:
-    """Find out before any work whether a backend is there.
-
-    Raises:
-        InputError: If it is not.
-    """
-    if backend != "ray":
-        return
-    try:
-        importlib.import_module("ray")
-    except ImportError as error:
-        raise InputError(f"the Ray backend needs Ray ({error}); pip install 'ackclock[ray]'") from error
+def require_backend(backend: Backend) -> None:
+    """Find out before any work whether a back end is there."""
+    if backend == "ray":
+        extras.require("ray", loads=True)
 
 
 def _untraced(axes: list[Axis]) -> list[str]:

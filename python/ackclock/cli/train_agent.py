@@ -1,6 +1,5 @@
 """`ackclock train`: an agent learns on an environment or a scenario."""
 
-import importlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ackclock.base import extras
 from ackclock.base.decoding import decoded_toml
 from ackclock.cli import check
 from ackclock.cli.answers import answer
@@ -64,51 +64,32 @@ def train(
     DIR gets model.zip, manifest.json, curve.parquet and curve.png, the log for TensorBoard, and checkpoint.pt, from
     which --resume goes on to the same result as if nothing had happened. Needs ackclock\[learn].
     """
-    require_learning()
+    extras.require("learn", loads=True)
     from ackclock.gym.learn.algorithms import ALGORITHMS, Plan
-    from ackclock.gym.learn.setting import SettingError
     from ackclock.gym.learn.training import train as learn
 
     kind = ALGORITHMS[algorithm]
-    try:
-        setting = _setting(
-            target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
+    setting = _setting(
+        target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
+    )
+    plan = Plan(algorithm, steps, seed, envs, pairs("--hyper", hyper or []))
+    with (
+        _stopping(at_once=not kind.replays) as is_stopping,
+        training_progress(algorithm, steps) as bar,
+    ):
+        trained = learn(
+            setting,
+            plan,
+            output,
+            resume=resume,
+            checkpoint_every=checkpoint_every,
+            on_progress=None if quiet else bar,
+            is_stopping=is_stopping,
         )
-        plan = Plan(algorithm, steps, seed, envs, pairs("--hyper", hyper or []))
-        with (
-            _stopping(at_once=not kind.replays) as is_stopping,
-            training_progress(algorithm, steps) as bar,
-        ):
-            trained = learn(
-                setting,
-                plan,
-                output,
-                resume=resume,
-                checkpoint_every=checkpoint_every,
-                on_progress=None if quiet else bar,
-                is_stopping=is_stopping,
-            )
-    except SettingError as error:
-        raise InputError(str(error)) from error
     answer(folder=str(output), steps=trained.steps, episodes=len(trained.episodes), steps_per_s=trained.steps_per_s)
     if not quiet:
         print(f"{trained.steps:,} decisions, {len(trained.episodes)} episodes, {trained.steps_per_s:,.0f} decisions/s")
         print(f"model, curve and manifest in {output}; next: ackclock evaluate {output}")
-
-
-def require_learning() -> None:
-    """Find out whether the packages for learning are there.
-
-    Raises:
-        InputError: If one is not; the message says how to get them.
-    """
-    for package in ("torch", "tensorboard", "stable_baselines3"):
-        try:
-            importlib.import_module(package)
-        except ImportError as error:
-            raise InputError(
-                f"training needs {package}, which is not installed; pip install 'ackclock[learn]'"
-            ) from error
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.base.decoding import decoded_toml
+from ackclock.base.input_files import InputError
 from ackclock.base.toml_text import toml_text
 from ackclock.base.version import __version__
 from ackclock.scenario.diagnostics import joined, remedy
@@ -33,7 +34,7 @@ _COLUMNS = frozenset({"flow", "link", "group"})
 """Parts of a scenario as whole lists, which are columns of the tables of results."""
 
 
-class GridError(ValueError):
+class GridError(InputError):
     """An axis is wrong; the message says which, and what to write."""
 
 

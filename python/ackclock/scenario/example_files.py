@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.base import storage
+from ackclock.base.input_files import InputError
 from ackclock.base.printable import unknown
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
 """Where they lie."""
 
 
-class ExampleError(ValueError):
+class ExampleError(InputError):
     """There is no such example, or no place for it; the message says what there is."""
 
 

@@ -22,7 +22,7 @@ from ackclock.scenario.module_closure import own_code
 _NAMES = tuple(field.name for field in fields(AgentSettings))
 
 
-class SettingError(ValueError):
+class SettingError(input_files.InputError):
     """What was asked for cannot be trained; the message says what, and what to do."""
 
 
