@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from ackclock.experiments.grid import Settings, all_values
-from ackclock.experiments.studies.toml_places import Key
 from ackclock.scenario.dumbbells import rate_text
 from ackclock.scenario.setting_values import value_text
+from ackclock.scenario.toml_places import Key
 
 PATH_KEYS: Final = ("rate", "rtt", "buffer", "queue", "loss", "trace")
 """What a study says of a path, beside its name."""

@@ -13,11 +13,11 @@ from ackclock.base import input_files
 from ackclock.base.decoding import decoded, decoded_toml
 from ackclock.experiments.grid import MOST_RUNS, Block, Settings, combinations, together
 from ackclock.experiments.studies.line_ups import line_ups_of
-from ackclock.experiments.studies.mistakes import Mistakes, read_toml
 from ackclock.experiments.studies.plan import PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan
-from ackclock.experiments.studies.toml_places import Key, spots
+from ackclock.scenario.mistakes import Mistakes, read_toml
 from ackclock.scenario.quantities import seconds
 from ackclock.scenario.setting_values import each_once
+from ackclock.scenario.toml_places import Key, spots
 
 _KEYS: Final = (
     "name", "controllers", "line_ups", "path", "profile", "set", "paired", "seeds", "duration", "warm_up", "measure",
