@@ -4,7 +4,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ackclock._core import Scenario
-from ackclock.base.system import cores
 from ackclock.base.user_code import UserCodeError, blamed
 from ackclock.claims.file_types import Verdict
 from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study
@@ -22,8 +21,9 @@ from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
 from ackclock.claims.run_store import run_or_load, run_or_load_on_kernel
 from ackclock.claims.subjects import has_edited, is_edited, subject_of
+from ackclock.experiments.backends import threads
 from ackclock.results import Results
-from ackclock.running import Stop, kernel, mapped
+from ackclock.running import kernel
 from ackclock.scenario.module_closure import identity
 
 Choices = tuple[Option, ...]
@@ -201,19 +201,13 @@ class Laboratory:
                 if key not in self._results:
                     wanted[key] = scenario
         done = self._told(len(wanted))
-        stop = Stop()
-        simulated = {key: scenario for key, scenario in wanted.items() if key[0] == "simulator"}
-        with ThreadPoolExecutor(max_workers=cores()) as pool:
-            try:
-                runs = mapped(pool, stop.heeded(self._simulated), simulated.values())
-                for key, results in zip(simulated, runs, strict=True):
-                    done(key, results)
-            finally:
-                stop.set()
+        simulated = [item for item in wanted.items() if item[0][0] == "simulator"]
+        with closing(threads(simulated, lambda item: self._simulated(item[1]))) as runs:
+            for (key, _), results in runs:
+                done(key, results)
         for key, scenario in wanted.items():
             if key[0] == "kernel":
-                results_there = run_or_load_on_kernel(scenario, kept=self._kept)
-                done(key, partial(_itself, results_there))
+                done(key, partial(_itself, run_or_load_on_kernel(scenario, kept=self._kept)))
 
     def _simulated(self, scenario: Scenario) -> Callable[[], Results]:
         """Simulate, and return what has the results: of one that is kept, the way to them."""

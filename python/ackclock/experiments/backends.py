@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import partial
 from multiprocessing.synchronize import Event
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ackclock._core import Scenario, check_often
 from ackclock.base.decoding import decoded
@@ -22,6 +22,9 @@ from ackclock.experiments.grid import Point
 from ackclock.experiments.store import SweepFolder
 from ackclock.results.summaries import RunSummary
 from ackclock.running import Stop, StoppedError, first_ended, simulate
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 Backend = Literal["local", "ray"]
 
@@ -86,15 +89,27 @@ def run_all(
 def local(
     points: Iterable[Point], *, jobs: int | None, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
-    """Run points in threads and yield each as it finishes.
+    """Run points in threads and yield each with its summary as it finishes."""
+    return threads(points, lambda point: work(point.scenario_json, point.folder), jobs)
+
+
+def threads(
+    items: Iterable[_T], work: Callable[[_T], _R], jobs: int | None = None
+) -> Generator[tuple[_T, _R], None, None]:
+    """Simulate things in threads.
+
+    Args:
+        items: What is simulated.
+        work: Done with each.
+        jobs: How many at a time; by default one for each core.
 
     Yields:
-        A point and its summary. When the caller stops, by an exception too, the running points are ended.
+        Each with what it came to, as it finishes. When the caller stops, by an exception too, what runs is ended.
     """
     stop = Stop()
     with ThreadPoolExecutor(jobs or cores()) as pool:
         try:
-            yield from _as_completed(pool, stop.heeded(work), points, jobs or cores())
+            yield from _as_completed(pool, stop.heeded(work), items, jobs or cores())
         finally:
             stop.set()
 
@@ -132,11 +147,11 @@ def _begin_process(stop: Event) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends a point, never a process that waits for one
 
 
-def _run_in_process(work: Work, scenario_json: str, folder: str) -> str:
+def _run_in_process(work: Work, point: Point) -> str:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     check_often(_check_stop)
     try:
-        return work(scenario_json, folder)
+        return work(point.scenario_json, point.folder)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -147,14 +162,14 @@ def _check_stop() -> None:
 
 
 def _as_completed(
-    pool: Executor, work: Work, points: Iterable[Point], jobs: int
-) -> Generator[tuple[Point, str], None, None]:
-    """Keep `jobs` points running, so that a grid of any size needs little memory and stops at once."""
-    waiting = iter(points)
-    running: dict[Future[str], Point] = {}
+    pool: Executor, work: Callable[[_T], _R], items: Iterable[_T], jobs: int
+) -> Generator[tuple[_T, _R], None, None]:
+    """Keep `jobs` of them running, so that a grid of any size needs little memory and stops at once."""
+    waiting = iter(items)
+    running: dict[Future[_R], _T] = {}
     while True:
-        for point in waiting:
-            running[pool.submit(work, point.scenario_json, point.folder)] = point
+        for item in waiting:
+            running[pool.submit(work, item)] = item
             if len(running) >= jobs:
                 break
         if not running:
