@@ -14,12 +14,11 @@ import pytest
 import ackclock
 from ackclock.base.checked_files import DamagedError
 from ackclock.base.toml_text import toml_text
-from ackclock.experiments.sweep import Axis, GridError, flow_table, means, parse_axes, parse_axis
-from ackclock.experiments.sweep import parameter_grid as grid
+from ackclock.experiments import grid
+from ackclock.experiments.grid import Axis, GridError, grid_of, parse_axes, parse_axis
 from ackclock.experiments.sweep.connections import averaged
-from ackclock.experiments.sweep.parameter_grid import grid_of
 from ackclock.experiments.sweep.sweep_results import Sweep, load_sweep
-from ackclock.experiments.sweep.tidy_tables import half_width
+from ackclock.experiments.sweep.tidy_tables import flow_table, half_width, means
 from ackclock.plotting.figures import encode
 from ackclock.stats.flow_groups import of_groups
 from conftest import Cli, command, wait_until

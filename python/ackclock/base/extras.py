@@ -6,6 +6,7 @@ Simulating, sweeping and reading results need no plotting library, so `pip insta
 that need one check for it before they start, not after an hour of simulation.
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
@@ -24,18 +25,23 @@ class MissingPackageError(ModuleNotFoundError):
     """Error: an optional package is not installed. The message gives its name, purpose and installing command."""
 
 
-def require(*extras: str) -> None:
-    """Check that the packages of extras are installed.
+def require(*extras: str, loads: bool = False) -> None:
+    """Find out whether the packages of extras are there.
 
     Args:
         extras: Keys of `EXTRAS`.
+        loads: Load them, too, which some that are there do not let anybody do.
 
     Raises:
         MissingPackageError: If one is missing.
     """
     for extra in extras:
         for package in EXTRAS[extra][1]:
-            if find_spec(package) is None:
+            try:
+                is_there = (import_module if loads else find_spec)(package) is not None
+            except ImportError:
+                is_there = False
+            if not is_there:
                 raise missing(extra, package)
 
 

@@ -26,7 +26,11 @@ _OF_GZIP: Final = zlib.MAX_WBITS | 16
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class InputFileError(ValueError):
+class InputError(ValueError):
+    """Error: the user's input is wrong. The message says what to do."""
+
+
+class InputFileError(InputError):
     """Error: an input file cannot be read as intended. The message gives its name and a remedy."""
 
 

@@ -81,7 +81,7 @@ def _folder(
         "title": folder.title,
         "about": folder.about,
         "source": folder.source,
-        "overview": html(_overview(mine)),
+        "overview": html(overview(mine)),
         "choices": html(choices) if choices.rows else "",
         "forests": [written_picture(one.name, one.title, forest.draw(one), figures_path) for one in forest.plots(mine)],
         "findings": [
@@ -142,7 +142,8 @@ _OVERVIEW = (
 )
 
 
-def _overview(findings: Sequence[Finding]) -> Table:
+def overview(findings: Sequence[Finding]) -> Table:
+    """Return a row for each claim: what the source has, and what was measured."""
     rows = [
         {
             "claim": Tag(f.claim.id, target=f"#{f.claim.id}"),

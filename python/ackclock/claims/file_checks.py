@@ -14,9 +14,9 @@ from ackclock.base.checked_files import mismatch
 from ackclock.base.printable import unknown
 from ackclock.claims import reasons
 from ackclock.claims.file_types import CaseTable, ChoiceTable, ClaimsTable, ClaimTable, StudyTable
-from ackclock.experiments.studies.mistakes import Mistakes, read_toml
-from ackclock.experiments.studies.plan import MOST_RUNS
-from ackclock.experiments.studies.toml_places import Key, spots
+from ackclock.experiments.grid import MOST_RUNS
+from ackclock.scenario.mistakes import Mistakes, read_toml
+from ackclock.scenario.toml_places import Key, spots
 
 FILE: Final = "claims.toml"
 

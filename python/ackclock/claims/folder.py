@@ -400,29 +400,10 @@ def _claim(
     made: Mapping[str, Made],
     subjects: Mapping[str, str],
 ) -> Claim:
-    return Claim(
-        id=table["id"],
-        section=table["section"],
-        study=studies[table["study"]],
-        statement=table["statement"],
-        quantity=table["quantity"],
-        unit=table["unit"],
-        published=table["published"],
-        low=table.get("low"),
-        high=table.get("high"),
-        why=table["why"],
-        settings=table["settings"],
-        reason=table["reason"],
-        wording=table["wording"],
-        measure=measures[table["id"]],
-        share=table.get("share"),
-        on_record=measured.get(table["id"]),
-        made=made.get(table["id"]),
-        sign=table.get("sign", 0),
-        origin=table.get("origin", "source"),
-        region=table.get("region", ""),
-        subject=subjects.get(table["id"]),
-    )
+    name = table["id"]
+    given = {key: value for key, value in table.items() if key != "elsewhere"}
+    given |= {"on_record": measured.get(name), "made": made.get(name), "subject": subjects.get(name)}
+    return Claim(**{"low": None, "high": None, **given, "study": studies[table["study"]], "measure": measures[name]})
 
 
 def _beside(claim: Claim, claims: Sequence[Claim], cited: Collection[str]) -> Claim:

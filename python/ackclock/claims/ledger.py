@@ -4,7 +4,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ackclock._core import Scenario
-from ackclock.base.system import cores
 from ackclock.base.user_code import UserCodeError, blamed
 from ackclock.claims.file_types import Verdict
 from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study
@@ -22,8 +21,9 @@ from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
 from ackclock.claims.run_store import run_or_load, run_or_load_on_kernel
 from ackclock.claims.subjects import has_edited, is_edited, subject_of
+from ackclock.experiments.backends import threads
 from ackclock.results import Results
-from ackclock.running import Stop, kernel, mapped
+from ackclock.running import kernel
 from ackclock.scenario.module_closure import identity
 
 Choices = tuple[Option, ...]
@@ -115,16 +115,7 @@ class Finding:
         claim, subject = self.claim, subject_of(self.claim)
         first = [choice.options[0] for choice in claim.study.open_choices]
         return {
-            "id": claim.id,
-            "origin": claim.origin,
-            "section": claim.section,
-            "statement": claim.statement,
-            "quantity": claim.quantity,
-            "unit": claim.unit,
-            "published": claim.published,
-            "low": claim.low,
-            "high": claim.high,
-            "sign": claim.sign,
+            **{name: getattr(claim, name) for name in _AS_WRITTEN},
             "why_this_range": claim.why,
             "settings": claim.settings,
             "subject": subject(first) if self.simulated or self.is_on_record else None,
@@ -141,6 +132,10 @@ class Finding:
             "region": str(self.region or ""),
             "other_choices": [_other(claim.study, subject(other[0]), *other) for other in self.others],
         }
+
+
+_AS_WRITTEN = ("id", "origin", "section", "statement", "quantity", "unit", "published", "low", "high", "sign")
+"""Attributes of a claim that its entry takes from `claims.toml`."""
 
 
 def _other(study: Study, subject: str, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:
@@ -205,19 +200,13 @@ class Laboratory:
                 if key not in self._results:
                     wanted[key] = scenario
         done = self._told(len(wanted))
-        stop = Stop()
-        simulated = {key: scenario for key, scenario in wanted.items() if key[0] == "simulator"}
-        with ThreadPoolExecutor(max_workers=cores()) as pool:
-            try:
-                runs = mapped(pool, stop.heeded(self._simulated), simulated.values())
-                for key, results in zip(simulated, runs, strict=True):
-                    done(key, results)
-            finally:
-                stop.set()
+        simulated = [item for item in wanted.items() if item[0][0] == "simulator"]
+        with closing(threads(simulated, lambda item: self._simulated(item[1]))) as runs:
+            for (key, _), results in runs:
+                done(key, results)
         for key, scenario in wanted.items():
             if key[0] == "kernel":
-                results_there = run_or_load_on_kernel(scenario, kept=self._kept)
-                done(key, partial(_itself, results_there))
+                done(key, partial(_itself, run_or_load_on_kernel(scenario, kept=self._kept)))
 
     def _simulated(self, scenario: Scenario) -> Callable[[], Results]:
         """Simulate, and return a function that gives the results, loading them if they are cached."""

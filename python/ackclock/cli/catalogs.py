@@ -1,17 +1,17 @@
 """`ackclock list`: names for scenarios and agents, from the engine's catalogues."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ackclock import _core
 from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
+from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output
 
 KINDS = {
@@ -113,7 +113,7 @@ def _print_lists(entries: list[dict[str, Any]]) -> None:
         listed = list(rows)
         facts = _facts(listed[0])
         cells = [(row["name"], _about(row), *_facts(row).values()) for row in listed]
-        console.print(_table((f"{kind}s" if kind else "name", "description", *facts), cells, dim=facts))
+        print_list((f"{kind}s" if kind else "name", "description", *facts), cells, dim=facts)
         if kind:
             console.print()
     if kind:
@@ -130,11 +130,11 @@ def _print_entry(entry: dict[str, Any]) -> None:
         if fact:
             console.print(Text.assemble((f"{key}:", "dim"), " ", fact))
     if "switches" in entry:
-        console.print(_table(("tcp setting", "value", "meaning", "why"), _switches(entry)))
+        print_list(("tcp setting", "value", "meaning", "why"), _switches(entry))
     elif entry.get("parameters"):
         columns = ("name", "default", "range", "meaning")
         cells = ([_plain(parameter.get(key)) for key in columns] for parameter in entry["parameters"])
-        console.print(_table(("parameter", *columns[1:]), cells))
+        print_list(("parameter", *columns[1:]), cells)
     elif "parameters" in entry:
         console.print("It has no parameters.")
 
@@ -148,15 +148,6 @@ def _facts(entry: dict[str, Any]) -> dict[str, str]:
     if "scale" in entry:
         return {"range": f"{entry['low']:g} to {entry['high']:g}", "scale": entry["scale"]}
     return {key: str(entry[key]) for key in ("source", "entries") if key in entry}
-
-
-def _table(headings: Iterable[str], rows: Iterable[Iterable[str]], dim: Collection[str] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for place, heading in enumerate(headings):
-        table.add_column(heading, style="dim" if heading in dim else "" if place else "cyan", no_wrap=not place)
-    for row in rows:
-        table.add_row(*map(Text, row))  # a "[" in it begins no markup
-    return table
 
 
 def _switches(profile: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:

@@ -3,23 +3,21 @@
 import json
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import JustifyMethod
-from rich.table import Table
-from rich.text import Text
 
 from ackclock.base import extras, input_files, storage
-from ackclock.base.printable import plain
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.new import new
 from ackclock.cli.progress import simulations_progress
+from ackclock.cli.table_output import print_list, print_table
 from ackclock.plotting.terminal import name, output
 
 _FOLDER = Path("out/claims")
-_STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
 
 
 @apart
@@ -84,7 +82,9 @@ def claims(
     if ids and ids[0] == "new":
         if has_options or as_json or own:
             raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
-        _begin(ids[1:])
+        if len(ids) != 2:
+            raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
+        new("claims", Path(ids[1]).resolve().name, None, Path(ids[1]))
         return
     if not ids and not own:
         if has_options:
@@ -136,12 +136,7 @@ def _list(*, as_json: bool) -> None:
         keys = ("folder", "claims", "source")
         put(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2, ensure_ascii=False) + "\n")
         return
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("folder", "claims", "source"):
-        table.add_column(heading, justify="right" if heading == "claims" else "left", overflow="fold")
-    for folder, claims_of_it, title in rows:
-        table.add_row(Text(folder, "cyan"), str(claims_of_it), name(title))
-    output().print(table)
+    print_list(("folder", "claims", "source"), ((folder, str(count), title) for folder, count, title in rows))
     if remedy := locations.remedy():
         output().print(name(remedy), style="yellow", soft_wrap=True)
     print("judge one with `ackclock claims FOLDER`, or all with `ackclock claims all`")
@@ -181,67 +176,15 @@ def _check_distinct(folders: list[Any]) -> None:
             seen[claim.id] = folder.path
 
 
-def _begin(folders: list[str]) -> None:
-    """Write a folder of claims from the template, named after the folder."""
-    from ackclock.scenario.templates import TemplateError, write
-
-    if len(folders) != 1:
-        raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
-    target = Path(folders[0])
-    try:
-        files = write("claims", target.resolve().name, target, lang="python")
-    except TemplateError as error:
-        raise InputError(str(error)) from error
-    for file in files:
-        print(file)
-    print(f"next: see {target / 'README.md'}")
-
-
-_HEADINGS = ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from")
-"""Headings of the table; empty columns are left out."""
-
-
 def _print(findings: list[Any], folder: Path) -> None:
-    from ackclock.claims.ledger import decisive
-    from ackclock.claims.measured import number
-    from ackclock.claims.words import origin, spread, verdict
+    from ackclock.claims.claims_page import overview
 
-    rows: list[tuple[Text | str, ...]] = []
-    for finding in findings:
-        claim, said = finding.claim, f"[{_STYLES[decisive(finding).verdict]}]{verdict(finding)}[/]"
-        measured = number(finding.measured.value), spread(finding.measured)
-        grid = f"{finding.agreeing} of {finding.tried}"
-        words = (name(word) for word in (claim.quantity, claim.published, *measured, claim.unit))
-        rows.append((Text(plain(claim.id), "cyan"), *words, said, grid, origin(finding)))
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    console = output()
-    filled = [place for place in range(len(_HEADINGS)) if any(str(row[place]) for row in rows)]
-    widths = {place: _width(place, [row[place] for row in rows]) for place in filled}
-    kept = [place for place in filled if sum(widths[each] + 2 for each in filled if each <= place) <= console.width + 2]
-    for place in kept:
-        justify: JustifyMethod = "right" if _HEADINGS[place] == "measured" else "left"
-        table.add_column(_HEADINGS[place], justify=justify, min_width=widths[place], overflow="fold")
-    for row in rows:
-        table.add_row(*(row[place] for place in kept))
-    console.print(table)
-    if kept != filled:
-        console.print(
-            f"left out here: columns {', '.join(_HEADINGS[place] for place in filled[len(kept) :])}", style="dim"
-        )
+    table = overview(findings)
+    shown = [column for column in table.columns if column.key != "whose"]
+    print_table(replace(table, columns=shown), whole=True)
     _print_notes(findings)
     _print_counts(findings)
     print(f"page, figures and claims.json in {folder}; open {folder / 'index.html'}")
-
-
-_WRAPPED = {"quantity": 16, "paper": 12, "choices that agree": 12, "from": 9}
-"""Columns of several words, and their minimum legible widths."""
-
-
-def _width(place: int, cells: list[Text | str]) -> int:
-    """Return the width that a column needs; markup in a verdict takes none."""
-    texts = [cell.plain if isinstance(cell, Text) else Text.from_markup(cell).plain for cell in cells]
-    longest = max(map(len, (*texts, _HEADINGS[place])))
-    return min(longest, _WRAPPED.get(_HEADINGS[place], longest))
 
 
 def _print_notes(findings: list[Any]) -> None:
@@ -249,7 +192,6 @@ def _print_notes(findings: list[Any]) -> None:
     from ackclock.claims.words import more, reason
 
     console = output()
-    console.print()
     for finding in findings:
         if finding.agreeing < finding.tried:
             where = _WHERE.get(decisive(finding).verdict, "depends on choices that the source leaves open")

@@ -9,15 +9,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ackclock._core import build_info
 from ackclock.base.system import cores
+from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output
 
 _LOW_DISK_GIB = 2.0
@@ -54,17 +55,14 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 
 
 def _print(findings: list[Finding]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("", "what", "found", "what it is for, and how to get it"):
-        table.add_column(heading, no_wrap=heading == "")
+    rows = []
     for finding in findings:
         mark = Text("ok", "green") if finding.ok else Text("missing", "yellow")
         remedy = Text(f"\n{finding.remedy}", "yellow") if finding.remedy and not finding.ok else Text("")
-        table.add_row(mark, Text(finding.name, "cyan"), finding.found, Text(finding.purpose) + remedy)
-    console = output()
-    console.print(table)
+        rows.append((mark, Text(finding.name, "cyan"), finding.found, Text(finding.purpose) + remedy))
+    print_list(("", "what", "found", "what it is for, and how to get it"), rows)
     missing = sum(not finding.ok for finding in findings)
-    console.print(f"\n{missing} missing; simulating needs none of them." if missing else "\nnothing is missing")
+    output().print(f"\n{missing} missing; simulating needs none of them." if missing else "\nnothing is missing")
 
 
 def _cores() -> Finding:
@@ -102,60 +100,30 @@ def _kernel() -> Finding:
     )
 
 
-def _figures() -> Finding:
-    return _module("Matplotlib", "matplotlib", "figures and pages", "pip install 'ackclock[report]'")
-
-
-def _environments() -> Finding:
-    return _module("Gymnasium", "gymnasium", "environments for agents", "pip install 'ackclock[gym]'")
-
-
-def _ray() -> Finding:
-    return _module("Ray", "ray", "sweeps on many machines (--backend ray)", "pip install 'ackclock[ray]'")
-
-
-def _module(name: str, module: str, purpose: str, remedy: str) -> Finding:
+def _module(name: str, module: str, purpose: str, extra: str) -> Finding:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return Finding(name, True, version(module), purpose)
     except PackageNotFoundError:
-        return Finding(name, False, "-", purpose, remedy)
+        return Finding(name, False, "-", purpose, f"pip install 'ackclock[{extra}]'")
 
 
 def _ns3() -> Finding:
-    version = _first_line(["pkg-config", "--modversion", "libns3-core"]) or _first_line(
-        ["pkg-config", "--modversion", "ns3-core"]
-    )
-    purpose = "the side-by-side measurement (make peers)"
-    return Finding("ns-3", bool(version), version or "-", purpose, "apt-get install libns3-dev ns3 pkg-config")
+    package = next((name for name in ("libns3-core", "ns3-core") if _succeeds(["pkg-config", name])), "ns3-core")
+    purpose, remedy = "the side-by-side measurement (make peers)", "apt-get install libns3-dev ns3 pkg-config"
+    return _command("ns-3", f"pkg-config --modversion {package}", purpose, remedy)
 
 
-def _tool(name: str, command: str, purpose: str, package: str) -> Finding:
-    path = shutil.which(command)
-    return Finding(name, path is not None, path or "-", purpose, f"apt-get install {package}")
+def _tool(name: str, commands: tuple[str, ...], purpose: str) -> Finding:
+    path = next(filter(None, map(shutil.which, commands)), None)
+    return Finding(name, path is not None, path or "-", purpose, f"apt-get install {commands[0]}")
 
 
-def _tshark() -> Finding:
-    return _tool("tshark", "tshark", "reading captures (.pcapng)", "tshark")
-
-
-def _tcptrace() -> Finding:
-    return _tool("tcptrace", "tcptrace", "time-sequence graphs of captures", "tcptrace")
-
-
-def _chromium() -> Finding:
-    for command in ("chromium", "chromium-browser", "google-chrome"):
-        if shutil.which(command):
-            return _tool("Chromium", command, "looking at reports without a screen", "chromium")
-    return _tool("Chromium", "chromium", "looking at reports without a screen", "chromium")
-
-
-def _cargo() -> Finding:
-    version = _first_line(["cargo", "--version"])
-    return Finding(
-        "Rust", bool(version), version or "-", "building from source", "install a Rust toolchain, 1.95 or later"
-    )
+def _command(name: str, command: str, purpose: str, remedy: str) -> Finding:
+    """Return the finding for a command, with the first line of its output."""
+    found = _first_line(command.split())
+    return Finding(name, bool(found), found or "-", purpose, remedy)
 
 
 def _studio() -> Finding:
@@ -173,13 +141,6 @@ def _studio() -> Finding:
         lacking = "; ".join(filter(None, missing))
         remedy = "make studio, in the repository" + (f", which lacks: {lacking}" if lacking else "")
         return Finding("studio", False, "-", purpose, remedy)
-
-
-def _gpu() -> Finding:
-    found = _first_line(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
-    return Finding(
-        "GPU", bool(found), found or "-", "faster training of large networks (ackclock train)", "a CUDA driver"
-    )
 
 
 def _root() -> Finding:
@@ -245,8 +206,22 @@ def _kernel_controllers() -> Finding:
 
 
 _PROBES: tuple[Callable[[], Finding], ...] = (
-    _cores, _memory, _disk, _python, _build, _figures, _environments, _cargo, _ray, _ns3, _tshark, _tcptrace,
-    _chromium, _studio, _gpu,
+    _cores, _memory, _disk, _python, _build,
+    partial(_module, "Matplotlib", "matplotlib", "figures and pages", "report"),
+    partial(_module, "Gymnasium", "gymnasium", "environments for agents", "gym"),
+    partial(_command, "Rust", "cargo --version", "building from source", "install a Rust toolchain, 1.95 or later"),
+    partial(_module, "Ray", "ray", "sweeps on many machines (--backend ray)", "ray"),
+    _ns3,
+    partial(_tool, "tshark", ("tshark",), "reading captures (.pcapng)"),
+    partial(_tool, "tcptrace", ("tcptrace",), "time-sequence graphs of captures"),
+    partial(
+        _tool, "Chromium", ("chromium", "chromium-browser", "google-chrome"), "looking at reports without a screen"
+    ),
+    _studio,
+    partial(
+        _command, "GPU", "nvidia-smi --query-gpu=name,memory.total --format=csv,noheader",
+        "faster training of large networks (ackclock train)", "a CUDA driver",
+    ),
     _kernel, _root, _namespaces, _tun, _kernel_program, _bpf, _bpf_controllers, _kernel_controllers,
 )  # fmt: skip
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ackclock.base import extras
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.table_output import MOST_ROWS, print_table
-from ackclock.cli.train_agent import require_learning
 from ackclock.plotting.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -49,20 +49,16 @@ def evaluate(
     The table has goodput, delay and loss. The agent controls the flow that has
     its name from the training, or else the first. Load only trusted models.
     """
-    require_learning()
+    extras.require("learn", loads=True)
     from ackclock.gym.learn.evaluation import Trained
     from ackclock.gym.learn.evaluation import evaluate as run_all
-    from ackclock.gym.learn.setting import SettingError
 
     if overrides and not files:
         raise InputError("--set changes the files that are named; name at least one scenario")
     scenarios = [check.load_trusted(file, overrides or [], trusts=trust) for file in files or []]
     names = [name.strip() for name in beside.split(",") if name.strip()]
-    try:
-        trained = Trained.load(model, samples=sample)
-        rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
-    except SettingError as error:
-        raise InputError(str(error)) from error
+    trained = Trained.load(model, samples=sample)
+    rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
     if as_json:
         put(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:

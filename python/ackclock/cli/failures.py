@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ackclock._core import ScenarioError, build_info, take_fault
 from ackclock.base import extras, storage
 from ackclock.base.extras import MissingPackageError
-from ackclock.base.input_files import InputFileError
+from ackclock.base.input_files import InputError as InputError
 from ackclock.base.storage import OutputExistsError
 from ackclock.base.user_code import UserCodeError
 from ackclock.running import simulate
@@ -32,19 +32,15 @@ _PANIC = "PanicException"
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-class InputError(ValueError):
-    """Error: the user's input is wrong. The message says what to do."""
-
-
 class WorkError(RuntimeError):
     """Error: the work failed for the reason in the message."""
 
 
-_WRONG_INPUTS = (ScenarioError, InputError, OutputExistsError, InputFileError, RefusedError, MissingPackageError)
+_WRONG_INPUTS = (ScenarioError, InputError, OutputExistsError, RefusedError, MissingPackageError)
 """Errors that the user can correct."""
 
 _SAY_THEMSELVES = (
-    InputError, OutputExistsError, InputFileError, WorkError, KernelError, MissingPackageError, UserCodeError,
+    InputError, OutputExistsError, WorkError, KernelError, MissingPackageError, UserCodeError,
 )  # fmt: skip
 """Errors whose message says everything, without a prefix or a traceback."""
 
@@ -160,7 +156,7 @@ def _describe_failure(error: Exception | SystemExit) -> None:
         print_diagnostics(error)
     elif isinstance(error, RefusedError):
         errors().print(str(error), markup=False)
-    elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, InputFileError)):
+    elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, InputError)):
         say(_describe(error))
     elif isinstance(error, _SAY_THEMSELVES):
         say(str(error))

@@ -1,8 +1,7 @@
 """Arguments that are result folders: folders of runs, or one folder of a sweep or study."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import busy
@@ -13,12 +12,8 @@ if TYPE_CHECKING:
     from ackclock.results import Results
 
 
-class Kind(StrEnum):
-    """Kind of a result folder."""
-
-    run = "run"
-    sweep = "sweep"
-    study = "study"
+Kind = Literal["run", "sweep", "study"]
+"""Kind of a result folder."""
 
 
 def kind_of(folders: list[Path]) -> Kind:
@@ -29,7 +24,7 @@ def kind_of(folders: list[Path]) -> Kind:
     """
     kinds = [_kind(folder) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
-        if kind is not Kind.run and len(folders) > 1:
+        if kind != "run" and len(folders) > 1:
             raise InputError(f"{folder} is of a {kind}, which is shown by itself; give it alone")
     return kinds[0]
 
@@ -40,14 +35,14 @@ def _kind(folder: Path) -> Kind:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give one that `ackclock run -o` wrote, or a sweep or study")
     if (folder / STUDY).is_file():
-        return Kind.study
+        return "study"
     if (folder / "sweep.json").is_file() and not (folder / "summary.json").exists():
         if not (folder / "sweep.parquet").is_file():
             raise InputError(
                 f"{folder} is of a sweep or study that has not ended; give its command again, which goes on"
             )
-        return Kind.sweep
-    return Kind.run
+        return "sweep"
+    return "run"
 
 
 def runs_of(folders: list[Path]) -> "list[Results]":
@@ -65,17 +60,10 @@ def runs_of(folders: list[Path]) -> "list[Results]":
         raise InputError(str(error)) from error
 
 
-def study_of(folder: Path) -> "Study":
-    """Load the folder of a study."""
+def grid_of(kind: Kind, folder: Path) -> "Study | Sweep":
+    """Read the folder of a sweep or a study."""
     from ackclock.experiments.studies.study_folder import load_study
-
-    with busy(f"reading {folder}"):
-        return load_study(folder)
-
-
-def sweep_of(folder: Path) -> "Sweep":
-    """Load the folder of a sweep."""
     from ackclock.experiments.sweep.sweep_results import load_sweep
 
     with busy(f"reading {folder}"):
-        return load_sweep(folder)
+        return load_study(folder) if kind == "study" else load_sweep(folder)

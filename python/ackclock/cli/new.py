@@ -1,8 +1,7 @@
 """`ackclock new`: a folder with the beginnings of a user-written part."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,28 +9,16 @@ from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
 
-class Kind(StrEnum):
-    """Kind of part."""
-
-    CONTROLLER = "controller"
-    QUEUE = "queue"
-    CLAIMS = "claims"
-
-
-class Language(StrEnum):
-    """Language of a part."""
-
-    PYTHON = "python"
-    RUST = "rust"
-
-
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to create.", show_default=False)],
+    kind: Annotated[
+        Literal["controller", "queue", "claims"], typer.Argument(help="What to create.", show_default=False)
+    ],
     name: Annotated[
         str, typer.Argument(help="Name in scenarios: lower-case letters, digits and underscores.", show_default=False)
     ],
     lang: Annotated[
-        Language | None, typer.Option(help="Write a controller or queue in this language.", show_default="python")
+        Literal["python", "rust"] | None,
+        typer.Option(help="Write a controller or queue in this language.", show_default="python"),
     ] = None,
     folder: Annotated[
         Path | None,
@@ -39,15 +26,12 @@ def new(
     ] = None,
 ) -> None:
     """Create a folder with your own controller, queue or claims."""
-    from ackclock.scenario.templates import TemplateError, write
+    from ackclock.scenario.templates import write
 
-    if kind is Kind.CLAIMS and lang is not None:
+    if kind == "claims" and lang is not None:
         raise InputError("claims are measured in Python; leave --lang out")
     target = Path(name) if folder is None else folder
-    try:
-        files = write(kind.value, name, target, lang=(lang or Language.PYTHON).value)
-    except TemplateError as error:
-        raise InputError(str(error)) from error
+    files = write(kind, name, target, lang=lang or "python")
     answer(folder=str(target), files=[str(file) for file in files])
     for file in files:
         print(file)

@@ -5,7 +5,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -68,21 +68,25 @@ def busy(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def points_progress(total: int, done: int, what: str, *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Show the number of finished runs of a sweep or study; the bar needs a terminal.
+def points_progress(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Callable[[], None]]]:
+    """Say how many runs of a sweep or study are done, and show it where somebody is looking, until the block ends.
 
     Yields:
-        A function to call after each run.
+        What to call with the number of runs and of those that are done; it returns what to call after each.
     """
-    if done and not quiet:
-        errors().print(f"{done} of {total} {what} are done already")
-    if quiet or done == total or not sys.stderr.isatty():
-        yield lambda: None
-        return
     columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} points"), TimeRemainingColumn())
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task("sweep", total=total, completed=done)
-        yield lambda: bar.advance(task)
+    with ExitStack() as stack:
+
+        def begin(total: int, done: int) -> Callable[[], None]:
+            if done and not quiet:
+                errors().print(f"{done} of {total} {what} are done already")
+            if quiet or done == total or not sys.stderr.isatty():
+                return lambda: None
+            bar = stack.enter_context(Progress(*columns, console=errors(), transient=True))
+            task = bar.add_task("sweep", total=total, completed=done)
+            return lambda: bar.advance(task)
+
+        yield begin
 
 
 @contextmanager

@@ -41,11 +41,8 @@ def studio(
         folder = serving.page()
     except serving.StudioError as error:
         raise WorkError(str(error)) from error
-    try:
-        to_open = serving.opened(path) if path else None
-        series = serving.recorded(path) if path else None
-    except serving.StudioError as error:
-        raise InputError(str(error)) from error
+    to_open = serving.opened(path) if path else None
+    series = serving.recorded(path) if path else None
     try:
         server = serving.server(folder, port=port, to_open=to_open, series=series)
     except OSError as error:
@@ -67,9 +64,6 @@ def _print_link(base: str, path: Path | None) -> None:
 
     if path is None:
         raise InputError("--link is of a scenario; name a .toml file, or a folder of results")
-    try:
-        address = serving.link(base, serving.opened(path))
-    except serving.StudioError as error:
-        raise InputError(str(error)) from error
+    address = serving.link(base, serving.opened(path))
     answer(address=address, opened=str(path))
     print(address)

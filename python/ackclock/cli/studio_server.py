@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ackclock.base import input_files
 from ackclock.base.decoding import decoded
+from ackclock.base.input_files import InputError
 from ackclock.results.overviews import Asked, OverviewError, Overviews, SupersededError
 
 PAGE = "studio/dist"
@@ -32,7 +33,7 @@ MOST_PARTS = 10_000
 _NEEDED = ("index.html", "studio.js", "worker.js", "engine.wasm")
 
 
-class StudioError(RuntimeError):
+class StudioError(InputError):
     """Error: the studio cannot be served. The message says why, and what to do."""
 
 

@@ -1,16 +1,15 @@
 """`ackclock train`: an agent learns on an environment or a scenario."""
 
-import importlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ackclock.base import extras
 from ackclock.base.decoding import decoded_toml
 from ackclock.cli import check
 from ackclock.cli.answers import answer
@@ -19,13 +18,6 @@ from ackclock.cli.progress import training_progress
 
 if TYPE_CHECKING:
     from ackclock.gym.learn.setting import Setting
-
-
-class AlgorithmName(StrEnum):
-    """Learning algorithm."""
-
-    dqn = "dqn"
-    ppo = "ppo"
 
 
 def train(
@@ -39,8 +31,8 @@ def train(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write the training to this folder.")],
     algorithm: Annotated[
-        AlgorithmName, typer.Option(help="Select the algorithm; dqn needs an agent with discrete actions.")
-    ] = AlgorithmName.ppo,
+        Literal["dqn", "ppo"], typer.Option(help="Select the algorithm; dqn needs an agent with discrete actions.")
+    ] = "ppo",
     steps: Annotated[
         int, typer.Option(min=1, max=2**53, help="Train for this number of decisions, rounded up to whole rollouts.")
     ] = 100_000,
@@ -82,51 +74,32 @@ def train(
     and checkpoint.pt. A resumed training gives the same result as one that was
     not interrupted. Needs ackclock\[learn].
     """
-    require_learning()
+    extras.require("learn", loads=True)
     from ackclock.gym.learn.algorithms import ALGORITHMS, Plan
-    from ackclock.gym.learn.setting import SettingError
     from ackclock.gym.learn.training import train as learn
 
     kind = ALGORITHMS[algorithm]
-    try:
-        setting = _setting(
-            target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
+    setting = _setting(
+        target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
+    )
+    plan = Plan(algorithm, steps, seed, envs, pairs("--hyper", hyper or []))
+    with (
+        _stopping(at_once=not kind.replays) as is_stopping,
+        training_progress(algorithm, steps) as bar,
+    ):
+        trained = learn(
+            setting,
+            plan,
+            output,
+            resume=resume,
+            checkpoint_every=checkpoint_every,
+            on_progress=None if quiet else bar,
+            is_stopping=is_stopping,
         )
-        plan = Plan(str(algorithm), steps, seed, envs, pairs("--hyper", hyper or []))
-        with (
-            _stopping(at_once=not kind.replays) as is_stopping,
-            training_progress(algorithm, steps) as bar,
-        ):
-            trained = learn(
-                setting,
-                plan,
-                output,
-                resume=resume,
-                checkpoint_every=checkpoint_every,
-                on_progress=None if quiet else bar,
-                is_stopping=is_stopping,
-            )
-    except SettingError as error:
-        raise InputError(str(error)) from error
     answer(folder=str(output), steps=trained.steps, episodes=len(trained.episodes), steps_per_s=trained.steps_per_s)
     if not quiet:
         print(f"{trained.steps:,} decisions, {len(trained.episodes)} episodes, {trained.steps_per_s:,.0f} decisions/s")
         print(f"model, curve and manifest in {output}; next: ackclock evaluate {output}")
-
-
-def require_learning() -> None:
-    """Check that the packages for learning are installed.
-
-    Raises:
-        InputError: If one is missing; the message says how to install it.
-    """
-    for package in ("torch", "tensorboard", "stable_baselines3"):
-        try:
-            importlib.import_module(package)
-        except ImportError as error:
-            raise InputError(
-                f"training needs {package}, which is not installed; pip install 'ackclock[learn]'"
-            ) from error
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Experiments: a scenario over a grid and seeds, as a sweep or a study."""
+"""Experiments: a scenario over a grid of values and seeds, on all cores, resumable; sweeps and studies."""

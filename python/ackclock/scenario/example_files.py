@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.base import storage
+from ackclock.base.input_files import InputError
 from ackclock.base.printable import unknown
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
 """Folder of the examples."""
 
 
-class ExampleError(ValueError):
+class ExampleError(InputError):
     """Error: the example is unknown, or its destination is taken. The message lists the known examples."""
 
 

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base.toml_text import toml_text
-from ackclock.experiments.studies.mistakes import Mistakes
-from ackclock.experiments.studies.plan import PATH_KEYS, LineUp, Plan, Settings, all_values, title
-from ackclock.experiments.studies.toml_places import Key
-from ackclock.experiments.sweep.parameter_grid import Point, point_of
+from ackclock.experiments.grid import Point, Settings, all_values, point_of
+from ackclock.experiments.studies.plan import PATH_KEYS, LineUp, Plan, title
 from ackclock.scenario import dumbbells
 from ackclock.scenario.diagnostics import remedy
+from ackclock.scenario.mistakes import Mistakes
 from ackclock.scenario.overrides import entries
 from ackclock.scenario.quantities import seconds
+from ackclock.scenario.toml_places import Key
 
 LEAST_INTERVAL_S: Final = 0.05
 MOST_INTERVAL_S: Final = 0.5

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from ackclock.experiments.studies.mistakes import Mistakes
 from ackclock.experiments.studies.plan import LineUp
 from ackclock.scenario.dumbbells import flow_tables
+from ackclock.scenario.mistakes import Mistakes
 
 _FAMILIES: Final = ("alone", "itself", "pairs")
 

@@ -1,23 +1,18 @@
 """Plan of a study: mixes of controllers, over paths, for seeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from ackclock.experiments.studies.toml_places import Key
+from ackclock.experiments.grid import Settings, all_values
 from ackclock.scenario.dumbbells import rate_text
-from ackclock.scenario.setting_values import each_once, value_key, value_text
+from ackclock.scenario.setting_values import value_text
+from ackclock.scenario.toml_places import Key
 
 PATH_KEYS: Final = ("rate", "rtt", "buffer", "queue", "loss", "trace")
 """Keys of a path, beside its name."""
 
 PATH_DEFAULTS: Final[Mapping[str, Any]] = {"rate": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 bdp"}
-
-MOST_RUNS: Final = 1_000_000
-"""Largest number of runs of a study or points of a sweep; more are considered a mistake."""
-
-Settings = Mapping[str, Any]
-"""Values of axes, by key: one of `PATH_KEYS`, `path`, `profile`, or a place of a scenario such as `tcp.mss`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +122,6 @@ class Plan:
     def entry(self, label: str) -> Entry:
         """Return a controller by its label."""
         return next(entry for entry in self.controllers if entry.label == label)
-
-
-def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
-    """Return the values of each setting, in order of appearance."""
-    values: dict[str, list[Any]] = {}
-    for cell in cells:
-        for key, value in cell.items():
-            values.setdefault(key, []).append(value)
-    return {key: each_once(found) for key, found in values.items()}
-
-
-def goes_with(cells: Iterable[Settings], key: str, other: str) -> bool:
-    """Return whether one setting determines the other: they are paired, or belong to named paths."""
-    seen: dict[str, str] = {}
-    pairs = ((value_key(cell.get(other)), value_key(cell.get(key))) for cell in cells)
-    return all(seen.setdefault(one, another) == another for one, another in pairs)
 
 
 def title(settings: Settings, keys: Sequence[str]) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ackclock.base.version import __version__
+from ackclock.experiments.grid import Settings
 from ackclock.experiments.studies.measures import Measured
-from ackclock.experiments.studies.plan import Plan, Settings, title
+from ackclock.experiments.studies.plan import Plan, title
 from ackclock.scenario.setting_values import value_key, value_text
 
 

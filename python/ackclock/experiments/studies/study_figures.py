@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
+from ackclock.experiments.grid import goes_with
 from ackclock.experiments.studies.measures import SECOND, Measured, jain_over_time, seconds_of
-from ackclock.experiments.studies.plan import LineUp, Plan, goes_with, title
+from ackclock.experiments.studies.plan import LineUp, Plan, title
 from ackclock.experiments.studies.study_tables import Groups, grouped
 from ackclock.plotting.figures import (
     Axis,

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,12 +11,13 @@ from typing import Any, Final
 
 from ackclock.base import input_files
 from ackclock.base.decoding import decoded, decoded_toml
+from ackclock.experiments.grid import MOST_RUNS, Block, Settings, combinations, together
 from ackclock.experiments.studies.line_ups import line_ups_of
-from ackclock.experiments.studies.mistakes import Mistakes, read_toml
-from ackclock.experiments.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan, Settings
-from ackclock.experiments.studies.toml_places import Key, spots
+from ackclock.experiments.studies.plan import PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan
+from ackclock.scenario.mistakes import Mistakes, read_toml
 from ackclock.scenario.quantities import seconds
 from ackclock.scenario.setting_values import each_once
+from ackclock.scenario.toml_places import Key, spots
 
 _KEYS: Final = (
     "name", "controllers", "line_ups", "path", "profile", "set", "paired", "seeds", "duration", "warm_up", "measure",
@@ -26,8 +28,6 @@ _RANGE: Final = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*")
 _REMEDY: Final = "give a study's file (.toml)"
 
 Document = Mapping[str, Any]
-Block = list[dict[str, Any]]
-"""Settings that vary together; a cell takes one entry of each block."""
 
 
 def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
@@ -267,7 +267,7 @@ def _name(controller: Any) -> Any:  # noqa: ANN401
 # ---- axes -----------------------------------------------------------------------------------------------------------
 
 
-def _cells(document: Document, mistakes: Mistakes) -> tuple[list[Settings], dict[str, Key]]:
+def _cells(document: Document, mistakes: Mistakes) -> tuple[Sequence[Settings], dict[str, Key]]:
     places: dict[str, Key] = {}
     blocks: list[Block] = []
     single: dict[str, list[Any]] = {}
@@ -285,25 +285,11 @@ def _cells(document: Document, mistakes: Mistakes) -> tuple[list[Settings], dict
     single |= _set_axes(document.get("set", {}), places, mistakes)
     blocks += _paired(document.get("paired", []), single, mistakes)
     blocks += [[{key: value} for value in each_once(values)] for key, values in single.items()]
-    if mistakes.are_none and _product(blocks) > MOST_RUNS:
-        mistakes.add(
-            (), f"it has {_product(blocks):,} combinations of values", f"leave some out: at most {MOST_RUNS:,}"
-        )
+    size = math.prod(map(len, blocks))
+    if mistakes.are_none and size > MOST_RUNS:
+        mistakes.add((), f"it has {size:,} combinations of values", f"leave some out: at most {MOST_RUNS:,}")
         return [], places
-    order = ("path", *PATH_KEYS, "profile")
-    rank = {key: place for place, key in enumerate(order)}
-    cells: list[Settings] = []
-    for combination in itertools.product(*blocks):
-        cell = {key: value for settings in combination for key, value in settings.items()}
-        cells.append(dict(sorted(cell.items(), key=lambda item: rank.get(item[0], len(rank)))))
-    return cells, places
-
-
-def _product(blocks: Sequence[Block]) -> int:
-    size = 1
-    for block in blocks:
-        size *= len(block)
-    return size
+    return list(combinations(blocks, ("path", *PATH_KEYS, "profile"))), places
 
 
 def _values(value: Any, key: Key, mistakes: Mistakes) -> list[Any]:  # noqa: ANN401
@@ -408,11 +394,11 @@ def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> lis
             remedy = f"name two or more of: {', '.join(single)}"
             mistakes.add(key, "must name axes that are not paired yet", remedy, group)
             continue
-        lengths = {name: len(single[name]) for name in group}
-        if len(set(lengths.values())) > 1:
-            said = ", ".join(f"{name} has {count}" for name, count in lengths.items())
-            mistakes.add(key, f"must name axes with as many values each: {said}", "give them as many values", group)
+        try:
+            blocks.append(each_once(together({name: single[name] for name in group})))
+        except ValueError as error:
+            mistakes.add(key, f"must name axes with as many values each: {error}", "give them as many values", group)
             continue
-        steps = zip(*(single.pop(name) for name in group), strict=True)
-        blocks.append(each_once([dict(zip(group, values, strict=True)) for values in steps]))
+        for name in group:
+            del single[name]
     return blocks

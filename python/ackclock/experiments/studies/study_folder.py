@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
 from ackclock.base import extras, storage
 from ackclock.base.checked_files import DamagedError, content, document
-from ackclock.base.decoding import decoded
 from ackclock.base.version import __version__
+from ackclock.experiments.backends import Backend, Begin, run_all
+from ackclock.experiments.grid import Point
+from ackclock.experiments.store import SweepFolder
 from ackclock.experiments.studies import design, measures, study_captions, study_tables
 from ackclock.experiments.studies import study_file as file
 from ackclock.experiments.studies.plan import LineUp, Plan
 from ackclock.experiments.studies.samples import sampled_point
-from ackclock.experiments.sweep.missing_points import Backend, done_before, results, run_missing, unique
-from ackclock.experiments.sweep.parameter_grid import Point
-from ackclock.experiments.sweep.sweep_folder import SweepFolder
 from ackclock.plotting.figures.figure_files import FORMS
 from ackclock.plotting.tables import Table
 from ackclock.results.run_labels import distinct
@@ -92,6 +92,11 @@ class Study:
     def differences(self) -> Table:
         """Table of differences between controllers, paired by seed, with intervals and adjusted p values."""
         return study_tables.differences_table(self.plan, self.runs, self.about)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The means, and the differences if there are any."""
+        return [self.table, *([self.differences] if self.differences.rows else [])]
 
     @cached_property
     def every_run(self) -> Table:
@@ -169,7 +174,7 @@ def study(
     jobs: int | None = None,
     backend: Backend = "local",
     forms: Sequence[str] = FORMS,
-    on_begin: Callable[[int, int], Callable[[], None]] | None = None,
+    on_begin: Begin | None = None,
 ) -> Study:
     """Run a study: mixes of controllers, over paths, for seeds.
 
@@ -185,43 +190,22 @@ def study(
     Raises:
         ScenarioError: If it is wrong; all mistakes are reported together.
         GridError: If the folder belongs to something else.
-        OSError: If a file cannot be read or written.
+        OSError: If a file cannot be read or written, or another process works in the folder.
     """
     plan, mistakes = file.read(source)
     if output is not None:
         extras.require("report")
     pairs = design.trials(plan, mistakes)
     points = [point for _, point in pairs]
-    begin = on_begin or (lambda _total, _done: lambda: None)
-    if output is None:
-        return Study(plan, _in_memory(plan, pairs, jobs, backend, begin))
-    path = Path(output)
-    folder = SweepFolder(path)
-    with folder.opened(points):
-        advance = begin(len(unique(points)), done_before(folder, points))
-        run_missing(folder, points, backend=backend, jobs=jobs, work=sampled_point, advance=advance)
-        runs = _measured(plan, [trial for trial, _ in pairs], lambda: (folder.summary(point) for _, point in pairs))
-        done = Study(plan, runs)
-        storage.write_file(path / STUDY, _kept(done, pairs))
-        _keep_runs(plan, pairs, path)
-        done.save(path, forms)
+    path, folder = (None, None) if output is None else (Path(output), SweepFolder(Path(output)))
+    with nullcontext() if folder is None else folder.opened(points):
+        summary = run_all(points, folder, backend=backend, jobs=jobs, work=sampled_point, on_begin=on_begin)
+        done = Study(plan, _measured(plan, [trial for trial, _ in pairs], lambda: map(summary, points)))
+        if path is not None:
+            storage.write_file(path / STUDY, _kept(done, pairs))
+            _keep_runs(plan, pairs, path)
+            done.save(path, forms)
     return done
-
-
-def _in_memory(
-    plan: Plan,
-    pairs: Sequence[tuple[design.Trial, Point]],
-    jobs: int | None,
-    backend: Backend,
-    begin: Callable[[int, int], Callable[[], None]],
-) -> list[measures.Measured]:
-    points = unique([point for _, point in pairs])
-    advance = begin(len(points), 0)
-    found: dict[str, str] = {}
-    for point, summary in results(points, backend=backend, jobs=jobs, work=sampled_point):
-        found[point.key] = summary
-        advance()
-    return _measured(plan, [trial for trial, _ in pairs], lambda: (decoded(found[point.key]) for _, point in pairs))
 
 
 def _measured(

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.base.checked_files import DamagedError, content, frame, inside
+from ackclock.experiments.store import TABLES, Record, SweepFolder
 from ackclock.experiments.studies.study_captions import axes_in_words
 from ackclock.experiments.sweep import tidy_tables
 from ackclock.experiments.sweep.connections import CONNECTIONS, NOTE, averaged
-from ackclock.experiments.sweep.sweep_folder import TABLES, Record, SweepFolder
 from ackclock.experiments.sweep.tidy_tables import by_cell, over_window
 from ackclock.plotting.tables import Column, Table
 from ackclock.results.run_labels import distinct
@@ -168,6 +168,11 @@ class Sweep:
         )
         groups = (NOTE,) if any(", mean of " in group.flow for group in self.groups) else ()
         return Table("means over the seeds", self.about, columns, rows, (*notes, *groups, _WINDOW, *link, *limits))
+
+    @property
+    def tables(self) -> list[Table]:
+        """The means."""
+        return [self.table]
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each axis that is a number; without any, dots."""

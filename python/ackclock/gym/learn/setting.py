@@ -21,7 +21,7 @@ from ackclock.scenario.module_closure import own_code
 _NAMES = tuple(field.name for field in fields(AgentSettings))
 
 
-class SettingError(ValueError):
+class SettingError(input_files.InputError):
     """Error: the requested training is not possible. The message says why, and what to do."""
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from ackclock import _core
 from ackclock.base import storage
+from ackclock.base.input_files import InputError
 from ackclock.base.version import __version__
 
 _ROOT = Path(__file__).parent
@@ -35,7 +36,7 @@ _RUST_WORDS: Final = (
 """Keywords of the Rust Reference, strict and reserved, and `test`, which Cargo refuses as a package name."""
 
 
-class TemplateError(ValueError):
+class TemplateError(InputError):
     """Error: a folder cannot be written. The message says why and what to do."""
 
 

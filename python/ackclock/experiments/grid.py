@@ -1,23 +1,32 @@
-"""Parameter grid: axes as written on the command line, and their points."""
+"""The grid of an experiment: its axes, the combinations of their values, and the points that they span."""
 
 import hashlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.base.decoding import decoded_toml
+from ackclock.base.input_files import InputError
 from ackclock.base.toml_text import toml_text
 from ackclock.base.version import __version__
-from ackclock.experiments.studies.plan import MOST_RUNS
 from ackclock.scenario.diagnostics import joined, remedy
 from ackclock.scenario.module_closure import own_code
 from ackclock.scenario.setting_values import each_once, value_key
+
+MOST_RUNS: Final = 1_000_000
+"""Largest number of runs of a study or points of a sweep; more are considered a mistake."""
+
+Settings = Mapping[str, Any]
+"""Values of axes by their names."""
+
+Block = list[dict[str, Any]]
+"""Settings that go together; a combination takes one entry of each block."""
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _MOST_VALUES = 1_000_000
@@ -25,7 +34,7 @@ _COLUMNS = frozenset({"flow", "link", "group"})
 """Lists of a scenario whose names are columns of the result tables."""
 
 
-class GridError(ValueError):
+class GridError(InputError):
     """Error: an axis is wrong. The message says which one, and what to write."""
 
 
@@ -181,13 +190,13 @@ def grid_of(
     repeated = sorted({path for path in paths if paths.count(path) > 1})
     if repeated:
         raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")
-    steps = [_steps(group) for group in _groups(axes, paired)]
-    if (size := math.prod(map(len, steps))) > MOST_RUNS:
+    blocks = _blocks(axes, paired)
+    if (size := math.prod(map(len, blocks))) > MOST_RUNS:
         raise GridError(f"--set: the grid has {size:,} points, and may have {MOST_RUNS:,}; leave out values")
     try:
-        points = [_point(parameters, make) for parameters in _combinations(paths, steps)]
+        points = [_point(parameters, make) for parameters in combinations(blocks, paths)]
     except ScenarioError:
-        error = joined(_wrong(_combinations(paths, steps), make))
+        error = joined(_wrong(combinations(blocks, paths), make))
         for diagnostic in error.diagnostics:
             diagnostic["remedy"] = remedy(diagnostic, paths)
         raise error from None
@@ -199,26 +208,60 @@ def grid_of(
 def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Callable[[list[str]], Scenario]) -> None:
     """Refuse an axis that another overrides: both set the same place, by two names or one within the other."""
     for axis in axes:
-        if len(axis.values) > 1 and _changes_nothing(axis.path, points):
+        if len(axis.values) > 1 and changes_nothing(axis.path, points, lambda point: point.scenario_hash):
             with suppress(ScenarioError):  # it needs other axes, and is heard where it has them
                 if len({make([f"{axis.path}={toml_text(value)}"]).hash for value in axis.values}) > 1:
                     raise GridError(f"--set {axis.path} is undone by another axis, of the same place; give one of them")
 
 
-def _changes_nothing(path: str, points: Sequence[Point]) -> bool:
-    """Return whether points that differ only in one parameter are the same scenario; False without such points."""
-    by_others: dict[str, list[str]] = {}
+def changes_nothing(path: str, points: Sequence[Point], of: Callable[[Point], Hashable]) -> bool:
+    """Say whether points that differ in one parameter alone, if there are any, have the same of something."""
+    by_others: dict[str, list[Point]] = {}
     for point in points:
         others = {name: value for name, value in point.parameters.items() if name != path}
-        by_others.setdefault(value_key(others), []).append(point.scenario_hash)
-    groups = [hashes for hashes in by_others.values() if len(hashes) > 1]
-    return bool(groups) and all(len(set(hashes)) == 1 for hashes in groups)
+        by_others.setdefault(value_key(others), []).append(point)
+    groups = [group for group in by_others.values() if len(group) > 1]
+    return bool(groups) and all(len(set(map(of, group))) == 1 for group in groups)
 
 
-def _combinations(paths: Sequence[str], steps: Sequence[Sequence["_Step"]]) -> Iterator[dict[str, Any]]:
-    for chosen in itertools.product(*steps):
-        point = dict(itertools.chain.from_iterable(chosen))
-        yield {path: point[path] for path in paths}
+def combinations(blocks: Iterable[Block], order: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Cross blocks, the last one fastest.
+
+    Args:
+        blocks: Of any lengths; none are one combination.
+        order: Names that come first in each combination, in this order.
+    """
+    rank = {name: place for place, name in enumerate(order)}
+    for chosen in itertools.product(*blocks):
+        settings = [item for step in chosen for item in step.items()]
+        yield dict(sorted(settings, key=lambda item: rank.get(item[0], len(rank))))
+
+
+def together(axes: Mapping[str, Sequence[Any]]) -> Block:
+    """Return axes that go together as a block, first value with first.
+
+    Raises:
+        ValueError: If one has more values than another; the message says how many each has.
+    """
+    if len({len(values) for values in axes.values()}) > 1:
+        raise ValueError(", ".join(f"{name} has {len(values)}" for name, values in axes.items()))
+    return [dict(zip(axes, step, strict=True)) for step in zip(*axes.values(), strict=True)]
+
+
+def all_values(cells: Iterable[Settings]) -> dict[str, list[Any]]:
+    """Return the values of each setting, in order of appearance."""
+    values: dict[str, list[Any]] = {}
+    for cell in cells:
+        for key, value in cell.items():
+            values.setdefault(key, []).append(value)
+    return {key: each_once(found) for key, found in values.items()}
+
+
+def goes_with(cells: Iterable[Settings], key: str, other: str) -> bool:
+    """Return whether one setting determines the other: they are paired, or belong to named paths."""
+    seen: dict[str, str] = {}
+    pairs = ((value_key(cell.get(other)), value_key(cell.get(key))) for cell in cells)
+    return all(seen.setdefault(one, another) == another for one, another in pairs)
 
 
 def _wrong(combinations: Iterable[dict[str, Any]], make: Callable[[list[str]], Scenario]) -> Iterator[ScenarioError]:
@@ -235,11 +278,8 @@ def _wrong(combinations: Iterable[dict[str, Any]], make: Callable[[list[str]], S
             yield error
 
 
-_Step = tuple[tuple[str, Any], ...]
-
-
-def _groups(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[list[Axis]]:
-    """Return the axes grouped by pairing, each group at the place of its first axis."""
+def _blocks(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[Block]:
+    """Blocks of axes, those that go together where the first of them stands."""
     by_path = {axis.path: axis for axis in axes}
     named = [path for pair in paired for path in pair]
     for path in named:
@@ -247,21 +287,14 @@ def _groups(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[list[
             raise GridError(f"--paired {path}: must name an axis; add --set {path}=[...]")
         if named.count(path) > 1:
             raise GridError(f"--paired names {path} twice; an axis goes with one group")
-    groups: dict[str, list[Axis]] = {}
+    groups: dict[str, dict[str, Sequence[Any]]] = {}
     for axis in axes:
         pair = next((pair for pair in paired if axis.path in pair), (axis.path,))
-        groups.setdefault(pair[0], []).append(axis)
-    return list(groups.values())
-
-
-def _steps(group: Sequence[Axis]) -> list[_Step]:
-    """Return the settings of a group, step by step."""
-    lengths = {axis.path: len(axis.values) for axis in group}
-    if len(set(lengths.values())) > 1:
-        said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-        raise GridError(f"axes that are --paired need as many values as each other; {said}")
-    values = zip(*(axis.values for axis in group), strict=True)
-    return [tuple(zip(lengths, step, strict=True)) for step in values]
+        groups.setdefault(pair[0], {})[axis.path] = axis.values
+    try:
+        return [together(group) for group in groups.values()]
+    except ValueError as error:
+        raise GridError(f"axes that are --paired need as many values as each other; {error}") from error
 
 
 def _point(parameters: dict[str, Any], make: Callable[[list[str]], Scenario]) -> Point:

@@ -1,4 +1,4 @@
-"""Folder of a sweep. Each finished point is a separate file, so that a kill loses only the points being run."""
+"""The folder of an experiment. Every finished point is a file of its own, so a kill loses only what ran then."""
 
 import hashlib
 import json
@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
-from ackclock.base import storage, system
+from ackclock.base import storage
 from ackclock.base.checked_files import DamagedError, content, document, inside
 from ackclock.base.version import __version__
-from ackclock.experiments.sweep.parameter_grid import GridError, Point
+from ackclock.experiments.grid import GridError, Point, all_values
 from ackclock.results.summaries import RunSummary
-from ackclock.scenario.setting_values import each_once, value_key
+from ackclock.scenario.setting_values import value_key
 
 _GRID = "sweep.json"
 TABLES: Final = ("sweep", "links", "means", "groups")
@@ -56,15 +56,22 @@ class SweepFolder:
             points: The grid; it must equal or extend the one that the folder was made for.
 
         Raises:
-            GridError: If the folder belongs to another grid or process, or is not a sweep's.
+            GridError: If the folder belongs to another grid, or is no sweep's.
+            OutputExistsError: If another process holds it.
         """
         self._check(points)
         (self.path / _POINTS).mkdir(parents=True, exist_ok=True)
-        with (self.path / _LOCK).open("w") as lock:
-            self._lock(lock.fileno())
+        held = f"another sweep is running in {self.path}; wait for it, or choose another folder"
+        with storage.locked(self.path / _LOCK, held):
             self._remove_leftovers()
             self._remove_tables_of_others(points)
-            storage.write_file(self.path / _GRID, _json(_grid(points)))
+            grid = {
+                "version": __version__,
+                "parameters": all_values(point.parameters for point in points),
+                "scenario_hashes": _hashes(points),
+            }
+            text = json.dumps(grid, indent=1, ensure_ascii=False, default=str) + "\n"
+            storage.write_file(self.path / _GRID, text.encode())
             yield
 
     def _check(self, points: Sequence[Point]) -> None:
@@ -126,17 +133,12 @@ class SweepFolder:
     def _check_extends(self, before: Grid, points: Sequence[Point]) -> None:
         lost = set(before["scenario_hashes"]) - {point.scenario_hash for point in points}
         if lost:
+            mine = _describe(all_values(point.parameters for point in points))
             raise GridError(
                 f"{self.path} holds another sweep, over {_describe(before['parameters'])}; this one, over "
-                f"{_describe(_parameters(points))}, lacks {len(lost)} of its {len(before['scenario_hashes'])} points "
+                f"{mine}, lacks {len(lost)} of its {len(before['scenario_hashes'])} points "
                 "(or the scenario file has changed). A sweep may only be extended: choose another folder with -o"
             )
-
-    def _lock(self, handle: int) -> None:
-        try:
-            system.lock(handle)
-        except BlockingIOError:
-            raise GridError(f"another sweep is running in {self.path}; wait for it, or choose another folder") from None
 
     def _remove_leftovers(self) -> None:
         """Remove partial files of a killed process."""
@@ -238,25 +240,8 @@ def _signed(text: bytes) -> bytes:
 _SIGNATURE_LENGTH = len(_signed(b"{}")) - 1
 
 
-def _grid(points: Sequence[Point]) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "parameters": _parameters(points),
-        "scenario_hashes": _hashes(points),
-    }
-
-
 def _hashes(points: Sequence[Point]) -> list[str]:
     return [point.scenario_hash for point in points]
-
-
-def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:
-    """Return the values of each parameter, in order of appearance."""
-    values: dict[str, list[Any]] = {}
-    for point in points:
-        for path, value in point.parameters.items():
-            values.setdefault(path, []).append(value)
-    return {path: each_once(seen) for path, seen in values.items()}
 
 
 def _one(parameters: dict[str, Any]) -> str:
@@ -288,7 +273,3 @@ def _describe(parameters: dict[str, list[Any]]) -> str:
 def _some(values: list[Any]) -> str:
     texts = [str(value) for value in values]
     return f"[{', '.join(texts)}]" if len(texts) <= 6 else f"[{', '.join(texts[:3])}, ... {texts[-1]}]"
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    return (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode()

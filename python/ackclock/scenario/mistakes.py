@@ -1,4 +1,4 @@
-"""Mistakes of a study's file, collected and reported together, like those of a scenario."""
+"""All mistakes of a file at once, in the form in which a scenario's are told."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,8 +8,8 @@ from typing import Any, Final
 from ackclock._core import ScenarioError
 from ackclock.base.decoding import decoded_toml
 from ackclock.base.printable import meant
-from ackclock.experiments.studies.toml_places import Key, Spot
 from ackclock.scenario.diagnostics import MOST, Diagnostic
+from ackclock.scenario.toml_places import Key, Spot
 
 _LONGEST: Final = 120
 

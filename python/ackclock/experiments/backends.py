@@ -1,4 +1,4 @@
-"""Backends that run points: threads of this process, processes of this machine, or a Ray cluster.
+"""Running the points of an experiment in threads of this process, processes of this machine, or a Ray cluster.
 
 The engine releases Python's lock, so threads suffice; with controllers written in Python it cannot, and processes are
 used. A process or a cluster gets the scenario's text and folder, and imports classes itself.
@@ -6,16 +6,30 @@ used. A process or a cluster gets the scenario's text and folder, and imports cl
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from functools import partial
 from multiprocessing.synchronize import Event
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from ackclock._core import Scenario, check_often
+from ackclock.base.decoding import decoded
+from ackclock.base.system import cores
 from ackclock.base.user_code import UserCodeError
-from ackclock.experiments.sweep.parameter_grid import Point
+from ackclock.experiments.grid import Point
+from ackclock.experiments.store import SweepFolder
+from ackclock.results.summaries import RunSummary
 from ackclock.running import Stop, StoppedError, first_ended, simulate
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+Backend = Literal["local", "ray"]
+
+Begin = Callable[[int, int], Callable[[], None]]
+"""Called with the number of runs and of those that are done; returns what is called after each."""
 
 Work = Callable[[str, str], str]
 """Work on a point: a function from its scenario and the folder of its classes to a summary, both JSON texts.
@@ -31,23 +45,79 @@ def run_point(scenario_json: str, folder: str) -> str:
     return outcome.summary_json()
 
 
-def local(points: Iterable[Point], *, jobs: int, work: Work = run_point) -> Generator[tuple[Point, str], None, None]:
-    """Run points in threads and yield each as it finishes.
+def run_all(
+    points: Sequence[Point],
+    folder: SweepFolder | None = None,
+    *,
+    backend: Backend = "local",
+    jobs: int | None = None,
+    work: Work = run_point,
+    on_begin: Begin | None = None,
+) -> Callable[[Point], RunSummary]:
+    """Run the points that are not done, and keep what each comes to; points that are the same scenario are one.
+
+    Args:
+        points: All of the grid.
+        folder: Where they are kept, opened; None keeps all in memory. What an earlier process has kept there is read,
+            so that a damaged file is told of at once, and gets the parameters of this grid, which may have axes more.
+        backend: Threads or processes of this machine, or a Ray cluster.
+        jobs: How many at a time; by default one for each core.
+        work: Done with each.
+        on_begin: Called before the first run.
+
+    Returns:
+        What gives the summary of a point.
+
+    Raises:
+        DamagedError: If the file of a point is not what was written.
+    """
+    every = list({point.key: point for point in points}.values())
+    if folder is not None:
+        folder.renew_parameters(points)
+    missing = [point for point in every if folder is None or not folder.is_done(point)]
+    advance = on_begin(len(every), len(every) - len(missing)) if on_begin else lambda: None
+    summaries: dict[str, str] = {}
+    run = ray if backend == "ray" else processes if any(point.own for point in missing) else local
+    with closing(run(missing, jobs=jobs, work=work)) as finished:
+        for point, summary in finished:
+            if folder is None:
+                summaries[point.key] = summary
+            else:
+                folder.save(point, summary)
+            advance()
+    return folder.summary if folder is not None else lambda point: decoded(summaries[point.key])
+
+
+def local(
+    points: Iterable[Point], *, jobs: int | None, work: Work = run_point
+) -> Generator[tuple[Point, str], None, None]:
+    """Run points in threads and yield each with its summary as it finishes."""
+    return threads(points, lambda point: work(point.scenario_json, point.folder), jobs)
+
+
+def threads(
+    items: Iterable[_T], work: Callable[[_T], _R], jobs: int | None = None
+) -> Generator[tuple[_T, _R], None, None]:
+    """Simulate things in threads.
+
+    Args:
+        items: What is simulated.
+        work: Done with each.
+        jobs: How many at a time; by default one for each core.
 
     Yields:
-        A point and its summary. If the caller stops, even by an exception, the running points are ended.
+        Each with what it came to, as it finishes. When the caller stops, by an exception too, what runs is ended.
     """
     stop = Stop()
-    run = stop.heeded(work)
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(jobs or cores()) as pool:
         try:
-            yield from _as_completed(points, lambda point: pool.submit(run, point.scenario_json, point.folder), jobs)
+            yield from _as_completed(pool, stop.heeded(work), items, jobs or cores())
         finally:
             stop.set()
 
 
 def processes(
-    points: Iterable[Point], *, jobs: int, work: Work = run_point
+    points: Iterable[Point], *, jobs: int | None, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
     """Run points in separate processes, otherwise like `local`.
 
@@ -59,11 +129,9 @@ def processes(
     """
     context = multiprocessing.get_context("spawn")  # a fork would copy threads that hold locks
     stop = context.Event()
-    with ProcessPoolExecutor(jobs, context, _begin_process, (stop,)) as pool:
+    with ProcessPoolExecutor(jobs or cores(), context, _begin_process, (stop,)) as pool:
         try:
-            yield from _as_completed(
-                points, lambda point: pool.submit(_run_in_process, work, point.scenario_json, point.folder), jobs
-            )
+            yield from _as_completed(pool, partial(_run_in_process, work), points, jobs or cores())
         except BrokenProcessPool as error:
             what = "code of the scenario ended its process, as os._exit or a crash does, or memory ran out"
             raise UserCodeError(f"{what}; run one point with `ackclock run`, or fewer at a time") from error
@@ -81,11 +149,11 @@ def _begin_process(stop: Event) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends a point, never a process that waits for one
 
 
-def _run_in_process(work: Work, scenario_json: str, folder: str) -> str:
+def _run_in_process(work: Work, point: Point) -> str:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     check_often(_check_stop)
     try:
-        return work(scenario_json, folder)
+        return work(point.scenario_json, point.folder)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -96,14 +164,14 @@ def _check_stop() -> None:
 
 
 def _as_completed(
-    points: Iterable[Point], submit: Callable[[Point], "Future[str]"], jobs: int
-) -> Generator[tuple[Point, str], None, None]:
-    """Keep `jobs` points running, so that a grid of any size needs little memory and stops immediately."""
-    waiting = iter(points)
-    running: dict[Future[str], Point] = {}
+    pool: Executor, work: Callable[[_T], _R], items: Iterable[_T], jobs: int
+) -> Generator[tuple[_T, _R], None, None]:
+    """Keep `jobs` of them running, so that a grid of any size needs little memory and stops at once."""
+    waiting = iter(items)
+    running: dict[Future[_R], _T] = {}
     while True:
-        for point in waiting:
-            running[submit(point)] = point
+        for item in waiting:
+            running[pool.submit(work, item)] = item
             if len(running) >= jobs:
                 break
         if not running:
