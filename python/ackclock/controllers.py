@@ -85,18 +85,18 @@ class CongestionController(ControllerState, Named, ABC):
         """Handle an ACK that delivered data or revealed a loss; called for every such ACK, in recovery too.
 
         Args:
-            ack: What it acknowledged, and the RTT and delivery-rate samples that it gave.
+            ack: Acknowledged data, with the RTT and delivery-rate samples.
         """
 
     @abstractmethod
     def on_congestion(self, event: CongestionEvent) -> None:
         """Respond to congestion: reduce cwnd and ssthresh at the start of a congestion episode.
 
-        Called once for each episode, never once for each lost segment. During fast recovery the sender clocks the
-        window down to the threshold by itself.
+        It is called once per episode, not per lost segment. During fast recovery, the sender reduces the window to the
+        threshold by itself.
 
         Args:
-            event: Its cause, and the FlightSize or cwnd to compute the reduction from.
+            event: Cause, and the FlightSize or cwnd from which to compute the reduction.
         """
 
     def on_feedback(self, counted: bool) -> bool:

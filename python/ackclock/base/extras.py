@@ -26,11 +26,11 @@ class MissingPackageError(ModuleNotFoundError):
 
 
 def require(*extras: str, loads: bool = False) -> None:
-    """Find out whether the packages of extras are there.
+    """Check that the packages of extras are installed.
 
     Args:
         extras: Keys of `EXTRAS`.
-        loads: Load them, too, which some that are there do not let anybody do.
+        loads: Import them, too, as some installed packages cannot be imported.
 
     Raises:
         MissingPackageError: If one is missing.

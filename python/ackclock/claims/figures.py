@@ -1,4 +1,4 @@
-"""The figures of claims: which claims each belongs to, and what draws it."""
+"""Pictures of claims: their claims, and the functions that draw them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

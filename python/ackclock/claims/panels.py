@@ -25,19 +25,19 @@ _WHISKERS: Mapping[str, Any] = {"elinewidth": 1.0, "capsize": 2.5}
 _REFERENCE: Mapping[str, Any] = {"color": "#444444", "linewidth": 0.9, "linestyle": (0, (1, 2))}
 
 _FEW = 20
-"""Fewer values of a curve have a point each."""
+"""Number of values below which a curve has markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves over the same quantity.
+    """Curves over a common quantity.
 
     Attributes:
-        title: Above it; that of the upper row stands for all rows.
-        curves: Drawn over each other.
-        lines: Horizontal lines for reference, with the name of each.
+        title: Title above the panel; that of the upper row stands for all rows.
+        curves: Curves, drawn over each other.
+        lines: Horizontal reference lines, with their names.
         labels_below: Whether those names stand below their lines.
-        step: Where a vertical line stands.
+        step: Position of a vertical line.
     """
 
     title: str
@@ -49,7 +49,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A label and how values lie on the axis; `ticks` replaces matplotlib's choice, `top` where it ends."""
+    """Label and scale of an axis; `ticks` replaces matplotlib's choice, `top` its upper end."""
 
     label: str
     scale: Literal["linear", "log", "symlog"] = "linear"
@@ -62,12 +62,12 @@ class Table:
     """Numbers in rows and columns, with colours on a scale.
 
     Attributes:
-        title: Above it.
-        values: A row for each of the rows, which all tables of a figure share.
-        low: The number of the first colour.
-        high: The number of the last colour.
-        scale: How colours lie between those: evenly, or evenly in the logarithm around 1.
-        text: Writes a number.
+        title: Title above it.
+        values: Values by row; all tables of a figure share their rows.
+        low: Number of the first colour.
+        high: Number of the last colour.
+        scale: Scale between them: linear, or logarithmic around 1.
+        text: Function that formats a number.
     """
 
     title: str
@@ -92,7 +92,7 @@ def rows(parts: Sequence[tuple[Axis, Sequence[Panel]]], x: Axis, *, ends: bool =
     """Draw rows of panels, each with one vertical axis, and one legend below them.
 
     Args:
-        parts: The vertical axis and the panels of each row, from above.
+        parts: Vertical axis and panels of each row, from above.
         x: The horizontal axis.
         ends: Whether each panel ends where its curves do, with a dot at the end of each.
     """
@@ -187,7 +187,7 @@ def _table(axis: Axes, table: Table) -> None:
 
 
 def percent(value: float) -> str:
-    """Write a percentage; what is not 100 is never rounded to it.
+    """Format a percentage without rounding up to 100.
 
     Examples:
         >>> percent(100.0), percent(99.97), percent(12.345)

@@ -1,8 +1,8 @@
-"""Reasons whose numbers are filled in from the record, so that none of them outlives what was measured.
+"""Reasons with numbers filled in from the record, so that they never outlive the measurement.
 
-`{H4a1}` is what is on record of a claim, `{H4a1:bounded mean ms}` what was measured beside it, and `{:bounded mean ms}`
-that of the claim whose reason it is. `±` names half of the interval. `{H4a1 where 1 BDP; Linux}` is of the combination
-with these options, `{H4a1|.1f}` is written by a format of Python. Without one the number has the digits of a table.
+`{H4a1}` is the recorded number of a claim, `{H4a1:bounded mean ms}` another recorded quantity of it, and
+`{:bounded mean ms}` one of the reason's own claim. `±` names half of the interval. `{H4a1 where 1 BDP; Linux}` selects
+the combination with these options, `{H4a1|.1f}` a Python format. Without a format, the digits are those of a table.
 """
 
 import re

@@ -70,7 +70,7 @@ def evaluate(
 
 
 def _groups(rows: "list[Row]") -> "dict[tuple[str, str], list[Row]]":
-    """The runs of each scenario and who had the flow there."""
+    """Return the runs of each scenario and controller of the flow."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.scenario, row.who), []).append(row)

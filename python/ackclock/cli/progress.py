@@ -69,10 +69,10 @@ def busy(what: str) -> Iterator[None]:
 
 @contextmanager
 def points_progress(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Callable[[], None]]]:
-    """Say how many runs of a sweep or study are done, and show it where somebody is looking, until the block ends.
+    """Show the number of finished runs of a sweep or study until the block ends; the bar needs a terminal.
 
     Yields:
-        What to call with the number of runs and of those that are done; it returns what to call after each.
+        A function to call with the total and the finished number of runs; it returns one to call after each run.
     """
     columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} points"), TimeRemainingColumn())
     with ExitStack() as stack:

@@ -192,7 +192,7 @@ def _watched(scenario: Scenario, events: str | None) -> Scenario:
 
 
 def _check_traces(scenario: Scenario, output: Path | None, wanted: list[str]) -> None:
-    """Find out whether there will be events to write, and a folder to write them to, before the run."""
+    """Check before the run that there will be events to write, and a folder for them."""
     if not wanted:
         return
     if output is None:
@@ -233,7 +233,7 @@ _PLACES = {
     "duration": ("duration",),
     "tcp.profile": ("profile",),
 }
-"""Where options of a dumbbell without a file stand in its scenario."""
+"""Places in the scenario of the options of a dumbbell without a file."""
 
 
 def _option_of(field: str, given: dict[str, str]) -> str | None:
@@ -242,7 +242,7 @@ def _option_of(field: str, given: dict[str, str]) -> str | None:
 
 
 def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:
-    """Split FLOW=FILE, and find out whether these flows learn before they run."""
+    """Parse `FLOW=FILE` arguments, and check before the run that these flows learn."""
     policies: dict[str, Path] = {}
     wrong: list[str] = []
     for text in given:

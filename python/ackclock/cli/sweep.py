@@ -99,7 +99,7 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
 
 
 def require_backend(backend: Backend) -> None:
-    """Find out before any work whether a back end is there."""
+    """Check, before any work, that a backend is available."""
     if backend == "ray":
         extras.require("ray", loads=True)
 

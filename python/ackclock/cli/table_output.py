@@ -26,13 +26,13 @@ _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "op
 
 
 def print_table(table: Table, *, whole: bool = False) -> None:
-    """Print a table; one that is too wide for the terminal in blocks, each of which begins with what a row is.
+    """Print a table; if it is too wide for the terminal, print blocks that each begin with the key columns.
 
-    Of many rows the first block alone is printed, of very many the first rows: a line below says what is left out.
+    With many rows, only the first block is printed; with very many, only the first rows. A line says what is left out.
 
     Args:
-        table: Any.
-        whole: Print every row, however many they are.
+        table: The table.
+        whole: Print every row, however many there are.
     """
     count = len(table.rows)
     console = output()
@@ -61,12 +61,12 @@ def print_table(table: Table, *, whole: bool = False) -> None:
 
 
 def print_list(headings: Iterable[str], rows: Iterable[Iterable[str | Text]], dim: Collection[str] = ()) -> None:
-    """Print rows of texts below headings; without a heading none has a line.
+    """Print rows of texts below headings; if all headings are empty, their line is left out.
 
     Args:
-        headings: From left to right.
-        rows: From above.
-        dim: The headings of columns that matter less.
+        headings: Headings, from left to right.
+        rows: Rows, from above.
+        dim: Headings of less important columns.
     """
     heads = list(headings)
     shown = Shown(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=any(heads))
@@ -78,7 +78,7 @@ def print_list(headings: Iterable[str], rows: Iterable[Iterable[str | Text]], di
 
 
 def put_tables(tables: Sequence[Table]) -> None:
-    """Print tables as one piece of JSON."""
+    """Print tables as one JSON document."""
     put(json.dumps({"tables": [as_json(table) for table in tables]}, indent=1, ensure_ascii=False) + "\n")
 
 

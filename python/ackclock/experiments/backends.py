@@ -29,7 +29,7 @@ _R = TypeVar("_R")
 Backend = Literal["local", "ray"]
 
 Begin = Callable[[int, int], Callable[[], None]]
-"""Called with the number of runs and of those that are done; returns what is called after each."""
+"""Function called with the total and the finished number of runs; it returns one to call after each run."""
 
 Work = Callable[[str, str], str]
 """Work on a point: a function from its scenario and the folder of its classes to a summary, both JSON texts.
@@ -54,22 +54,22 @@ def run_all(
     work: Work = run_point,
     on_begin: Begin | None = None,
 ) -> Callable[[Point], RunSummary]:
-    """Run the points that are not done, and keep what each comes to; points that are the same scenario are one.
+    """Run the unfinished points, and save each result; points with the same scenario are run once.
 
     Args:
-        points: All of the grid.
-        folder: Where they are kept, opened; None keeps all in memory. What an earlier process has kept there is read,
-            so that a damaged file is told of at once, and gets the parameters of this grid, which may have axes more.
+        points: All points of the grid.
+        folder: Open folder for the results; None keeps them in memory. Results of an earlier process are read, so that
+            damage is reported early, and get the parameters of this grid, which may have more axes.
         backend: Threads or processes of this machine, or a Ray cluster.
-        jobs: How many at a time; by default one for each core.
-        work: Done with each.
+        jobs: Number of parallel runs; by default one per core.
+        work: Work on each point.
         on_begin: Called before the first run.
 
     Returns:
-        What gives the summary of a point.
+        A function that returns the summary of a point.
 
     Raises:
-        DamagedError: If the file of a point is not what was written.
+        DamagedError: If the file of a point is damaged.
     """
     every = list({point.key: point for point in points}.values())
     if folder is not None:
@@ -98,15 +98,15 @@ def local(
 def threads(
     items: Iterable[_T], work: Callable[[_T], _R], jobs: int | None = None
 ) -> Generator[tuple[_T, _R], None, None]:
-    """Simulate things in threads.
+    """Run a function over items in threads.
 
     Args:
-        items: What is simulated.
-        work: Done with each.
-        jobs: How many at a time; by default one for each core.
+        items: The items.
+        work: Function to run for each.
+        jobs: Number of threads; by default one per core.
 
     Yields:
-        Each with what it came to, as it finishes. When the caller stops, by an exception too, what runs is ended.
+        Each item with its result, as it finishes. If the caller stops, even by an exception, running work is ended.
     """
     stop = Stop()
     with ThreadPoolExecutor(jobs or cores()) as pool:
@@ -166,7 +166,7 @@ def _check_stop() -> None:
 def _as_completed(
     pool: Executor, work: Callable[[_T], _R], items: Iterable[_T], jobs: int
 ) -> Generator[tuple[_T, _R], None, None]:
-    """Keep `jobs` of them running, so that a grid of any size needs little memory and stops at once."""
+    """Keep `jobs` items running, so that a grid of any size needs little memory and stops immediately."""
     waiting = iter(items)
     running: dict[Future[_R], _T] = {}
     while True:

@@ -1,4 +1,4 @@
-"""The grid of an experiment: its axes, the combinations of their values, and the points that they span."""
+"""Grid of an experiment: its axes, the combinations of their values, and its points."""
 
 import hashlib
 import itertools
@@ -26,7 +26,7 @@ Settings = Mapping[str, Any]
 """Values of axes by their names."""
 
 Block = list[dict[str, Any]]
-"""Settings that go together; a combination takes one entry of each block."""
+"""Settings that vary together; a combination takes one entry of each block."""
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _MOST_VALUES = 1_000_000
@@ -215,7 +215,7 @@ def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Calla
 
 
 def changes_nothing(path: str, points: Sequence[Point], of: Callable[[Point], Hashable]) -> bool:
-    """Say whether points that differ in one parameter alone, if there are any, have the same of something."""
+    """Return whether points that differ only in one parameter agree in some property; False without such points."""
     by_others: dict[str, list[Point]] = {}
     for point in points:
         others = {name: value for name, value in point.parameters.items() if name != path}
@@ -225,10 +225,10 @@ def changes_nothing(path: str, points: Sequence[Point], of: Callable[[Point], Ha
 
 
 def combinations(blocks: Iterable[Block], order: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Cross blocks, the last one fastest.
+    """Yield the Cartesian product of blocks, the last one varying fastest.
 
     Args:
-        blocks: Of any lengths; none are one combination.
+        blocks: Blocks of any lengths; without any there is one combination.
         order: Names that come first in each combination, in this order.
     """
     rank = {name: place for place, name in enumerate(order)}
@@ -238,10 +238,10 @@ def combinations(blocks: Iterable[Block], order: Sequence[str] = ()) -> Iterator
 
 
 def together(axes: Mapping[str, Sequence[Any]]) -> Block:
-    """Return axes that go together as a block, first value with first.
+    """Return paired axes as a block, first value with first.
 
     Raises:
-        ValueError: If one has more values than another; the message says how many each has.
+        ValueError: If their numbers of values differ; the message states each.
     """
     if len({len(values) for values in axes.values()}) > 1:
         raise ValueError(", ".join(f"{name} has {len(values)}" for name, values in axes.items()))
@@ -279,7 +279,7 @@ def _wrong(combinations: Iterable[dict[str, Any]], make: Callable[[list[str]], S
 
 
 def _blocks(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[Block]:
-    """Blocks of axes, those that go together where the first of them stands."""
+    """Return the blocks of axes, paired ones at the place of their first."""
     by_path = {axis.path: axis for axis in axes}
     named = [path for pair in paired for path in pair]
     for path in named:

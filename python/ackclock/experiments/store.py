@@ -1,4 +1,4 @@
-"""The folder of an experiment. Every finished point is a file of its own, so a kill loses only what ran then."""
+"""Folder of an experiment. Each finished point is a separate file, so that a kill loses only the points being run."""
 
 import hashlib
 import json
@@ -56,7 +56,7 @@ class SweepFolder:
             points: The grid; it must equal or extend the one that the folder was made for.
 
         Raises:
-            GridError: If the folder belongs to another grid, or is no sweep's.
+            GridError: If the folder belongs to another grid, or is not a sweep's.
             OutputExistsError: If another process holds it.
         """
         self._check(points)

@@ -90,21 +90,21 @@ class SingleFlow(Registered):
     """One flow alone on a bottleneck.
 
     ## Description
-    A bulk flow over a bottleneck of 10 Mbit/s and 40 ms with a DropTail queue of twice the path's content, for 30 s.
-    The agent sets the pacing rate once in a round trip.
+    A bulk flow over a bottleneck of 10 Mbit/s and 40 ms with a DropTail queue of 2 BDP, for 30 s. The agent sets the
+    pacing rate once per round trip.
 
     ## Action Space
     `Box(-1, 1, (1,))`: the rate is multiplied by 1 + 0.025 a, or divided by 1 - 0.025 a (Aurora).
 
     ## Observation Space
-    `Box(-1, 1, (10, 5))`: latency gradient, latency ratio, send ratio, loss fraction and the share of the largest
-    delivery rate, of the last ten decisions.
+    `Box(-1, 1, (10, 5))`: latency gradient, latency ratio, send ratio, loss fraction, and delivery rate relative to its
+    maximum, of the last ten decisions.
 
     ## Rewards
-    Kleinrock's power: the share of the largest delivery rate, over the RTT as a multiple of the least; at most 1.
+    Kleinrock's power: the delivery rate relative to its maximum, divided by the RTT relative to its minimum; at most 1.
 
     ## Starting State
-    The end of slow start, which is the stack's.
+    The end of slow start, which the stack controls.
 
     ## Episode End
     Truncated after 30 s of simulated time; never terminated.
@@ -153,10 +153,10 @@ class SharedLink(Registered):
 
 
 class Trace(Registered):
-    """A link whose rate follows a recorded trace.
+    """Bottleneck whose rate follows a recorded trace.
 
     ## Description
-    A bulk flow over a link that delivers packets when a trace in mahimahi's format says so, with a deep queue.
+    A bulk flow over a link that delivers packets at the times of a trace in mahimahi's format, with a deep queue.
 
     ## Action Space
     `Box(-1, 1, (1,))`: as in `ackclock/SingleFlow-v0`.
@@ -165,10 +165,10 @@ class Trace(Registered):
     `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
 
     ## Rewards
-    Copa's: the logarithm of the throughput less half that of the queueing delay.
+    Copa's: the logarithm of the throughput, minus half the logarithm of the queueing delay.
 
     ## Starting State
-    The end of slow start, which is the stack's.
+    The end of slow start, which the stack controls.
 
     ## Episode End
     Truncated after 20 s of simulated time; never terminated.

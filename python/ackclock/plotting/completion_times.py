@@ -1,4 +1,4 @@
-"""Completion times over flow size: percentiles of the slowdown in classes of size, and their picture."""
+"""Completion times over flow size: percentiles of the slowdown by size class, and their figure."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,22 +20,22 @@ CLASSES = 30
 """Largest number of size classes in a picture, each with the same number of flows."""
 
 _LEAST = 20
-"""Flows that a class has at least, so that its percentiles mean something."""
+"""Minimum number of flows in a class, for meaningful percentiles."""
 
 PERCENTILES = ((50, "-"), (99, ":"))
-"""Percentiles that are drawn, with their line style."""
+"""Percentiles drawn, with their line styles."""
 
 _X, _Y = "flow size (bytes)", "slowdown"
 
 
 @dataclass(frozen=True, slots=True)
 class SlowdownLine:
-    """The slowdown of one group over size.
+    """Slowdown of one group over flow size.
 
     Attributes:
         label: Run and group.
         size_bytes: Median size of each class.
-        percentiles: Of the slowdown in each class, by percentile.
+        percentiles: Slowdown in each class, by percentile.
     """
 
     label: str
@@ -46,12 +46,12 @@ class SlowdownLine:
 def slowdown_by_size(
     size_bytes: NDArray[np.uint64], slowdown: Floats, classes: int = CLASSES
 ) -> tuple[Floats, dict[int, Floats]]:
-    """Take percentiles of the slowdown in classes of size that have equally many flows.
+    """Return percentiles of the slowdown in size classes with equal numbers of flows.
 
     Args:
         size_bytes: Size of each flow.
-        slowdown: Its completion time over that on an empty path.
-        classes: How many classes, at most; fewer if a class would have less than 20 flows.
+        slowdown: Slowdown of each flow: its completion time divided by that on an idle path.
+        classes: Largest number of classes; fewer if a class would have less than 20 flows.
 
     Returns:
         The median size of each class, and for each percentile the slowdown in each class.
@@ -70,7 +70,7 @@ def slowdown_by_size(
 
 
 def slowdown_lines(results: list[Results]) -> list[SlowdownLine]:
-    """Return the lines of every group and connection whose flows or requests were completed."""
+    """Return the lines of every group and connection with completed flows or requests."""
     lines = []
     for result, prefix in zip(results, prefixes(results), strict=True):
         for (name,), rows in result.completions.group_by("flow", maintain_order=True):
@@ -80,7 +80,7 @@ def slowdown_lines(results: list[Results]) -> list[SlowdownLine]:
 
 
 def static(lines: list[SlowdownLine]) -> "StaticFigure":
-    """Return the lines as a Matplotlib figure, as wide as a column of a paper."""
+    """Return the lines as a column-wide Matplotlib figure."""
     from ackclock.plotting.figures.panel_grid import Axis, filled
 
     def draw(axes: "Axes", _: object) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of results for papers and notebooks, by Matplotlib; `ackclock report` makes the page to look at closely."""
+"""Figures of results for papers and notebooks, by Matplotlib; `ackclock report` writes the interactive page."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,27 +23,27 @@ SeriesName = Literal[
 """Names of the panels; each needs the corresponding series in the results."""
 
 SLOWDOWN: Final = "slowdown"
-"""The one plot that is not over time."""
+"""Name of the only plot that is not over time."""
 
 _MEAN_COLOUR = "#111111"
 
 
 def figure(results: Results | list[Results], series: SeriesName = "cwnd") -> "StaticFigure":
-    """Draw one panel of results, as wide as a column of a paper.
+    """Draw one panel of results as a column-wide figure.
 
     Args:
         results: One run or several.
-        series: Which panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto or rwnd of flows; queue,
-            queue_bytes, queue_delay, drops, marks or link_throughput of links; and others. All are over time but
-            slowdown, which is of short flows and requests over their size.
+        series: Name of the panel: cwnd, flight_size, goodput, throughput, rtt, rttvar, rto or rwnd of flows; queue,
+            queue_bytes, queue_delay, drops, marks or link_throughput of links; and others. All are over time except
+            slowdown, which shows short flows and requests over their size.
 
     Returns:
-        A Matplotlib figure, which a notebook shows; `ackclock.figures.save` writes it as PDF with the
-        fonts that papers ask for, as SVG or PNG.
+        A Matplotlib figure, which a notebook shows; `ackclock.figures.save` writes it as PDF with embedded fonts for
+        papers, as SVG or PNG.
 
     Raises:
-        KeyError: If there is no such panel.
-        ValueError: If the results hold no such series.
+        KeyError: If the panel is unknown.
+        ValueError: If the results have no such series.
     """
     extras.require("report")
     if series == SLOWDOWN:
@@ -67,13 +67,13 @@ def _drawing(results: Results | list[Results], series: SeriesName) -> Drawing:
 
 
 def drawings(results: list[Results]) -> list[Drawing]:
-    """Return every panel for which the results hold series."""
+    """Return every panel for which the results have series."""
     found = (draw(results, candidate) for candidate in PANELS)
     return [drawing for drawing in found if drawing is not None]
 
 
 def static(drawing: Drawing) -> "StaticFigure":
-    """Return a drawing as a Matplotlib figure, as wide as a column of a paper."""
+    """Return a drawing as a column-wide Matplotlib figure."""
     from ackclock.plotting.figures.panel_grid import Axis, filled
 
     def draw(axes: "Axes", lines: Sequence[Line]) -> None:
@@ -98,7 +98,7 @@ def _style(line: Line, *, is_faint: bool) -> dict[str, Any]:
 
 
 def static_figures(results: list[Results]) -> "dict[str, Callable[[], StaticFigure]]":
-    """Return what draws each panel for which there is something, by its name."""
+    """Return the drawing functions of all panels with data, by name."""
     found: dict[str, Callable[[], StaticFigure]] = {one.panel.key: partial(static, one) for one in drawings(results)}
     lines = completion_times.slowdown_lines(results)
     return found | ({SLOWDOWN: partial(completion_times.static, lines)} if lines else {})

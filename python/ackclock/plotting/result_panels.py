@@ -27,40 +27,40 @@ _POINTS = 2000
 _BINS = 400
 _GROUPED_BINS = 200
 _SPREAD, _MIDDLE = (5, 50, 95), 50
-"""Percentiles that are drawn of a group."""
+"""Percentiles drawn for a group."""
 
 _OUTERMOST = 4
-"""So many of the fastest and of the slowest flows are drawn beside groups."""
+"""Number of fastest and of slowest flows drawn beside groups."""
 
 _ABOVE_CAPACITY = 1.25
-"""Rates are drawn up to the bottleneck's times this, where it has one."""
+"""Factor of the bottleneck's rate up to which rates are drawn."""
 
 _REFERENCE_REACH = 3.0
-"""A reference that is higher than the main column by more than this factor is left outside the picture."""
+"""Factor above the main column beyond which a reference does not extend the axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a panel: its name in the table, how a legend calls it, and how it is drawn."""
+    """Column of a panel: its name in the table, its label in the legend, and its style."""
 
     name: str
     label: str = ""
     style: Literal["line", "dash", "dots"] = "line"
     is_rate: bool = False
     is_reference: bool = False
-    """Beside the main column, and never what decides the axis: a very high ssthresh must not flatten cwnd."""
+    """Whether it is drawn beside the main column without affecting the axis: a high ssthresh must not flatten cwnd."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One plot: columns of one table over time."""
+    """Plot of columns of one table over time."""
 
     key: str
     title: str
     table: TableName
     quantity: str
     scale: tuple[tuple[float, str], ...]
-    """Factors from the column's unit to the axis', with the axis' unit; the largest that suits is taken."""
+    """Factors from the column's unit to units of the axis; the largest suitable one is used."""
 
     columns: tuple[Column, ...]
 
@@ -115,23 +115,23 @@ PANELS = (
 _CAPACITY = Column("capacity", "capacity", "dash", is_reference=True)
 
 _WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction"), "media": ("flow",)}
-"""The columns that tell whose rows they are."""
+"""Columns that identify the subject of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One column of one flow, link or way through an appliance over time, or what a group of them has of it.
+    """Column of one flow, link or direction through an appliance over time, or of a group of them.
 
     Attributes:
-        label: In the legend.
-        column: Which.
-        group: Which flow or link of all that are drawn: decides the colour; below 0 it is of all.
-        time_s: When.
-        values: In the column's unit, or in the axis'.
-        run: Which run; below 0 it is of all.
-        who: Name of the flow, link or way; empty of a group.
-        is_single: A flow that stands out, beside groups.
-        is_capacity: The rate of the bottleneck, beside what is carried over it.
+        label: Label in the legend.
+        column: The column.
+        group: Index of the flow or link, which selects the colour; negative for all together.
+        time_s: Times, seconds.
+        values: Values in the unit of the column, or of the axis.
+        run: Index of the run; negative for all together.
+        who: Name of the flow, link or direction; empty for a group.
+        is_single: Whether it is an outermost flow beside groups.
+        is_capacity: Whether it is the rate of the bottleneck.
     """
 
     label: str
@@ -146,11 +146,11 @@ class Line:
 
     @property
     def largest(self) -> float:
-        """The largest value; 0 without any."""
+        """Largest value; 0 without any."""
         return 0.0 if np.isnan(self.values).all() else float(np.nanmax(self.values))
 
     def thinned(self, bins: int, buckets: int) -> "Line":
-        """Return fewer points: of a rate the mean of each bin, of anything else both extremes of each bucket."""
+        """Return fewer points: means per bin for a rate, both extremes per bucket for anything else."""
         thin, size = (mean_per_bucket, bins) if self.column.is_rate else (extremes_per_bucket, buckets)
         time_s, values = thin(self.time_s, self.values, size)
         return replace(self, time_s=time_s, values=values)
@@ -158,16 +158,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A panel filled with lines."""
+    """Panel with its lines."""
 
     panel: Panel
     unit: str
     lines: tuple[Line, ...]
     groups: int
     end_s: float
-    """Where the time axis ends."""
+    """End of the time axis."""
     is_grouped: bool = False
-    """Too many for single lines: percentiles of groups over time, and the few that stand out."""
+    """Whether there are too many single lines, so that percentiles of groups and outermost flows are drawn."""
 
     @property
     def axis(self) -> str:
@@ -176,9 +176,9 @@ class Drawing:
 
     @property
     def top(self) -> float | None:
-        """Where the vertical axis ends, if a reference or a spike would stretch it beyond use; else None.
+        """Upper end of the vertical axis, if a reference or a spike would stretch it too far; else None.
 
-        What fills a hole hands over at once all that waited behind it: such a spike of goodput is no rate of the link.
+        A filled gap releases all waiting data at once, a spike of goodput that is not a rate of the link.
         """
         capacity = max((float(line.values.max()) for line in self.lines if line.is_capacity), default=None)
         if capacity is not None:
@@ -198,13 +198,13 @@ class Drawing:
 
 
 def panel(key: str) -> Panel:
-    """Return the panel of that name.
+    """Return a panel by its name.
 
     Args:
-        key: Such as `cwnd`.
+        key: Name such as `cwnd`.
 
     Raises:
-        KeyError: If there is none; the message names those there are.
+        KeyError: If it is unknown; the message lists the known ones.
     """
     for candidate in PANELS:
         if candidate.key == key:
@@ -213,10 +213,10 @@ def panel(key: str) -> Panel:
 
 
 def draw(results: list[Results], wanted: Panel) -> Drawing | None:
-    """Take a panel's lines from results.
+    """Fill a panel with lines from results.
 
     Args:
-        results: One or several; with several, labels begin with what differs between them.
+        results: One run or several; for several, labels begin with their differences.
         wanted: The panel.
 
     Returns:
@@ -240,7 +240,7 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
 
 
 def _capacity(results: list[Results], wanted: Panel, factor: float, end_s: float) -> list[Line]:
-    """The rate of the bottleneck, if all runs have the same."""
+    """Return the rate of the bottleneck, if it is the same in all runs."""
     if not wanted.columns[0].is_rate:
         return []
     found = [over_time(result.scenario, end_s) for result in results]
@@ -256,7 +256,7 @@ def _same(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
 
 
 def _as_steps(at: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Corners of a line that stays at each value until the next time."""
+    """Return the corners of a line that holds each value until the next time."""
     return np.repeat(at, 2)[1:], np.repeat(values, 2)[:-1]
 
 
@@ -265,11 +265,11 @@ def _largest(lines: Iterable[Line]) -> float:
 
 
 def end_of(results: list[Results], ends_s: Iterable[float]) -> float:
-    """Return where a time axis ends: where lines do, or soon after the last flow of all runs is complete.
+    """Return the end of a time axis: where the lines end, or soon after the last flow of all runs completes.
 
     Args:
-        results: One or several.
-        ends_s: Where each line ends.
+        results: One run or several.
+        ends_s: End of each line.
     """
     completions = [flow["completion_s"] for result in results for flow in result.summary["flows"]]
     known = [time_s for time_s in completions if time_s is not None]
@@ -279,7 +279,7 @@ def end_of(results: list[Results], ends_s: Iterable[float]) -> float:
 
 
 def count_of(results: list[Results], wanted: Panel) -> int:
-    """Return how many flows, links or ways there are that a panel would draw."""
+    """Return the number of flows, links or directions that a panel would draw."""
     tables = (getattr(result, wanted.table) for result in results)
     return sum(
         table.select(_WHO[wanted.table]).n_unique()
@@ -289,18 +289,18 @@ def count_of(results: list[Results], wanted: Panel) -> int:
 
 
 def _rows(result: Results, wanted: Panel) -> "pl.DataFrame":
-    """A panel's table; of flows that are over the values of then say nothing."""
+    """Return a panel's table, without the values of completed flows."""
     table: pl.DataFrame = getattr(result, wanted.table)
     return under_way(result, table) if wanted.table == "flows" else table
 
 
 def lines_of(results: list[Results], wanted: Panel) -> list[Line]:
-    """Return each series of a panel as it was recorded; of too many, what groups of them have."""
+    """Return the recorded series of a panel; with too many, those of groups."""
     return (_grouped if count_of(results, wanted) > SHOWN_SINGLY else _singly)(results, wanted)
 
 
 def _grouped(results: list[Results], wanted: Panel) -> list[Line]:
-    """Percentiles over time of the main column in each group of flows or links, and the lines of those outermost."""
+    """Return percentiles over time of the main column in each group, and the lines of the outermost flows or links."""
     column, who = wanted.columns[-1 if wanted.columns[0].style == "dots" else 0], _WHO[wanted.table][0]
     lines: list[Line] = []
     for result, prefix in zip(results, prefixes(results), strict=True):
@@ -322,7 +322,7 @@ def _grouped(results: list[Results], wanted: Panel) -> list[Line]:
 
 
 def _in_bins(table: "pl.DataFrame", who: str, column: str, groups: Mapping[str, str]) -> "pl.DataFrame":
-    """Percentiles of each group in each of some hundred bins of time."""
+    """Return percentiles of each group in some hundred time bins."""
     import polars as pl
 
     times = table["time_s"].to_numpy()
@@ -402,7 +402,7 @@ def _thinner(lines: list[Line], main: Column) -> list[Line]:
 
 
 def _means(lines: list[Line], main: Column) -> list[Line]:
-    """The mean over all flows, on the grid of the longest line."""
+    """Return the mean over all flows, on the grid of the longest line."""
     kept = [line for line in lines if line.column == main and line.time_s.size > 1]
     if not kept:
         return []

@@ -1,24 +1,24 @@
-"""A capture of packets as streams: what segments and ACKs tell, wherever between the ends it was made.
+"""Packet captures as streams, made at any point between the two ends.
 
 Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two
-halves, seen from the place of the capture: from the oldest segment that an ACK first covers to this ACK (segments
-that were sent twice left out, as Karn does), and from an ACK to the data that its arrival lets out, which echo the
-ACK's timestamp. To each sample of the first half comes the second as it was then: the least of the round trip before,
-since a sender may wait with data for a while after an ACK. Data that end a silence of several round trips give no
-sample: they waited for the program and not for an ACK. Where the second half is next to nothing the capture was made
-at the sender's host, and its least value is taken always: what varies there is the sender.
+halves, as seen from the capture point: from the oldest segment that an ACK first covers to this ACK (without
+retransmitted segments, as in Karn's algorithm), and from an ACK to the data that it releases, which echo its timestamp.
+Each sample of the first half is completed by the second half at that time: its minimum over the preceding round trip,
+since a sender may delay data after an ACK. Data after a silence of several round trips give no sample, as they waited
+for the application and not for an ACK. If the second half is nearly zero, the capture was made at the sender's host;
+then its overall minimum is used, since any variation is the sender's.
 
 A SYN with another number than the one before it, between the same ports, begins another connection (RFC 9293 section
 3.10.7.4): the end of the first need not have been captured.
 
-One octet below what has been sent, when all of that is acknowledged, is a keep-alive (RFC 9293 section 3.8.4), and no
-retransmission. A stream is complete when all of its payload is acknowledged, whether or not its FIN is. A segment is no
-longer than the shorter MSS that the two ends announce (section 3.7.1: neither end sends more than its own link takes).
+One octet below the data sent, when all of that is acknowledged, is a keep-alive (RFC 9293 section 3.8.4), not a
+retransmission. A stream is complete when all of its payload is acknowledged, whether or not its FIN is. Segments are at
+most as long as the shorter MSS that the two ends announce (section 3.7.1).
 
-Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
-with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
-Wireshark has it) after what followed the hole, and was overtaken otherwise. An episode lasts from a retransmission
-until all that had been sent then is acknowledged.
+Departures: the congestion window, ssthresh, timeouts and losses as detected by the sender are not in packets. A segment
+with octets seen before is a retransmission. One that fills a gap is a retransmission if it comes more than 3 ms (as in
+Wireshark) after the data beyond the gap, and reordered otherwise. An episode lasts from a retransmission until all data
+sent by then is acknowledged.
 """
 
 import math
@@ -123,12 +123,12 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
 
 
 def ways_of(path: Path) -> tuple[list[Way], int, Decimal | None, float]:
-    """Return the ways of a capture's connections, how many segments it has, when the first was and how long it is.
+    """Return the directions of a capture's connections, the number of segments, the start time and the duration.
 
-    The two ways of a connection stand beside each other, in the order in which connections were seen.
+    The two directions of a connection are adjacent, in the order in which connections were seen.
 
     Raises:
-        CaptureError: If it is none, or damaged.
+        CaptureError: If it is not a capture, or damaged.
     """
     ways: dict[tuple[End, End], Way] = {}
     every: list[Way] = []
@@ -184,7 +184,7 @@ def _take(ways: dict[tuple[End, End], Way], every: list[Way], captured: Captured
 
 
 def _opens(captured: Captured) -> bool:
-    """Whether a connection's first segment is of the end that opened it; a SYN-ACK, or a lower port, is mostly not."""
+    """Return whether a first segment comes from the opener: not if it is a SYN-ACK, or has the lower source port."""
     if captured.header.flags & dpkt.tcp.TH_SYN:
         return not captured.header.flags & dpkt.tcp.TH_ACK
     return captured.source[1] >= captured.destination[1]

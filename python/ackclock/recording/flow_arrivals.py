@@ -1,9 +1,9 @@
 """TCP flows of a packet capture, as a list of arrivals that a scenario can replay.
 
-A flow begins with its first SYN, or, if the capture began later, with its first packet; a SYN with another number
-between the same ports begins another (RFC 9293 section 3.10.7.4). It has as many bytes each way as the highest sequence
-number that carried data, or was acknowledged within the window, says, so that retransmissions count once. Departures:
-what was sent before the capture began is not counted.
+A flow begins with its first SYN, or, if the capture began later, with its first packet. A SYN with another number
+between the same ports begins another flow (RFC 9293 section 3.10.7.4). Its size each way follows from the highest
+sequence number that carried data, or was acknowledged within the window, so retransmissions count once. Departures:
+data sent before the capture began is not counted.
 """
 
 from dataclasses import dataclass

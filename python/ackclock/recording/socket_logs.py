@@ -1,19 +1,19 @@
-r"""A log of `ss -tin`, repeated with the time before each, as streams.
+r"""Logs of `ss -tin`, repeated with a time before each, as streams.
 
     while sleep 0.1; do date +%s.%N; ss -tin dst 192.0.2.1; done > ss.log
 
-Source: what iproute2's `ss` prints of `TCP_INFO`, as it was seen here (6.1) and in its `misc/ss.c` of memory. A time
-is a line by itself or before every line (as `ts %.s` of moreutils puts it): seconds since 1970, or as `date
---iso-8601=ns` writes it.
+Source: the output of iproute2's `ss` for `TCP_INFO`, as observed (6.1) and remembered from its `misc/ss.c`. A time
+stands on a line by itself or before every line (as `ts %.s` of moreutils does it): seconds since 1970, or the format of
+`date --iso-8601=ns`.
 
-A line without numbers (of a closed connection, whose counts the kernel has given up) is no sample, and a listening
-socket is no connection. Where counts become less, the ports were used again: what follows is another connection.
+A line without numbers is not a sample: its connection is closed, and the kernel has dropped its counters. A listening
+socket is not a connection. Where counters decrease, the ports were reused by another connection.
 
-What limited a sender is what its socket counted from the first sample to the last (`busy`, `rwnd_limited`,
-`sndbuf_limited`; ss prints none that is zero).
+The limits of a sender are its socket's counters from the first to the last sample (`busy`, `rwnd_limited`,
+`sndbuf_limited`; ss omits zeros).
 
-Departures: flight size is whole segments. Round trips are smoothed ones; single samples, what was lost, timeouts and
-episodes are not in a log. Acknowledged octets count SYN and FIN, which what was sent bounds.
+Departures: flight size is in whole segments. Round-trip times are smoothed ones; single samples, losses, timeouts and
+episodes are not in a log. Acknowledged octets include SYN and FIN, and are limited by the data sent.
 """
 
 import math

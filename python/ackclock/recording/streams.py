@@ -119,13 +119,13 @@ def _check_numbers(values: Floats, name: str, stream: Stream, path: Path) -> Non
 
 
 def recording_of(form: str, records: int, notes: Sequence[str], **known: Any) -> Recording:  # noqa: ANN401
-    """Return the manifest's entry of a recording, with None for what it does not tell.
+    """Return the manifest's entry of a recording, with None for unknown values.
 
     Args:
-        form: Of the recording.
-        records: How many records, packets or reports were read.
-        notes: What is not known, or was taken for granted.
-        known: What it does tell, by the keys of `Recording`.
+        form: Kind of the recording.
+        records: Number of records, packets or reports read.
+        notes: Unknowns and assumptions.
+        known: Known values, by the keys of `Recording`.
     """
     told: Recording = {
         "form": form, "release": None, "began_unix_s": None, "records": records, "missed": None, "cpu_s": None,

@@ -20,7 +20,7 @@ TableName = Literal["flows", "links", "episodes", "completions", "appliances", "
 
 TABLES: tuple[TableName, ...] = ("flows", "links", "episodes")
 
-"""Those that every run has; the others are written where there is something in them."""
+"""Tables of every run; others are written only if they are not empty."""
 
 PERFETTO = "trace.perfetto-trace"
 """File written only on request."""
@@ -41,7 +41,7 @@ ENCODER: Final = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def no_tables() -> "dict[TableName, pl.DataFrame]":
-    """Return the tables that a run need not have, of a run that has none of them."""
+    """Return the optional tables of a run, all empty."""
     import polars as pl
 
     completions = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
@@ -175,7 +175,7 @@ class CaptureSource(Protocol):
 
 
 def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """Return a document as a folder of results has it: the same document gives the same bytes.
+    """Return a document as the bytes of a JSON file, deterministically.
 
     Args:
         value: JSON data without NaN or infinity.

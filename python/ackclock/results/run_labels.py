@@ -103,7 +103,7 @@ def labels(results: "Sequence[Results]") -> list[str]:
 
 
 def prefixes(results: "Sequence[Results]") -> list[str]:
-    """Return for each run what stands before the names of its flows and links: its own, where there are several."""
+    """Return the prefix of the names of flows and links for each run: its label, if there are several runs."""
     return [f"{name}: " if len(results) > 1 else "" for name in labels(results)]
 
 

@@ -1,4 +1,4 @@
-"""All mistakes of a file at once, in the form in which a scenario's are told."""
+"""Mistakes of a file, collected and reported together, like those of a scenario."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -95,7 +95,7 @@ class Study:
 
     @property
     def tables(self) -> list[Table]:
-        """The means, and the differences if there are any."""
+        """Tables of means, and of differences if there are any."""
         return [self.table, *([self.differences] if self.differences.rows else [])]
 
     @cached_property

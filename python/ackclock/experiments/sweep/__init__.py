@@ -1,1 +1,1 @@
-"""A scenario over a grid of values, ending in one tidy table."""
+"""Sweeps: a scenario over a grid of values, with one tidy table at the end."""

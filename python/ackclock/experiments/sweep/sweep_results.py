@@ -171,11 +171,11 @@ class Sweep:
 
     @property
     def tables(self) -> list[Table]:
-        """The means."""
+        """Table of means."""
         return [self.table]
 
     def figures(self) -> "Iterator[Drawn]":
-        """Return goodput over delay, and means over each axis that is a number; without any, dots."""
+        """Return goodput over delay, and means over each numeric axis, or dot plots without any."""
         from ackclock.experiments.studies.study_figures import distinctly
         from ackclock.experiments.sweep.sweep_figures import figures
 

@@ -1,4 +1,4 @@
-"""Curves: a mean with intervals over a quantity or over time, distributions, and series of one run."""
+"""Curves: means with intervals over a quantity or over time, distributions, and time series of one run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from ackclock.stats.metrics import Floats, distribution
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Values of one thing over something.
+    """Curve with optional intervals.
 
     Attributes:
-        label: Of it.
-        x: Where.
-        y: The value at each; NaN where there is none.
-        half: Half width of the interval of each; None if there are none.
+        label: Label in the legend.
+        x: Horizontal values.
+        y: Vertical values; NaN where missing.
+        half: Half widths of the intervals; None without intervals.
     """
 
     label: str
@@ -36,10 +36,10 @@ def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mappi
     """Draw means with their intervals over a quantity.
 
     Args:
-        curves: Of each panel, by its title.
-        x: The quantity.
-        y: What is measured.
-        look_of: Of each label; else by their order.
+        curves: Curves of each panel, by its title.
+        x: Horizontal axis.
+        y: Vertical axis.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or _looks(curves)
 
@@ -61,12 +61,12 @@ def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mappi
 
 
 def _aside(axes: Axes, places: float) -> ScaledTranslation:
-    """A shift to the side by places of three points each, so that bars at one value do not lie over each other."""
+    """Return a sideways shift of three points per place, so that error bars at one value do not overlap."""
     return ScaledTranslation(3 * places / 72, 0, axes.figure.dpi_scale_trans)
 
 
 def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Curve]], x: Axis) -> None:
-    """A value of an axis of a study that was run has its tick, if there is room for all."""
+    """Put a tick at each value of the axis, if there is room for all."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     places = sorted({float(value) for panel in curves.values() for curve in panel for value in curve.x})
@@ -79,13 +79,13 @@ def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence
 def bands(
     curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mapping[str, Look] | None = None
 ) -> Picture:
-    """Draw means over time, each with the band of its interval.
+    """Draw means over time, each with a band for its interval.
 
     Args:
-        curves: Of each panel, by its title.
-        x: Time.
-        y: What is measured.
-        look_of: Of each label; else by their order.
+        curves: Curves of each panel, by its title.
+        x: Time axis.
+        y: Vertical axis.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or _looks(curves)
 
@@ -108,9 +108,9 @@ def distributions(
     """Draw cumulative distributions of samples.
 
     Args:
-        samples: Of each panel, by its title: the samples by label.
-        x: What was sampled.
-        look_of: Of each label; else by their order.
+        samples: Samples by label of each panel, by its title.
+        x: Axis of the sampled quantity.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or looks(name for panel in samples.values() for name in panel)
 
@@ -127,8 +127,8 @@ def series(rows: Sequence[tuple[Axis, Sequence[Curve]]], look_of: Mapping[str, L
     """Draw several quantities of one run over the same time, one above the other.
 
     Args:
-        rows: The vertical axis and the curves of each row, from above.
-        look_of: Of each label; else by their order.
+        rows: Vertical axis and curves of each row, from above.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or looks(curve.label for _, curves in rows for curve in curves)
     with mpl.rc_context(PAPER):

@@ -1,4 +1,4 @@
-"""Means with intervals of things without an order: a dot and a bar of its interval on a line for each."""
+"""Dot plots: a mean with its interval on a line for each item, for items without an order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from ackclock.plotting.notebook_figures import Picture
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A mean.
+    """Mean with its interval.
 
     Attributes:
-        label: On its line.
-        look: Label whose look it has.
+        label: Label of the line.
+        look: Label whose style it has.
         value: The mean.
-        half: Half width of its interval; None if it is unknown.
+        half: Half width of its interval; None if unknown.
     """
 
     label: str
@@ -32,9 +32,9 @@ def dots(groups: Mapping[str, Sequence[Dot]], x: Axis, look_of: Mapping[str, Loo
     """Draw a line for each dot.
 
     Args:
-        groups: Of each panel, by its title: dots from above, the same lines in each.
-        x: What is measured.
-        look_of: Of each look; else by their order.
+        groups: Dots of each panel from above, by its title; all panels have the same lines.
+        x: Horizontal axis.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or looks(dot.look for panel in groups.values() for dot in panel)
     lines = list(dict.fromkeys(dot.label for panel in groups.values() for dot in panel))

@@ -14,12 +14,12 @@ from ackclock.plotting.notebook_figures import Picture
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A square table in percent.
+    """Square table of percentages.
 
     Attributes:
-        names: Of rows and columns.
-        values: The share of each row's thing beside each column's; None where there was no such run.
-        halves: Half width of the interval of each; None where it is unknown.
+        names: Names of the rows and columns.
+        values: Share of each row's item beside each column's; None without such a run.
+        halves: Half widths of the intervals; None where unknown.
     """
 
     names: Sequence[str]
@@ -28,10 +28,10 @@ class Shares:
 
 
 def matrix(tables: Mapping[str, Shares]) -> Picture:
-    """Draw tables of shares, 50 % white, more of it blue, less of it red.
+    """Draw tables of shares: 50 % white, larger shares blue, smaller ones red.
 
     Args:
-        tables: By the title of each.
+        tables: Tables, by title.
     """
     size = max(len(table.names) for table in tables.values())
     draw = partial(_table, is_alone=len(tables) == 1)

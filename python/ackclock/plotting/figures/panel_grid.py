@@ -1,4 +1,4 @@
-"""Panels of a figure: at most two beside each other in a column of a paper, one legend above all of them."""
+"""Grid of panels: at most two side by side in a column of a paper, with one legend above all."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ackclock.plotting.figures.theme import COLUMN_IN, PAPER
 from ackclock.plotting.notebook_figures import Picture
 
 MOST_PANELS: Final = 6
-"""More are not legible in one figure of a column's width."""
+"""Largest number of panels that are legible in one column-wide figure."""
 
 Content = TypeVar("Content")
 
@@ -24,13 +24,13 @@ _LEGEND_CHARACTERS: Final = 56
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: what is on it, and how.
+    """Label, scale and limits of an axis.
 
     Attributes:
-        label: With the unit.
+        label: Label with unit.
         is_log: Whether it is logarithmic.
-        low: Where it begins; None leaves it to the data.
-        high: Where it ends.
+        low: Lower end; None derives it from the data.
+        high: Upper end; None derives it from the data.
     """
 
     label: str
@@ -47,15 +47,15 @@ def filled(
     height_in: float = 1.5,
     alone_in: float = 2.1,
 ) -> tuple[Picture, list[Axes]]:
-    """Return a figure with a panel for each content, titles, labels and the legend of all.
+    """Return a figure with a panel for each content, with titles, labels and a common legend.
 
     Args:
-        content: Of each panel, by its title.
-        x: The horizontal axis of all.
-        y: The vertical one.
-        draw: Draws a content into its panel.
-        height_in: Of each row of panels, inches.
-        alone_in: Of a single panel, inches.
+        content: Content of each panel, by its title.
+        x: Horizontal axis of all panels.
+        y: Vertical axis of all panels.
+        draw: Function that draws a content into its panel.
+        height_in: Height of each row of panels, inches.
+        alone_in: Height of a single panel, inches.
     """
     figure, drawn = _panels(len(content), height_in, alone_in)
     with mpl.rc_context(PAPER):
@@ -67,7 +67,7 @@ def filled(
 
 
 def _panels(count: int, height_in: float, alone_in: float) -> tuple[Picture, list[Axes]]:
-    """A figure of a column's width with so many panels of the same axes."""
+    """Return a column-wide figure with this number of panels with common axes."""
     rows = -(-count // _BESIDE)
     height = alone_in if count == 1 else 0.55 + height_in * rows
     with mpl.rc_context(PAPER):
@@ -84,7 +84,7 @@ def _panels(count: int, height_in: float, alone_in: float) -> tuple[Picture, lis
 
 
 def _label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
-    """Write titles and labels, and set how the axes are."""
+    """Write titles and labels, and apply the settings of the axes."""
     for axes, title in zip(drawn, titles, strict=True):
         if title:
             axes.set_title(_folded(for_matplotlib(title)))
@@ -102,7 +102,7 @@ def _label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axi
 
 
 def _plain_ticks(drawn: Sequence[Axes], name: str) -> None:
-    """Numbers as people write them; between powers of ten only where there is room."""
+    """Format ticks as plain numbers; between powers of ten only where there is room."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for axes in drawn:
@@ -115,7 +115,7 @@ def _plain_ticks(drawn: Sequence[Axes], name: str) -> None:
 
 
 def _folded(text: str) -> str:
-    """A title on two lines where it is too long for a panel."""
+    """Break a title into two lines if it is too long for a panel."""
     if len(text) <= 26 or ", " not in text:
         return text
     parts = text.split(", ")
@@ -124,12 +124,12 @@ def _folded(text: str) -> str:
 
 
 def legend(figure: Picture, drawn: Sequence[Axes], order: Sequence[str] = ()) -> None:
-    """Put one legend of all panels above them, each label once.
+    """Add one legend above all panels, with each label once.
 
     Args:
-        figure: As of `panels`.
+        figure: The figure.
         drawn: Its panels.
-        order: Of the labels; else that in which they were drawn.
+        order: Order of the labels; by default that of drawing.
     """
     found: dict[str, Any] = {}
     for axes in drawn:

@@ -1,4 +1,4 @@
-"""Cumulative distributions of a run: round trips, queueing delays, completion times; for the page and for papers."""
+"""Cumulative distributions of a run for page and paper: round-trip times, queueing delays, completion times."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ class Distributions:
     """Distributions in one plot.
 
     Attributes:
-        name: Of its file.
-        title: Above it.
-        axis: What was sampled, with the unit.
-        note: Where the samples come from.
-        lines: Of each thing.
+        name: Name of its file.
+        title: Title above it.
+        axis: Sampled quantity, with its unit.
+        note: Origin of the samples.
+        lines: Samples of each item.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Distributions:
     lines: tuple[Samples, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as the page has it, each line by at most some hundred quantiles."""
+        """Return the data for the page, with at most some hundred quantiles per line."""
         lines = []
         for line in self.lines:
             at, share = distribution(line.values)
@@ -65,7 +65,7 @@ def drawn_distributions(one: Distributions) -> "Picture":
 
 
 def of_every_kind(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Return every distribution of which there are samples."""
+    """Yield every distribution that has samples."""
     yield from round_trips(results, window)
     yield from queueing_delays(results, window)
     yield from completion_times(results)
@@ -102,9 +102,10 @@ def round_trips(results: list[Results], window: "Window | None" = None) -> Itera
 
 
 def queueing_delays(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Return the distribution of the time that a packet would wait at each recorded link.
+    """Yield the distribution of the queueing delay that a packet would see at each recorded link.
 
-    As the discipline told it; for a plain queue on a link of constant rate, what waits over the rate.
+    It is the value reported by the discipline, or for a plain queue on a link of constant rate the queue length divided
+    by the rate.
     """
     lines: list[Samples] = []
     for run, result in enumerate(results):

@@ -27,33 +27,33 @@ _MOST_SAMPLES: Final = 600_000
 """Largest number of samples of all series together; beyond it, each keeps its extremes over fewer buckets."""
 
 _SILENT: Final = ("marks", "drop_probability")
-"""Panels that say nothing where all values are zero."""
+"""Panels that are left out if all values are zero."""
 
 _MSS_BYTES: Final = 1448
 _QUIC_BYTES: Final = 1472
-"""Windows of QUIC count the payload of UDP: of a full packet, by default, this."""
+"""Payload of a full UDP packet by default, in which QUIC's windows are counted, octets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of the runs that a page shows.
+    """Part of the runs that a page shows.
 
     Attributes:
-        begin_s: From when.
-        end_s: Until when; None for the end.
+        begin_s: Beginning, seconds.
+        end_s: End, seconds; None for the end of the runs.
     """
 
     begin_s: float = 0.0
     end_s: float | None = None
 
     def of(self, time_s: Floats) -> slice:
-        """Return which of ascending times are in it."""
+        """Return the slice of ascending times within the window."""
         low = int(np.searchsorted(time_s, self.begin_s))
         return slice(low, time_s.size if self.end_s is None else int(np.searchsorted(time_s, self.end_s, "right")))
 
 
 def content(results: list[Results], window: Window) -> dict[str, Any]:
-    """Return all that the page draws."""
+    """Return all data that the page draws."""
     columns = Columns()
     flows = _flows(results)
     places = {(flow["run"], flow.pop("name")): place for place, flow in enumerate(flows)}
@@ -75,7 +75,7 @@ def content(results: list[Results], window: Window) -> dict[str, Any]:
 
 
 def _slowdown(results: list[Results]) -> list[dict[str, Any]]:
-    """Percentiles of the slowdown of short flows and requests, over their size."""
+    """Return percentiles of the slowdown of short flows and requests, over their size."""
     lines = [
         {"label": plain(f"{line.label} p{percentile}"), "group": place, "isDashed": percentile != min(line.percentiles),
          "x": line.size_bytes.tolist(), "y": line.percentiles[percentile].tolist()}
@@ -93,7 +93,7 @@ def _slowdown(results: list[Results]) -> list[dict[str, Any]]:
 
 
 def _flows(results: list[Results]) -> list[dict[str, Any]]:
-    """Every flow of every run, with what tells it apart; `name` is as in the tables, and not for the page."""
+    """Return every flow of every run with its distinguishing facts; `name` is the key in tables, not for the page."""
     found = []
     for run, (result, prefix) in enumerate(zip(results, prefixes(results), strict=True)):
         tables = _tables_of_flows(result.scenario)
@@ -113,7 +113,7 @@ def _flows(results: list[Results]) -> list[dict[str, Any]]:
 
 
 def _tables_of_flows(scenario: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The scenario's tables by name; of a group with a count every one of its flows has the group's."""
+    """Return the scenario's flow tables by name; each flow of a group with a count has the group's table."""
     entries = scenario.get("flow")
     found: dict[str, Mapping[str, Any]] = {}
     for entry in entries if isinstance(entries, list) else []:
@@ -136,7 +136,7 @@ def _segment_bytes(scenario: Mapping[str, Any], flow: Mapping[str, Any], profile
 
 @cache
 def _of_profiles() -> dict[str, int]:
-    """The segment size that each profile sets."""
+    """Return the segment size that each profile sets."""
     return {
         profile["name"]: switch["value"]
         for profile in json.loads(_core.profiles())
@@ -151,7 +151,7 @@ def _of_profiles() -> dict[str, int]:
 def _panel(
     results: list[Results], panel: Panel, places: Mapping[tuple[int, str], int], columns: Columns, window: Window
 ) -> dict[str, Any] | None:
-    """A panel with its lines; of more flows than can be shown singly, percentiles of groups."""
+    """Return a panel with its lines; with too many flows for single lines, percentiles of groups."""
     count, starts = count_of(results, panel), prefixes(results)
     lines, ends, largest = [], [], 0.0
     for whole in lines_of(results, panel):
@@ -183,7 +183,7 @@ def _panel(
 
 
 def _spread(result: Results, one: Line) -> Floats | None:
-    """Goodput without what filled holes released at once; None where it has no holes."""
+    """Return goodput without the bursts that filled gaps released; None without gaps."""
     episodes = result.episodes
     if "appliance" in episodes.columns:
         episodes = episodes.filter(episodes["appliance"].is_null())

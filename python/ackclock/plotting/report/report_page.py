@@ -1,4 +1,4 @@
-"""One self-contained page of runs: summary, plots that are linked in time, settings. It opens without a network."""
+"""Self-contained page of runs: summary, plots with linked time axes, settings. It works offline."""
 
 import json
 from importlib.resources import files
@@ -15,10 +15,10 @@ from ackclock.results import Results
 from ackclock.results.run_labels import common, facts, labels
 
 _MOST_ROWS: Final = 12
-"""A table with more is folded."""
+"""Number of rows above which a table is folded."""
 
 _MOST_LANES: Final = 16
-"""Flows whose states are drawn at once."""
+"""Largest number of flows whose states are drawn at once."""
 
 _STATIC: Final = ("svg", "png")
 """Formats of static figures."""
@@ -37,18 +37,17 @@ def write_report(
     force: bool = False,
     window: Window | None = None,
 ) -> None:
-    """Write the page, and its figures as SVG and PNG if a folder is named. Those of an earlier report are replaced.
+    """Write the page, and its figures as SVG and PNG if a folder is given. Those of an earlier report are replaced.
 
     Args:
         results: One run or several; several are drawn into the same plots.
-        path: The page.
-        static_dir: Where the SVG and PNG figures go; None for none.
-        force: Replace also files that ackclock did not write.
-        window: The part of the runs to show; by default all.
+        path: Path of the page.
+        static_dir: Folder for the SVG and PNG figures; None for none.
+        force: Also replace files that ackclock did not write.
+        window: Part of the runs to show; by default all.
 
     Raises:
-        ackclock.base.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not
-            set.
+        ackclock.base.storage.OutputExistsError: If a file that ackclock did not write exists and `force` is not set.
         OSError: If a file cannot be written.
     """
     extras.require("report")
@@ -78,17 +77,17 @@ def _page(results: list[Results], window: Window) -> str:
 
 
 def style() -> str:
-    """Return the styles of the report where its root is a shadow: in a notebook."""
+    """Return the styles of the report for a shadow root in a notebook."""
     return render("widget.css", **_styles())
 
 
 def module() -> str:
-    """Return the report as a module of JavaScript with `render`, as anywidget takes it."""
+    """Return the report as a JavaScript module with `render`, as required by anywidget."""
     return f"{_file(_LIBRARY)}\n{_file('theme.js')}\n{_scripts('widget')}"
 
 
 def shown(results: list[Results], found: dict[str, Any]) -> dict[str, Any]:
-    """Return what the templates of the report name."""
+    """Return the data for the templates of the report."""
     panels, flows = found["panels"], found["flows"]
     has_moments = found["moments"]["count"] > 0
     return dict(
@@ -118,13 +117,13 @@ def _file(name: str) -> str:
 
 
 def _scripts(host: str) -> str:
-    """The report as a function of its content, its root and where it is shown, and what shows it there."""
+    """Return the report as a function of its content, root and host, followed by the code that shows it."""
     parts = "\n".join(_file(f"report/{name}.js") for name in _SCRIPTS)
     return f"function show(content, root, host) {{\n{parts}\n}}\n{_file(f'report/{host}.js')}"
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """Return what the scripts read, without a sign that would end its place in a page."""
+    """Return JSON for the scripts, without characters that would end its element in the page."""
     found = {**found, "lanes": _MOST_LANES}
     return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 

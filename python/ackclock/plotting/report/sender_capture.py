@@ -1,10 +1,10 @@
-"""A flow's capture at its sender's host, as columns: data, acknowledgments and blocks of SACKs (RFC 9293, 2018, 7323).
+"""Capture at a flow's sender, as columns: data, ACKs and SACK blocks (RFC 9293, 2018, 7323).
 
-The flow is the first that opens; what goes the way of its SYN is data, what comes back acknowledges it. Numbers are
-turned into positions since the SYN, whole however often they wrap.
+The flow is the first one opened. Segments in the direction of its SYN are data, the others acknowledge it. Sequence
+numbers are converted to positions since the SYN, however often they wrap.
 
-Departures: data that the other end sends is left out, and so are duplicates that a SACK reports (RFC 2883), which lie
-below what is acknowledged.
+Departures: data sent by the other end is left out, and so are duplicates that a SACK reports (RFC 2883), which lie
+below the acknowledged position.
 """
 
 import struct
@@ -24,7 +24,7 @@ from ackclock.stats.metrics import Floats
 _SYN, _ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK
 _WRAP: Final = 1 << 32
 _LEAST: Final = 40
-"""Octets of the headers of IPv4 and TCP without options."""
+"""Size of the IPv4 and TCP headers without options, octets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Marks:
     """Times with two positions each.
 
     Attributes:
-        time_s: Ascending.
-        begin: Of data or of a block; of an ACK what it acknowledges.
-        end: Of these; of an ACK up to where the window reaches, or nothing where that is not known.
+        time_s: Times, ascending.
+        begin: First position of data or of a block; for an ACK the acknowledged position.
+        end: End of data or of a block; for an ACK the end of the receive window, or nothing if unknown.
     """
 
     time_s: Floats = field(default_factory=lambda: np.empty(0))
@@ -48,12 +48,12 @@ class Marks:
         return cls(np.array(times, dtype=np.float64), *(np.array(column, dtype=np.int64) for column in positions))
 
     def __getitem__(self, chosen: slice | NDArray[np.int64]) -> "Marks":
-        """Return some of them."""
+        """Return a selection of the rows."""
         return Marks(self.time_s[chosen], self.begin[chosen], self.end[chosen] if self.end.size else self.end)
 
 
 class _Positions:
-    """Positions since the SYN of numbers that wrap: those nearest to the last."""
+    """Unwrapped positions since the SYN: for each number, the position nearest to the last."""
 
     def __init__(self, first: int) -> None:
         self._first = first
@@ -78,7 +78,7 @@ class _Reader:
     scale: int = 0
 
     def read(self, time_s: float, frame: bytes) -> None:
-        """Take in a packet of IPv4 and TCP."""
+        """Process a packet of IPv4 and TCP."""
         head = (frame[0] & 15) * 4
         _, _, sequence, acknowledgment, flags, window = struct.unpack_from("!HHIIHH", frame, head)
         header = (flags >> 12) * 4
@@ -107,14 +107,14 @@ def segments(path: Path) -> tuple[Marks, Marks, Marks]:
     """Read a flow's capture.
 
     Args:
-        path: As `flow.NAME.capture` leaves it: raw IPv4 in pcapng.
+        path: File written for `flow.NAME.capture`: raw IPv4 in pcapng.
 
     Returns:
-        Segments of data, ACKs, and blocks of SACKs.
+        Segments of data, ACKs, and SACK blocks.
 
     Raises:
         OSError: If it cannot be read.
-        ackclock.base.checked_files.DamagedError: If it is no capture, or cut.
+        ackclock.base.checked_files.DamagedError: If it is not a capture, or truncated.
     """
     reader = _Reader()
     try:

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from ackclock.plotting.report.page_content import Window
 
 _MOST: Final = 150_000
-"""Bars of data and steps of ACKs in a page; with more, those close to each other are drawn as one."""
+"""Largest number of bars of data and steps of ACKs in a page; beyond it, adjacent ones are merged."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSequence:
-    """One flow's packets: times in seconds, positions in octets since the SYN.
+    """Packets of one flow: times in seconds, positions in octets since the SYN.
 
     Attributes:
         source: `capture` or `events`.
-        data: When each segment of data left, where it begins and ends.
+        data: Transmission time, begin and end of each data segment.
         is_again: Whether each was a retransmission.
-        acks: When each ACK arrived, what it acknowledged, and up to where the receiver's window reached, if known.
-        sacks: When each block of a SACK arrived, where it begins and ends.
-        drops: When a segment was dropped on the way, and where that begins.
-        merged_s: What lies within this time is one bar; 0 where nothing was merged.
+        acks: Arrival time and acknowledged position of each ACK, and the end of the receive window, if known.
+        sacks: Arrival time, begin and end of each SACK block.
+        drops: Time and begin of each dropped segment.
+        merged_s: Time span within which data was merged; 0 if none was.
     """
 
     source: str
@@ -58,7 +58,7 @@ class TimeSequence:
 def packets(
     results: list[Results], places: Mapping[tuple[int, str], int], columns: Columns, window: "Window"
 ) -> list[dict[str, Any]]:
-    """Return the time-sequences of a page, of every flow whose packets were recorded."""
+    """Return the time sequences of a page, for every flow with recorded packets."""
     found = []
     for run, result in enumerate(results):
         for flow in result.summary["flows"]:
@@ -90,7 +90,7 @@ def _of_capture(path: Path) -> TimeSequence:
 
 
 def _is_again(data: Marks) -> NDArray[np.int64]:
-    """Whether each segment begins below what was sent before it."""
+    """Return whether each segment begins below the highest position sent before it."""
     before = np.concatenate(([0], np.maximum.accumulate(data.end)[:-1])) if data.end.size else data.end
     return (data.begin < before).astype(np.int64)
 
@@ -110,7 +110,7 @@ def _of_events(events: "pl.DataFrame") -> TimeSequence | None:
 
 
 def _near_what_was_sent(sequence: NDArray[np.int64], at: Floats, data: Marks) -> NDArray[np.int64]:
-    """Numbers of 32 bits as positions: those nearest to what had been sent by then."""
+    """Convert 32-bit sequence numbers to the positions nearest to the highest one sent by then."""
     if not data.time_s.size:
         return sequence
     near = np.maximum.accumulate(data.end)[np.maximum(np.searchsorted(data.time_s, at, "right") - 1, 0)]
@@ -123,9 +123,9 @@ def _within(one: TimeSequence, window: "Window") -> TimeSequence:
 
 
 def merged(one: TimeSequence, most: int) -> TimeSequence:
-    """Return packets with those that follow each other closely as one, until there are few enough.
+    """Merge adjacent packets, until there are few enough.
 
-    Retransmissions, SACKs and drops stay single.
+    Retransmissions, SACKs and drops are not merged.
     """
     span_s = float(np.ptp(one.data.time_s)) if one.data.time_s.size else 0.0
     gap_s = span_s / max(1, most) / 4
@@ -137,7 +137,7 @@ def merged(one: TimeSequence, most: int) -> TimeSequence:
 
 
 def _merged(one: TimeSequence, gap_s: float) -> TimeSequence:
-    """New data in order within the same while, as one bar; of the ACKs in it the last."""
+    """Merge new in-order data within a time span into one bar, and keep the last of its ACKs."""
     data, is_new, while_of = one.data, one.is_again == 0, np.floor(one.data.time_s / gap_s)
     follows = (data.begin[1:] == data.end[:-1]) & is_new[1:] & is_new[:-1] & (while_of[1:] == while_of[:-1])
     first = np.flatnonzero(np.concatenate(([True], ~follows)))
