@@ -114,19 +114,3 @@ class Record(TypedDict):
 
     claims: list[ClaimRecord]
     made: NotRequired[dict[str, Any] | None]
-
-
-TwinRow = TypedDict(
-    "TwinRow",
-    {
-        "table": str, "row": str, "quantity": str, "unit": str, "source": float | None,
-        "ns-3": list[float], "ackclock": list[float],
-    },
-)  # fmt: skip
-
-
-class Twin(TypedDict):
-    """Content of `twin.json`: one table in two simulators."""
-
-    rows: list[TwinRow]
-    scenarios: NotRequired[dict[str, str]]
