@@ -286,8 +286,8 @@ fn mistakes_name_the_field_the_value_and_what_there_is() {
     }
 }
 
-/// The state of the flow's own controller is reported while that one moves the window: `CongestionController`, "what it
-/// is doing, by the name that its source has for that"; BBR begins with Startup (draft-ietf-ccwg-bbr section 4.3.1).
+/// The state of the flow's own controller is reported while that one moves the window (`CongestionController::state`).
+/// BBR begins with Startup (draft-ietf-ccwg-bbr section 4.3.1).
 #[test]
 fn until_it_is_in_charge_an_agent_tells_what_the_own_controller_does() {
     let config = Arc::new(AgentConfig::from_json("{}").expect("a right configuration"));

@@ -6,21 +6,21 @@
 //! sections and equations are from memory, but for 4.1, which the authors' repository names. The router is the queue
 //! `abc`.
 //!
-//! Two windows are kept, of which the smaller holds. That of ABC is `w + 1 + 1/w` after an accelerate and `w - 1 + 1/w` after a brake,
-//! in packets; CUBIC's answers losses, for bottlenecks that send no feedback. Neither may be more than twice what is in flight and
-//! five packets, so that the one that does not hold does not grow away. What leaves is paced at two windows in a round trip; a paced
-//! window is hardly ever full, and half of it counts as in use.
+//! Two windows are kept, of which the smaller holds. That of ABC is `w + 1 + 1/w` after an accelerate and `w - 1 + 1/w`
+//! after a brake, in packets; CUBIC's answers losses, for bottlenecks that send no feedback. Neither may exceed twice
+//! the flight size and five packets, so that the larger one does not grow without bound. Pacing is at two windows in a
+//! round trip; a paced window is hardly ever full, and half of it counts as in use.
 //!
 //! A brake is a packet marked CE, as in the authors' modules. Departures: it comes back as Accurate ECN counts it (RFC
 //! 9768), exactly, where the modules take ECE as DCTCP sends it; the additive increase counts octets and not ACKs; slow
 //! start of CUBIC's window ends with a loss and not by HyStart, since the delay of an ABC router does not indicate a
-//! full path; a window is five packets at least, as in the modules. A timeout leaves CUBIC's window the loss window,
-//! where the modules leave it, and what was spurious is undone, where theirs lasts until the next ACK. Where the path
-//! has no ABC router, every ACK counts as an accelerate, so that CUBIC alone decides. Other queues mark CE, too, where
-//! the paper has bits of its own for accelerate and brake. CUBIC's window answers such marks, which are told apart by
-//! equations 1 and 2: a full ABC router brakes at least half of the packets, since f is eta / 2 at most where as much
-//! leaves as the link takes, and one that is not full has no queue. So a round trip in which fewer than a quarter of
-//! the data is marked, but all of it waited, has marks of another queue.
+//! full path; a window is five packets at least, as in the modules. After a timeout CUBIC's window is the loss window,
+//! where the modules keep it. A spurious episode is undone, where theirs lasts until the next ACK. Where the path has
+//! no ABC router, every ACK counts as an accelerate, so that CUBIC alone decides. Other queues mark CE, too, where the
+//! paper has bits of its own for accelerate and brake. CUBIC's window answers such marks, which are told apart by
+//! equations 1 and 2: a full ABC router brakes at least half of the packets, since f is at most eta / 2 at the link's
+//! full rate, and one that is not full has no queue. So a round trip in which fewer than a quarter of the data is
+//! marked, but all of it waited, has marks of another queue.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -48,7 +48,7 @@ impl Algorithm for AbcConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "the window follows a router's accelerates and brakes (queue abc), CUBIC elsewhere; sets tcp.ecn and accurate_ecn at both ends",
         source: "Goyal et al., NSDI 2020",
-        departures: "brakes are CE and counted by Accurate ECN, and few of them over a standing queue are taken for another queue's; CUBIC's slow start ends with a loss",
+        departures: "brakes are CE and counted by Accurate ECN; few of them over a standing queue are answered as another queue's; CUBIC's slow start ends with a loss",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),
@@ -313,8 +313,8 @@ mod tests {
         assert_eq!(after_round(1, 120, true), Bytes::ZERO);
     }
 
-    /// Paced by the round trip of before an outage, a window is never full. Linux takes one for used of which half is in flight
-    /// (slow start), RFC 9002 section 7.8 one that pacing alone holds back.
+    /// A window paced by the round trip from before an outage is never full. Linux counts a window as used if half of
+    /// it is in flight (slow start), RFC 9002 section 7.8 if only pacing holds data back.
     #[test]
     fn a_paced_window_grows_when_half_of_it_is_in_flight() {
         for (flight, window) in [(5, 11), (4, 10)] {

@@ -2,11 +2,11 @@
 //!
 //! Source: Abbasloo et al., Cellular Controlled Delay TCP (C2TCP), IFIP Networking 2018, and C2TCP: A Flexible Cellular
 //! TCP to Meet Stringent Delay Requirements, JSAC 2019, in the steps of the authors' module for Linux. The setpoint is
-//! alpha times the minimum RTT, and the length of an interval. An ACK with a round trip of at most the setpoint (the
-//! good condition) adds setpoint / RTT to a count, of which a whole window is worth a segment beside what CUBIC adds.
-//! The first above it begins an interval; once that is over without one below (the bad condition), CUBIC answers as to
-//! a loss, the window is one segment, and the next restart is due after an interval / sqrt(n), where n counts restarts
-//! in a row.
+//! alpha times the minimum RTT, and the length of an interval. An ACK with an RTT of at most the setpoint (the good
+//! condition) adds setpoint / RTT to a count. When the count reaches the window in segments, a segment is added, beside
+//! CUBIC's growth. The first RTT above it begins an interval; once that is over without one below (the bad condition),
+//! CUBIC answers as to a loss, and the window is one segment. The next restart is due after an interval / sqrt(n),
+//! where n counts restarts in a row.
 //!
 //! Departures: the ratio is not cut to an integer; a window grows only while it is in use; while the sender recovers
 //! from losses nothing is decided, and time goes on; every ACK with a sample counts, also in the first second of a
@@ -33,7 +33,7 @@ declare! {
         /// Setpoint of the RTT, as a multiple of the minimum RTT.
         alpha: f64 = default(2.0).above(1.0).at_most(1e3).unit("round trips").source("the authors' module"),
         /// Setpoint of the RTT, as a time.
-        setpoint: Option<SimDuration> = unset("alpha least round trips").above(SimDuration::ZERO).at_most(SimDuration::from_secs(100)),
+        setpoint: Option<SimDuration> = unset("alpha minimum RTTs").above(SimDuration::ZERO).at_most(SimDuration::from_secs(100)),
     }
 }
 

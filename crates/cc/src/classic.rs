@@ -3,7 +3,7 @@
 //!
 //! Windows are segments as `f64`: the increase of a large window for one segment is far below a byte.
 //!
-//! All have these departures: slow start is RFC 5681's with the byte counting of RFC 3465 (L = 2), and acknowledged
+//! All have these departures: slow start is RFC 5681's with the byte counting of RFC 3465 (L = 2). Acknowledged
 //! segments are counted by octets where the sources count ACKs, so that delayed ACKs do not slow a rule down. A
 //! spurious episode is undone in cwnd and ssthresh, not in the state of a rule.
 

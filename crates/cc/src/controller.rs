@@ -20,21 +20,20 @@ use crate::unopened::Unopened;
 /// It owns cwnd, ssthresh and, where it has one, the pacing rate: the sender only reads them. It is made once, when the
 /// handshake has settled the segment size and the initial window.
 ///
-/// What one ACK may bring, in this order, each only where it applies:
+/// One ACK causes these calls, in this order, each only if it applies:
 ///
 /// 1. [`Self::on_telemetry`], and [`Self::on_delivered`] for each segment that the ACK delivers;
-/// 2. [`Self::on_spurious`], if it proves that the last episode was a mistake;
-/// 3. [`Self::on_lost`] for each segment that it lets the sender take for lost;
+/// 2. [`Self::on_spurious`], if it proves that the last episode was spurious;
+/// 3. [`Self::on_lost`] for each segment that it marks lost;
 /// 4. [`Self::on_congestion`], if that, or a mark, begins an episode, and [`Self::on_restart`] after it for a loss window;
-/// 5. [`Self::on_ack`], if it delivered anything or told of loss;
+/// 5. [`Self::on_ack`], if it delivered data or revealed a loss;
 /// 6. [`Self::on_send`] for each data segment that leaves then.
 ///
-/// A timer brings [`Self::on_timer`], and if the retransmission timer expired 3, 4 and 6. Whatever the controller says of
-/// its window after any of these holds from then on, with one exception: from [`Self::on_congestion`] to the end of a fast
-/// recovery the sender may send less or more than [`Self::cwnd`] ([`Demands::recovery_window`] declines that). Without
-/// SACK it adds what duplicate ACKs say has left the network. With SACK, proportional rate reduction clocks the window
-/// down to [`Self::ssthresh`] as it is when `on_congestion` returns, and what the controller changes during the recovery
-/// counts after it only.
+/// A timer causes [`Self::on_timer`], and if the retransmission timer expired 3, 4 and 6. The window after any of these
+/// calls holds from then on, with one exception: from [`Self::on_congestion`] to the end of a fast recovery the sender may
+/// send less or more than [`Self::cwnd`] ([`Demands::recovery_window`] declines that). Without SACK it adds the data that
+/// has left the network, as duplicate ACKs report it. With SACK, proportional rate reduction clocks the window down to
+/// [`Self::ssthresh`] at the return of `on_congestion`. Changes by the controller during the recovery count only after it.
 pub trait CongestionController: Debug + Send {
     /// The handshake has settled the feedback of marks. It is `counted` (RFC 9768, RFC 8257, QUIC), or ACKs report only
     /// that there was a mark (RFC 3168), or nothing. Called once, before any other event; until then an algorithm

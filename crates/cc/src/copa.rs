@@ -1,20 +1,22 @@
 //! Copa: a target rate of 1 / (delta dq), approached at a speed that doubles while the direction stays.
 //!
-//! Source: Arun and Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018, in the steps of the
-//! authors' sender (genericCC, mode `auto`). With `RTTstanding` the least RTT of the last half SRTT, `RTTmin` that of the last 10 s
-//! and dq their difference, the window grows by v/(delta cwnd) for every packet acknowledged while it is below
-//! `RTTstanding` / (delta dq), and shrinks by as much otherwise (section 2.1). Alone, flows empty the queue every five round
-//! trips; where the least RTT of the last four lies more than a tenth of their range above `RTTmin`, others fill the queue,
-//! and 1/delta follows AIMD to compete with them (section 2.2). Segments leave at twice the window per `RTTstanding`.
+//! Source: Arun and Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018, in the
+//! steps of the authors' sender (genericCC, mode `auto`). `RTTstanding` is the least RTT of the last half SRTT,
+//! `RTTmin` that of the last 10 s, and dq their difference. While the window is below `RTTstanding` / (delta dq), it
+//! grows by v/(delta cwnd) for every acknowledged packet, and otherwise shrinks by as much (section 2.1). Alone, flows
+//! empty the queue every five round trips. If the least RTT of the last four is above `RTTmin` by more than a tenth of
+//! their range, other flows fill the queue. Then 1/delta follows AIMD to compete with them (section 2.2). Segments
+//! leave at twice the window per `RTTstanding`.
 //!
 //! Where the paper and its authors' sender differ, the sender's step is taken, because its flows keep the low queue that the
 //! paper promises of several: v doubles with each round trip in which most packets moved the window the way they did in
 //! the one before (the paper: after three), is never more than delta windows, and the detector remembers four round trips
 //! (the paper: five). More than 30 % lost over two round trips takes three tenths of the window.
 //!
-//! Departures: after a timeout, of which neither says anything, slow start begins anew from TCP's loss window; what stood in the queue
-//! before is forgotten, and slow start goes on by ACKs without an RTT sample (Karn's rule). A window grows only while it is in use.
-//! The times are the sender's RTT samples, and SRTT is TCP's. Neither says anything of marks: data is not ECN-capable.
+//! Departures: after a timeout, which neither specifies, slow start begins anew from TCP's loss window. The earlier
+//! queue is forgotten, and slow start continues with ACKs without an RTT sample (Karn's rule). A window grows only
+//! while it is in use. The times are the sender's RTT samples, and SRTT is TCP's. Neither mentions marks: data is not
+//! ECN-capable.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -47,7 +49,7 @@ impl Algorithm for CopaConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "a target rate of 1 / (delta dq), approached at a speed that doubles",
         source: "Arun and Balakrishnan, NSDI 2018",
-        departures: "where the paper and its authors' sender differ, the sender's steps: speed, memory of the detector; a timeout begins slow start anew; data is not ECN-capable",
+        departures: "the authors' sender is followed where it differs from the paper: speed, memory of the detector; a timeout begins slow start anew; data is not ECN-capable",
         ..Name::called("copa")
     }];
 

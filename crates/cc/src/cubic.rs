@@ -46,7 +46,7 @@ declare! {
         reno_friendly: bool = default(true).source("RFC 9438 section 4.3"),
         /// Acknowledged segments for which the window grows by at least one, before the first loss and after a timeout
         /// before the next: 20 in Linux and ns-3.
-        slowest_at_first: Option<u32> = unset("as the curve").at_least(2).unit("segments"),
+        slowest_at_first: Option<u32> = unset("the curve's growth").at_least(2).unit("segments"),
         /// Early end of slow start before the first loss: by ACK trains and rising delay as Linux or ns-3 measure them,
         /// or by `HyStart++`.
         hystart: Hystart = Hystart::Off,

@@ -29,9 +29,9 @@ declare! {
 
 impl Algorithm for DctcpConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "Reno's window, reduced in proportion to how much is marked; sets tcp.ecn and dctcp_feedback at both ends",
+        summary: "Reno's window, reduced in proportion to the marked fraction; sets tcp.ecn and dctcp_feedback at both ends",
         source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
-        departures: "SYNs, pure ACKs and retransmissions are not ECN-capable; the reduction is at once, where Linux spreads it over a round trip, and leaves two segments at least",
+        departures: "SYNs, pure ACKs and retransmissions are not ECN-capable; the reduction is immediate, where Linux spreads it over a round trip, and leaves two segments at least",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),

@@ -11,9 +11,9 @@
 //! of weight min(3/w, 1/4). The window moves over one round trip and rests for the next.
 //!
 //! Departures: alpha does not follow the throughput, as it did in the prototype. "Nothing waits" means less than a
-//! threshold, as in ns-2's FAST (0.75 ms). There is no slow start of another kind: the window doubles below ssthresh only, and
-//! after a timeout the same equation leads it up, where a round trip is one of time until all that was outstanding is repaired.
-//! Losses halve it. The prototype's burstiness control is left to the stack's pacing.
+//! threshold, as in ns-2's FAST (0.75 ms). There is no slow start of another kind: the window doubles only below
+//! ssthresh, and after a timeout by the same equation. Until the flight before the timeout is repaired, a round trip is
+//! measured in time. Losses halve it. The prototype's burstiness control is left to the stack's pacing.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 

@@ -1,4 +1,4 @@
-//! A window that never changes, for measuring everything else.
+//! A constant window, for measurements of paths and of the simulator.
 //!
 //! Source: none; it is a measuring instrument. Departures: it answers no congestion signal.
 

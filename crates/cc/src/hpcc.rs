@@ -2,13 +2,13 @@
 //!
 //! Source: Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, algorithm 1, sections 3.2 to 3.4 and 5.1.
 //!
-//! Departures: records are those of the way of the data, of links that write telemetry; the window counts payload, and
-//! their counts whole packets. Unless it is given, T is the least round trip of the connection, the bound of the window, in the
-//! paper that of the host's link, is that of the slowest link on the path over T and a segment more (T may be of a small packet, or of
-//! a faster link), and the first window is the stack's. The
-//! paper's fabric loses nothing: here a loss changes nothing (the full queue is in the records), and a timeout is followed by the
-//! loss window. Until what had been outstanding is repaired, a round trip is one of time. A window below a segment is one segment,
-//! paced at W / T, as all are. Marks have no part in the paper: data is not ECN-capable.
+//! Departures: records come from links that write telemetry, on the path of the data; the window counts payload, and
+//! the records count whole packets. Unless it is given, T is the minimum RTT of the connection. The bound of the
+//! window, in the paper that of the host's link, is then the slowest link's rate over T and a segment more, since T may
+//! be that of a small packet, or of a faster link. The first window is the stack's. The paper's fabric loses nothing:
+//! here a loss changes nothing (the full queue is in the records), and a timeout is followed by the loss window. Until
+//! the flight before the timeout is repaired, a round trip is measured in time. A window below a segment is one
+//! segment, paced at W / T, as all are. Marks have no part in the paper: data is not ECN-capable.
 //!
 //! Checked: algorithm 1 against the authors' simulator (`UpdateRateHp` of its `rdma-hw.cc`), which works in rates.
 //!
@@ -36,7 +36,7 @@ declare! {
         /// Increase of each update, W_AI: a share of the room that eta leaves, for as many flows as may meet.
         additive_increase: Bytes = default(Bytes(80)).at_most(Bytes(1_000_000_000)).source("section 5.1"),
         /// RTT of the fabric without queues, T.
-        base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        base_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Rate of the host's link, B_NIC; with `base_rtt` its bandwidth-delay product is the first window and bounds
         /// all others.
         line_rate: Option<Bandwidth> = unset("bound by the slowest link that writes telemetry").at_least(Bandwidth(8)),
@@ -45,7 +45,7 @@ declare! {
 
 impl Algorithm for HpccConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window by the load that links with telemetry = true report; sets tcp.delayed_ack = false at both ends",
+        summary: "a window that follows the load of links with telemetry = true; sets tcp.delayed_ack = false at both ends",
         source: "Li et al., SIGCOMM 2019",
         departures: "T and the bound of the window are learned unless given; a loss changes nothing, a timeout is TCP's; data is not ECN-capable",
         stack: Stack { telemetry: true, sets: ACK_EVERY_PACKET, ..Stack::ANY },

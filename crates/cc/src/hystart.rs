@@ -2,15 +2,16 @@
 //! when their delay rises.
 //!
 //! Source: Ha and Rhee, Taming the elephants: new TCP slow start, Computer Networks 55(9), 2011; constants and order of
-//! the steps after Linux 6.18. Linux departs from the paper: the train is measured against half of the least RTT plus
-//! an allowance for packets sent in bursts, the samples that count are the least of more than eight in a round, and the
-//! threshold of the delay is an eighth of the least RTT between 4 and 16 ms.
+//! the steps after Linux 6.18. Linux departs from the paper: the train is measured against half of the minimum RTT plus
+//! an allowance for bursts. The least of more than eight samples in a round counts, and the threshold of the delay is
+//! an eighth of the minimum RTT, between 4 and 16 ms.
 //!
 //! Departures from Linux: after a timeout a round ends with what had been sent when the last ACK came; the pacing rate is that of
 //! the window and SRTT at this ACK, not at the one before; times are nanoseconds.
 //!
-//! [`Rules::Ns3`] has the thresholds of ns-3's `TcpCubic` (3.37): the train is measured against the whole least RTT, the delay
-//! may rise by as much as the least RTT itself, between 4 ms and 1 s, and the first eight samples of a round decide, not all.
+//! [`Rules::Ns3`] has the thresholds of ns-3's `TcpCubic` (3.37): the train is measured against the whole minimum RTT.
+//! The delay may rise by the minimum RTT itself, between 4 ms and 1 s, and only the first eight samples of a round
+//! decide.
 
 use ackclock_units::{SimDuration, SimTime};
 

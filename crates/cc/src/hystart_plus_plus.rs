@@ -1,8 +1,8 @@
 //! `HyStart++` (RFC 9406): slow start that slows down when delay rises, and speeds up again if the delay falls back.
 //!
 //! Source: RFC 9406 section 4.2 and the constants of section 4.3. Departures: none. The RFC leaves choices: here it
-//! serves the first slow start only (section 4.3 recommends so), the first round begins with the first ACK, an ACK that
-//! ends a round still counts for it, and the one that ends the last round of conservative slow start belongs to
+//! serves only the first slow start (section 4.3 recommends this), and the first round begins with the first ACK. An
+//! ACK that ends a round still counts for it; the one that ends the last round of conservative slow start belongs to
 //! congestion avoidance.
 
 use ackclock_units::SimDuration;

@@ -10,7 +10,7 @@ use crate::event::{CongestionEvent, RestartCause, RestartEvent, SendEvent};
 /// The largest window: 2^40 octets take 88 s at 100 Gbit/s, and [`crate::Fixed`] takes no more.
 const LARGEST_WINDOW: u64 = 1 << 40;
 
-/// The largest floor of ssthresh: a few segments (RFC 5681 equation 4: two) of at most this many octets.
+/// The bound of the floor of ssthresh: a few segments (RFC 5681 equation 4: two) of at most 65 535 octets.
 const FLOOR: u64 = 4 * 65_535;
 
 /// The window, the pacing rate and ssthresh before a call; nothing in release builds.

@@ -1,11 +1,11 @@
-//! LEDBAT: a window that holds the queueing delay at a target and gives way to everything else.
+//! LEDBAT: a window that holds the queueing delay at a target and yields to all other flows.
 //!
 //! Source: RFC 6817. Departures: slow start, which the RFC omits, is an option, and off by default. One-way delays come
 //! from the timestamps option, and are not used until the receiver's tick is known; without the option the round trip
-//! counts. A window that holds the sender back counts as in flight, though a host that sends in bursts leaves a part of
-//! it free until a burst fits: else neither would ever move. After a timeout the window grows by LEDBAT's own rule,
-//! without slow start, and until there is a new sample the queueing delay is zero. An ACK without a sample (Karn's
-//! rule) counts with the latest ones. The RFC's `INIT_CWND` is the stack's initial window.
+//! counts. A window that limits the sender counts as in flight, although a host that sends in bursts leaves a part of
+//! it free until a burst fits: otherwise neither would ever change. After a timeout the window grows by LEDBAT's own
+//! rule, without slow start, and until there is a new sample the queueing delay is zero. An ACK without a sample
+//! (Karn's rule) counts with the latest ones. The RFC's `INIT_CWND` is the stack's initial window.
 //!
 //! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
 
@@ -56,7 +56,7 @@ declare! {
 
 impl Algorithm for LedbatConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "holds the queueing delay at a target and gives way to every other flow",
+        summary: "holds the queueing delay at a target and yields to every other flow",
         source: "RFC 6817",
         departures: "slow start is an option; one-way delays from the timestamps option, of the round trip without it",
         ..Name::called("ledbat")
@@ -70,7 +70,7 @@ impl Algorithm for LedbatConfig {
 /// The least window, in segments (`MIN_CWND`).
 const LEAST_WINDOW: f64 = 2.0;
 
-/// LEDBAT (RFC 6817): holds the queueing delay at a target and gives way to everything else. Source and departures:
+/// LEDBAT (RFC 6817): holds the queueing delay at a target and yields to all other flows. Source and departures:
 /// [`mod@crate::ledbat`].
 #[derive(Clone, Debug)]
 pub struct Ledbat {

@@ -1,8 +1,8 @@
 //! `LEDBAT++`: LEDBAT that is fair to itself, on round trips.
 //!
-//! Source: draft-irtf-iccrg-ledbat-plus-plus-01: a gain that follows the base round trip (section 4.2), additive increase
-//! and multiplicative decrease (4.3), a slow start that ends at three quarters of the target (4.1) and slowdowns now and
-//! then, in which every flow sees the empty path (4.4).
+//! Source: draft-irtf-iccrg-ledbat-plus-plus-01: a gain that follows the base round trip (section 4.2), additive
+//! increase and multiplicative decrease (4.3), a slow start that ends at three quarters of the target (4.1) and
+//! periodic slowdowns, in which every flow sees the empty path (4.4).
 //!
 //! Departures: those of LEDBAT (`ledbat.rs`), except for its slow start. Slow start is scaled by the gain, the one that
 //! ends a slowdown included; "2 RTT" are two smoothed round trips. After a timeout slow start begins anew. Losses halve
@@ -39,7 +39,7 @@ declare! {
 
 impl Algorithm for LedbatPlusPlusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "LEDBAT that is fair to itself: multiplicative decrease, slowdowns now and then, round trips",
+        summary: "LEDBAT that is fair to itself: multiplicative decrease, periodic slowdowns, round trips",
         source: "draft-irtf-iccrg-ledbat-plus-plus-01",
         departures: "a timeout begins slow start anew; a loss in the pause of a slowdown halves the window to which it leads back; the ramp after a slowdown is scaled by the gain as slow start is",
         ..Name::called("ledbat_plus_plus")

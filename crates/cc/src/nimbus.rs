@@ -1,22 +1,25 @@
-//! Nimbus: holds the delay while nobody fills the queue, and is CUBIC while somebody does, which it finds out by pulses in its own rate.
+//! Nimbus: holds the delay while no other flow fills the queue, and is CUBIC while one does. Pulses in its own rate
+//! tell which.
 //!
-//! Source: Goyal et al., Elasticity Detection: A Building Block for Internet Congestion Control, SIGCOMM 2022, in the steps and with
-//! the numbers of the authors' implementation for CCP (`ccp-project/nimbus`). On top of the rate go sinusoidal pulses, up by a quarter
-//! of the link's rate mu for a quarter of the period and down by a twelfth for the rest. With S the rate at which the data of the last
-//! round trip left and R that at which it arrived, `z = mu S / R - S` is the rate of the others. If z, over 5 s, moves at the
-//! frequency of the pulses twice as much as at any up to twice that (`nimbus/elasticity.rs`), others answer them: they are elastic, and
-//! Nimbus competes, with CUBIC's window in a round trip as its rate. Otherwise the rate is
-//! `S + alpha (mu - z - S) + beta mu / RTT (threshold - RTT)`, with a threshold of 1.25 least round trips (`BasicDelay`). Pulses are at
-//! 5 Hz while it competes and at 6 while it does not. The mode is judged every 10 ms, 15 s after the beginning and later, and a
-//! competing one is kept for 5 s at least. It begins by competing, in slow start.
+//! Source: Goyal et al., Elasticity Detection: A Building Block for Internet Congestion Control, SIGCOMM 2022, in the
+//! steps and with the numbers of the authors' implementation for CCP (`ccp-project/nimbus`). Sinusoidal pulses are
+//! added to the rate: up by a quarter of the link's rate mu for a quarter of the period, and down by a twelfth for the
+//! rest. S is the rate at which the data of the last round trip left, and R that at which it arrived: `z = mu S / R -
+//! S` is the rate of other flows. If z, over 5 s, varies twice as much at the frequency of the pulses as at any up to
+//! twice that (`nimbus/elasticity.rs`), other flows answer them. They are elastic, and Nimbus competes, with CUBIC's
+//! window in a round trip as its rate. Otherwise the rate is `S + alpha (mu - z - S) + beta mu / RTT (threshold -
+//! RTT)`, with a threshold of 1.25 least round trips (`BasicDelay`). Pulses are at 5 Hz while it competes and at 6
+//! while it does not. The mode is judged every 10 ms, 15 s after the beginning and later, and a competing one is kept
+//! for 5 s at least. It begins by competing, in slow start.
 //!
-//! Departures: one flow that pulses is modelled, not the pulser and watchers of several (their switch is off in the implementation,
-//! too); the competing window is Linux's CUBIC without HyStart, from its rate of 5 s before as there; S and R are of the segments
-//! acknowledged in the last smoothed RTT, where CCP takes the kernel's samples; the two signals are compared without the shift
-//! by two round trips, which changes the age of what is looked at and not its spectrum; reports come every 10 ms and weigh twice. The
-//! first second is CUBIC's, too, and has no fixed rate. mu is the largest smoothed R so far, unless it is given. A mark is answered as a
-//! loss is: by CUBIC while it competes, by nothing while it holds the delay. A timeout leaves TCP's loss window, which bounds what is in
-//! flight until slow start has led it to the rate; a timeout and a lost SYN restart CUBIC's window, too.
+//! Departures: one flow that pulses is modelled, not the pulser and watchers of several (their switch is off in the
+//! implementation, too); the competing window is Linux's CUBIC without HyStart, from its rate of 5 s before as there; S
+//! and R are of the segments acknowledged in the last smoothed RTT, where CCP takes the kernel's samples; the two
+//! signals are compared without the shift by two round trips, which changes the age of what is looked at and not its
+//! spectrum; reports come every 10 ms and weigh twice. The first second is CUBIC's, too, and has no fixed rate. mu is
+//! the largest smoothed R so far, unless it is given. A mark is answered as a loss is: by CUBIC while it competes, by
+//! nothing while it holds the delay. A timeout leaves TCP's loss window, which bounds the flight size until slow start
+//! has led it to the rate; a timeout and a lost SYN restart CUBIC's window, too.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -54,13 +57,13 @@ declare! {
         /// Compete with flows that fill the queue; if false, begin by holding the delay.
         mode_switch: bool = true,
         /// Rate of the bottleneck, mu.
-        link_rate: Option<Bandwidth> = unset("the largest rate that anything arrived at").at_least(Bandwidth(8)),
+        link_rate: Option<Bandwidth> = unset("the largest arriving rate").at_least(Bandwidth(8)),
     }
 }
 
 impl Algorithm for NimbusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "holds the delay, and is CUBIC while others answer its pulses as flows do that fill a queue",
+        summary: "holds the delay, and is CUBIC while others answer its pulses as queue-filling flows do",
         source: "Goyal et al., SIGCOMM 2022; the authors' implementation for CCP",
         departures: "one flow pulses, without watchers; the competing window is Linux's CUBIC; a timeout leaves TCP's loss window",
         ..Name::called("nimbus")

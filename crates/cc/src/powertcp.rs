@@ -8,14 +8,14 @@
 //! mean power of bursts, whose round trips rise and fall by turns, is zero. The maximum over links is taken of
 //! normalized power (line 20 compares it with one that is not). Records are those of the way of the data; the window
 //! counts payload, and they count whole packets. tau is the least round trip of the connection unless it is given
-//! (section 3.3 allows that). The window has a bound, since power of an idle path says nothing of how much it holds:
-//! the path full of the host's link, or if that is not given of the slowest link on the path and a segment more (tau
-//! may be of a small packet, or of a faster link); by the round trip alone nothing is known of the path, and
-//! `line_rate` is required. The additive increase, the path full over N, has N = 10 where neither is given (the paper
-//! prints none). Without `base_rtt` and `line_rate` the first window is the stack's. Losses: none in the paper; here
-//! one changes nothing, and a timeout is followed by the loss window; until what had been outstanding is repaired, a
-//! round trip is one of time. A window below a segment is one segment, paced at cwnd / tau, as all are. Marks have no
-//! part in the paper: data is not ECN-capable.
+//! (section 3.3 allows that). The window has a bound, since the power of an idle path does not show its capacity. It is
+//! the bandwidth-delay product of the host's link. If that is not given, it is that of the slowest link on the path and
+//! a segment more, since tau may be that of a small packet, or of a faster link. The round trip alone does not show the
+//! path, so that theta-PowerTCP requires `line_rate`. The additive increase, that bound over N, has N = 10 where
+//! neither is given (the paper prints none). Without `base_rtt` and `line_rate` the first window is the stack's.
+//! Losses: none in the paper; here one changes nothing, and a timeout is followed by the loss window; until the flight
+//! before the timeout is repaired, a round trip is measured in time. A window below a segment is one segment, paced at
+//! cwnd / tau, as all are. Marks have no part in the paper: data is not ECN-capable.
 //!
 //! Checked: algorithm 1 against the authors' simulator (`UpdateRatePower` of its `rdma-hw.cc`). There theta-PowerTCP has a gamma of 0.7,
 //! takes no current below 0.5, and power over 1.05 tau.
@@ -44,7 +44,7 @@ declare! {
         /// Increase of each update, beta.
         additive_increase: Option<Bytes> = unset("the largest window over `flows`").at_most(Bytes(1_000_000_000)),
         /// RTT of the fabric without queues, tau.
-        base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        base_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Rate of the host's link, HostBw; with `base_rtt` its bandwidth-delay product is the first window and bounds
         /// all others.
         line_rate: Option<Bandwidth> = unset("bound by the slowest link that writes telemetry").at_least(Bandwidth(8)),
@@ -62,7 +62,7 @@ declare! {
         /// Increase of each update, beta.
         additive_increase: Option<Bytes> = unset("the largest window over `flows`").at_most(Bytes(1_000_000_000)),
         /// RTT of the fabric without queues, tau.
-        base_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        base_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Rate of the host's link, HostBw; its bandwidth-delay product is the first window and bounds all others.
         line_rate: Bandwidth = required(Bandwidth(10_000_000_000)).at_least(Bandwidth(8)),
     }
@@ -70,7 +70,7 @@ declare! {
 
 impl Algorithm for PowerTcpConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window by queue and its change, as links with telemetry = true report them; sets tcp.delayed_ack = false at both ends",
+        summary: "a window that follows the queue and its change, as links with telemetry = true report them; sets tcp.delayed_ack = false at both ends",
         source: "Addanki et al., NSDI 2022, algorithm 1",
         departures: "the window has a bound; tau and line rate are learned unless given; a loss changes nothing; data is not ECN-capable",
         stack: Stack { telemetry: true, sets: ACK_EVERY_PACKET, ..Stack::ANY },

@@ -4,12 +4,13 @@
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04 sections 2.3 and 2.4; RFC 9331 section 4 for its
 //! requirements. Marks are fed back by RFC 9768 and data is sent as ECT(1): the endpoint's `accurate_ecn` and `ect1`.
 //!
-//! As in the authors' module (`tcp_prague.c`, version 0.7): alpha is 0 until the first mark, which halves the window; a burst lasts
-//! a 4096th of a second at most; pacing is a 32nd faster in the first half of each virtual round trip and as much slower in
-//! the second, which keeps a step from marking whole round trips and sparing others; the rate goes down to 100 kbit/s, below
-//! two segments in a round trip, with two segments as the window that bounds what is in flight. Where the feedback does not count
-//! marks, because the peer knows RFC 3168 alone or no ECN at all, Reno runs in its place and data is not ECN-capable
-//! (`prague_reno`, with `TCP_CONG_NO_FALLBACK_RFC3168`): ECT(1) would say that both ends count (RFC 9331 section 4.2).
+//! As in the authors' module (`tcp_prague.c`, version 0.7): alpha is 0 until the first mark, which halves the window; a
+//! burst lasts a 4096th of a second at most; pacing is a 32nd faster in the first half of each virtual round trip and
+//! as much slower in the second, so that a step marks part of each round trip, and not all of some; the rate goes down
+//! to 100 kbit/s, below two segments in a round trip, with two segments as the window that bounds what is in flight. If
+//! the feedback does not count marks, because the peer only has RFC 3168 or no ECN, Reno replaces it and data is not
+//! ECN-capable (`prague_reno`, with `TCP_CONG_NO_FALLBACK_RFC3168`): ECT(1) would say that both ends count (RFC 9331
+//! section 4.2).
 //!
 //! Departures: segments do not become smaller at low rates; the module paces up and down at windows of up to four segments only. A
 //! bottleneck that marks as RFC 3168 says is not detected, and so not answered as Reno would; the reference round trip counts from
@@ -49,7 +50,7 @@ impl Algorithm for PragueConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "DCTCP for the Internet's low-latency service (L4S); sets tcp.ecn, accurate_ecn and ect1 at both ends",
         source: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331; Reno without ECN where the feedback does not count marks, as in the authors' module",
-        departures: "a bottleneck that marks as RFC 3168 says is not detected; segments do not become smaller at low rates; independence of the round trip begins at once",
+        departures: "a bottleneck that marks by RFC 3168 is not detected; segments do not become smaller at low rates; independence of the round trip begins immediately",
         stack: Stack {
             sets: &[
                 ("ecn", Setting::Word("request")),

@@ -65,7 +65,7 @@ impl Algorithm for RenoConfig {
             ..Name::called("tahoe")
         },
         Name {
-            summary: "additive increase, halving; the recovery is the stack's unless tcp.loss_recovery says otherwise",
+            summary: "additive increase, halving; the recovery is the stack's unless tcp.loss_recovery is set",
             source: "RFC 5681, RFC 3465",
             departures: "none; congestion avoidance adds a fraction of a segment on every ACK (RFC 5681 equation 3), slow start counts bytes with L = 2; with increase = \"segments\" Linux's rules: slow start without L, a whole segment for a window of them, ssthresh in whole segments",
             stack: Stack { profile: "reno", ..Stack::ANY },

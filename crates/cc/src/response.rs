@@ -4,7 +4,7 @@
 //! The round trip is fixed and nothing queues. Windows above a thousand segments get an ACK for each thousandth of the
 //! window instead of for each segment. A loss costs no recovery: the window falls and growth goes on.
 
-use ackclock_units::interrupt::{Rounds, ask};
+use ackclock_units::interrupt::{InterruptPoll, check};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::controller::{CongestionController, Controller, ControllerConfig};
@@ -36,7 +36,7 @@ pub fn mean_window(config: &ControllerConfig, drive: Drive) -> f64 {
     let warm_up = 3 * drive.cycles;
     let (mut segments, mut began_s) = (0.0, 0.0);
     for cycle in 0..warm_up + drive.cycles {
-        ask();
+        check();
         if cycle == warm_up {
             (segments, began_s) = (0.0, clock.now_s);
         }
@@ -80,9 +80,9 @@ impl Clock {
 fn run_to_loss(controller: &mut Controller, drive: Drive, clock: &mut Clock) -> f64 {
     let (mss, rtt_s) = (drive.mss.0, drive.rtt.as_secs_f64());
     let mut left = drive.segments_per_loss;
-    let mut rounds = Rounds::default();
+    let mut rounds = InterruptPoll::default();
     while left > 0 {
-        rounds.on_round();
+        rounds.poll();
         let cwnd = controller.cwnd();
         let window = cwnd.0 as f64 / mss as f64;
         let acked = ((window / ACKS_PER_ROUND) as u64).clamp(1, left);

@@ -32,7 +32,7 @@ declare! {
 
 impl Algorithm for SiadConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a congestion event every so many round trips at any rate, and decreases that empty the queue and no more",
+        summary: "a congestion event in a fixed number of round trips at any rate, and decreases that just empty the queue",
         source: "Kuehlewind, TCP SIAD, ETH TIK report 367, 2016, and its Linux module's constants",
         departures: "windows are octets and not whole segments; the round trip after a reduction is that of packets",
         ..Name::called("siad")

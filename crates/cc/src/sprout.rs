@@ -1,9 +1,10 @@
 //! Sprout: forecasts the link's deliveries of the next 100 ms cautiously, and keeps no more in flight.
 //!
-//! Source: Winstein, Sivaraman, Balakrishnan, Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks,
-//! NSDI 2013, with the numbers of the authors' code (`keithw/sprout`). Every tick of 20 ms a distribution over the rate of the link
-//! drifts, and what arrived in the tick multiplies it by its Poisson probability (`sprout/forecast.rs`). What will arrive in the five ticks
-//! after the next, but with a probability of 5 %, less what is in flight, may leave in the tick.
+//! Source: Winstein, Sivaraman, Balakrishnan, Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular
+//! Networks, NSDI 2013, with the numbers of the authors' code (`keithw/sprout`). Every tick of 20 ms a distribution
+//! over the rate of the link drifts, and what arrived in the tick multiplies it by its Poisson probability
+//! (`sprout/forecast.rs`). The packets that arrive in the five ticks after the next with 95 % probability, less those
+//! in flight, may leave in the tick.
 //!
 //! A sender of TCP has no forecasts from its receiver: here it makes them itself, from what the ACKs of each tick say has
 //! arrived. That is the receiver's view, later by the way back, by which its forecasts come later there, too; ACKs that are
@@ -11,9 +12,10 @@
 //! nothing arrives tells of the link only where something was to come: as the authors' packets say how long the next will take, none
 //! does within 50 ms of the last packet of what left in a tick.
 //!
-//! Departures: those; losses are repaired by TCP and change nothing; the queue's estimate is anew in each tick, and so drains by no
-//! forecast; before the first arrival the initial window may leave, and where nothing is in flight a segment, in place of the
-//! heartbeat of 50 ms; a timeout leaves one segment until an ACK arrives. Rates end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
+//! Further departures: losses are repaired by TCP and change nothing. The estimate of the queue is renewed in each
+//! tick, and so is not drained by a forecast. Before the first arrival the initial window may leave, and without data
+//! in flight a segment, in place of the heartbeat of 50 ms. A timeout leaves one segment until an ACK arrives. Rates
+//! end at 1000 packets/s, as there, some 12 Mbit/s with packets of 1500 octets.
 //!
 //! A cautious forecast of a low rate is less than what is in flight at it: the 5th percentile of what comes at 100
 //! packets/s in 100 ms is some five packets, which a round trip of 50 ms holds. There the rate stays, whatever the link
@@ -49,9 +51,9 @@ declare! {
 
 impl Algorithm for SproutConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "no more in flight than a cautious forecast of what the link delivers in 100 ms; for cellular links up to 12 Mbit/s",
+        summary: "no more in flight than a cautious forecast of the link's deliveries in 100 ms; for cellular links up to 12 Mbit/s",
         source: "Winstein et al., NSDI 2013; the authors' code",
-        departures: "the sender forecasts, from ACKs; losses change nothing; rates end at 1000 packets/s, as there",
+        departures: "the sender forecasts, from ACKs; losses change nothing; rates are at most 1000 packets/s, as in the authors' code",
         ..Name::called("sprout")
     }];
 

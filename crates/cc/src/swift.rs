@@ -55,7 +55,7 @@ impl Algorithm for SwiftConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "holds the RTT at a target, down to windows below one segment by pacing; sets tcp.delayed_ack = false at both ends",
         source: "Kumar et al., SIGCOMM 2020",
-        departures: "the delay is the RTT, without the hosts' part; hops belong into base_target",
+        departures: "the delay is the RTT, without the hosts' part; hops belong in base_target",
         stack: Stack { sets: ACK_EVERY_PACKET, ..Stack::ANY },
         ..Name::called("swift")
     }];

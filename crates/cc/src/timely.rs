@@ -4,11 +4,11 @@
 //! hyperactive increase (HAI), sections 3.2 (completion events), 4.3 and 4.4. The paper prints no weight of the moving average:
 //! Zhu et al., ECN or Delay, CoNEXT 2016, table 2, whose other values are the paper's.
 //!
-//! Departures: a segment of the paper, for which its hardware reports one completion, is here so much acknowledged
-//! data, and the round trip of an event the last sample in it; hosts take no time, so that none is subtracted, and
-//! packets, not whole segments, are spaced by the rate. The paper's fabric has no losses, and the algorithm no answer
-//! to them: here a loss halves the rate, which does not grow until the end of the recovery, and a timeout leaves TCP's
-//! loss window, which bounds what is in flight until slow start has led it to the rate. Marks have no part in the
+//! Departures: a segment of the paper, for which its hardware reports one completion, is here that amount of
+//! acknowledged data. The round trip of an event is its last sample. Hosts take no time, so that none is subtracted,
+//! and packets, not whole segments, are spaced by the rate. The paper's fabric has no losses, and the algorithm no
+//! answer to them: here a loss halves the rate, which does not grow until the end of the recovery. A timeout leaves
+//! TCP's loss window, which bounds the flight size until slow start has led it to the rate. Marks have no part in the
 //! paper: data is not ECN-capable. At most two round trips of the rate are in flight. The smallest rate is a packet in
 //! a smoothed round trip. Without `initial_rate` the first is the initial window over the first round trip (the paper's
 //! is a share of the line rate).
@@ -34,7 +34,7 @@ declare! {
         /// RTT above which the rate falls whatever the gradient.
         t_high: SimDuration = default(SimDuration::from_micros(500)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)).source("section 4.4"),
         /// RTT by which gradients are normalised.
-        min_rtt: Option<SimDuration> = unset("the least RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
+        min_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Acknowledged data for one decision.
         segment: Bytes = default(Bytes(64_000)).at_least(Bytes(1)).at_most(Bytes(1_000_000_000)).source("section 3.1: 16 to 64 kB"),
         /// Increase of the rate by an event, delta.

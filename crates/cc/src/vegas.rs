@@ -130,17 +130,17 @@ impl Algorithm for VegasConfig {
             ..Name::called("vegas")
         },
         Name {
-            summary: "Vegas on the delay of the forward path, from the timestamps option: a queue on the way back counts for nothing",
+            summary: "Vegas on the delay of the forward path, from the timestamps option: a queue on the return path does not count",
             source: "J.-D. Kim and C.-K. Kim, 1999",
-            departures: "until the receiver's tick is known the round trip counts; the wait of a delayed ACK is taken off; clock skew and clock steps are not withstood",
+            departures: "until the receiver's tick is known the round trip counts; the wait of a delayed ACK is subtracted; clock skew and clock steps break it",
             adjust: |config| config.delay = VegasDelay::Forward,
             stack: FROM_TIMESTAMPS,
             ..Name::called("vegas_modified")
         },
         Name {
-            summary: "vegas_modified on clocks that drift apart (up to 1000 ppm) or are set now and then",
+            summary: "vegas_modified on clocks that drift apart (up to 1000 ppm) or are sometimes set",
             source: "none; after Kim and Kim 1999; skew as in Moon, Skelly, Towsley, INFOCOM 1999",
-            departures: "ours; assumes constant skew, and steps of more than two ticks of both clocks and 1 ms",
+            departures: "this project's own; assumes constant skew, and steps of more than two ticks of both clocks and 1 ms",
             adjust: |config| (config.delay, config.rtt) = (VegasDelay::SkewTolerant, VegasRtt::Least),
             stack: FROM_TIMESTAMPS,
             ..Name::called("vegas_skew_tolerant")

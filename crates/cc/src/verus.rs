@@ -4,23 +4,24 @@
 //! Source: Zaki et al., Adaptive Congestion Control for Unpredictable Cellular Networks, SIGCOMM 2015, in the steps of
 //! the authors' sender (`yzaki/verus`, `verus_server.cpp`), whose numbers these are. Every epoch of 5 ms the largest
 //! delay of the epoch is put beside the smoothed one, Dmax. With Dmax above R minimum RTTs the target delay, Dest,
-//! falls by delta2; if delays rise it falls by delta1; otherwise it grows by delta2. The window W is what the delay
-//! profile (`verus/profile.rs`) gives for it, and `W + (2 - n) / (n - 1) w` packets leave in the epoch, with w in
-//! flight and n epochs in a round trip. The profile is learnt from the delay of each packet and the window that it left
-//! under, and fitted every second. It begins with slow start, which a loss or 500 ms of delay end. A loss takes the
-//! window to 0.7 of what the lost packet left under; until what leaves after that arrives, the profile learns nothing
-//! and the window grows by 1/W a packet.
+//! falls by delta2; if delays rise it falls by delta1; otherwise it grows by delta2. The delay profile
+//! (`verus/profile.rs`) maps it to the window W. `W + (2 - n) / (n - 1) w` packets leave in the epoch, with w in flight
+//! and n epochs in a round trip. The profile is learnt from the delay of each packet and the window that it left under,
+//! and fitted every second. It begins with slow start, which a loss or 500 ms of delay end. A loss takes the window to
+//! 0.7 of that under which the lost packet left. Until data sent after that arrives, the profile learns nothing and the
+//! window grows by 1/W a packet.
 //!
 //! Departures: it sends through TCP, which finds losses and times out; delays are round trips of segments, as ACKs tell
 //! them, where those of the authors' are answered one by one; the profile has straight pieces where theirs has a
-//! penalised cubic spline of ALGLIB; a segment that was sent again counts unless it came back too soon. Where nothing
-//! is in flight one segment may leave at any time, after a timeout one until an ACK arrives. The authors' sender always
-//! has data and sends it immediately. Here an epoch in which nothing is in flight, or nothing may leave after a
-//! timeout, moves nothing, a window that the application leaves unused neither grows nor teaches the profile, and w
-//! includes data that may leave and has not left. As there, a profile of fewer than five windows, or one that no window
-//! of fits the delay, begins slow start anew.
+//! penalised cubic spline of ALGLIB; a retransmission counts unless its ACK came too soon. Where nothing is in flight
+//! one segment may leave at any time, after a timeout one until an ACK arrives. The authors' sender always has data and
+//! sends it immediately. Here an epoch changes nothing if no data is in flight, or none may leave after a timeout. A
+//! window that the application leaves unused neither grows nor teaches the profile, and w includes data that may leave
+//! and has not left. As there, slow start begins anew if the profile has fewer than five windows, or none that fits the
+//! delay.
 //!
-//! Behind a short queue delays say little of the window: the curve is nearly flat, and windows of thousands of packets follow, as there.
+//! Behind a short queue delays hardly depend on the window: the curve is nearly flat, and windows of thousands of
+//! packets follow, as there.
 //!
 //! The runs held to it are in docs/reference/controllers-checked.md.
 
@@ -60,9 +61,9 @@ declare! {
 
 impl Algorithm for VerusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window by a learnt curve of delays, from a delay that moves by a few ms every 5 ms; for cellular links",
+        summary: "a window from a learnt curve of delays, at a target delay that moves by a few ms every 5 ms; for cellular links",
         source: "Zaki et al., SIGCOMM 2015; the authors' sender",
-        departures: "through TCP; delays are round trips as ACKs tell them; the curve has straight pieces",
+        departures: "through TCP; delays are RTT samples of ACKs; the curve is piecewise linear",
         ..Name::called("verus")
     }];
 

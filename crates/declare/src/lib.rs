@@ -1,9 +1,9 @@
 //! Parameters that are declared once, beside their algorithm.
 //!
 //! [`declare!`] takes one struct: each field with its meaning, its default, its range, its unit and its source. From
-//! that come the struct, its `Default`, reading from a table of plain values with every mistake at its field, the words
-//! of the range, the JSON Schema, the entry of a catalogue with defaults written from the values themselves, and values
-//! just inside and just outside of every range for tests.
+//! that come the struct, its `Default`, and its reading from a table of plain values, with every mistake at its field.
+//! The words of the range, the JSON Schema, and the entry of a catalogue with the default values follow from it, too,
+//! and so do values just inside and outside of every range for tests.
 //!
 //! A [`Part`] is something that a scenario names: a controller, a queue. It has a name, prose and the fields of one such
 //! struct. [`Parts`] are all of one kind, looked up by name.

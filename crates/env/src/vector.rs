@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ackclock_sim::Outcome;
-use ackclock_units::Patience;
+use ackclock_units::SpinWait;
 
 use crate::environment::Environment;
 use crate::error::EnvironmentError;
@@ -186,6 +186,6 @@ impl VectorEnvironment {
 
 /// A thread for each shard but the caller's.
 fn workers_beside(shards: usize) -> Result<Vec<Worker>, EnvironmentError> {
-    let patience = Patience::among(shards, LONGEST_LOOK);
-    (1..shards).map(|_| Worker::new(&patience)).collect()
+    let spin_wait = SpinWait::among(shards, LONGEST_LOOK);
+    (1..shards).map(|_| Worker::new(&spin_wait)).collect()
 }

@@ -1,6 +1,6 @@
 //! A thread that works on shards which are handed to it, one at a time, and handed back.
 //!
-//! A step of a few environments takes microseconds. So who waits looks for a while before it sleeps ([`Patience`]): the thread for
+//! A step of a few environments takes microseconds. So who waits looks for a while before it sleeps ([`SpinWait`]): the thread for
 //! the next step, the caller for the end of this one.
 
 use std::any::Any;
@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use ackclock_units::Patience;
-use ackclock_units::interrupt::{ask, stop_by};
+use ackclock_units::SpinWait;
+use ackclock_units::interrupt::{check, stop_by};
 
 use crate::error::EnvironmentError;
 use crate::shard::Shard;
@@ -41,20 +41,20 @@ pub(crate) struct Worker {
 #[derive(Debug)]
 struct PollingReceiver<T> {
     sent: Receiver<T>,
-    patience: Patience,
+    spin_wait: SpinWait,
 }
 
 impl Worker {
-    /// One that waits with this patience, as does who waits for it.
-    pub(crate) fn new(patience: &Patience) -> Result<Self, EnvironmentError> {
+    /// A worker that waits by this spin-wait, as does the thread that waits for it.
+    pub(crate) fn new(spin_wait: &SpinWait) -> Result<Self, EnvironmentError> {
         let (work, takes) = sync_channel::<Box<Shard>>(1);
         let (gives, done) = sync_channel(1);
         let stop = Arc::<AtomicBool>::default();
         let is_stopped = Arc::clone(&stop);
-        let its = patience.clone();
+        let its = spin_wait.clone();
         let serve = move || {
             stop_by(is_stopped);
-            let mut receiver = PollingReceiver { sent: takes, patience: its };
+            let mut receiver = PollingReceiver { sent: takes, spin_wait: its };
             while let Ok(shard) = receiver.next() {
                 if gives.send(worked(shard)).is_err() {
                     return;
@@ -65,7 +65,7 @@ impl Worker {
             .name("ackclock-env".to_owned())
             .spawn(serve)
             .map_err(|error| EnvironmentError::Threads { reason: error.to_string() })?;
-        Ok(Self { work, stop, done: Mutex::new(PollingReceiver { sent: done, patience: patience.clone() }) })
+        Ok(Self { work, stop, done: Mutex::new(PollingReceiver { sent: done, spin_wait: spin_wait.clone() }) })
     }
 
     /// Hands over a shard.
@@ -104,8 +104,8 @@ impl<T> PollingReceiver<T> {
 
     /// Looks for a while.
     fn look(&mut self) -> Option<Result<T, RecvError>> {
-        let Self { sent, patience } = self;
-        patience.look(|| match sent.try_recv() {
+        let Self { sent, spin_wait } = self;
+        spin_wait.poll(|| match sent.try_recv() {
             Ok(one) => Some(Ok(one)),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => Some(Err(RecvError)),
@@ -120,7 +120,7 @@ impl<T> PollingReceiver<T> {
         loop {
             match self.sent.recv_timeout(NAP) {
                 Ok(one) => return Ok(one),
-                Err(RecvTimeoutError::Timeout) => ask(),
+                Err(RecvTimeoutError::Timeout) => check(),
                 Err(RecvTimeoutError::Disconnected) => return Err(RecvError),
             }
         }

@@ -1,8 +1,8 @@
 //! Deep Q-learning during a simulation.
 //!
 //! Source: Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015, algorithm 1: a
-//! network estimates the value of each action, actions are greedy but for a fraction epsilon, and each step of learning
-//! is on a batch drawn from replay, towards `r + discount * max Q(s', a')` of a network that is copied now and then.
+//! network estimates the value of each action, and actions are greedy except for a fraction epsilon. Each learning step
+//! is on a batch drawn from replay, towards `r + discount * max Q(s', a')` of a network that is copied periodically.
 //! Double learning: van Hasselt, Guez, Silver, AAAI 2016. Rewards of several steps: Sutton, Machine Learning 3, 1988,
 //! as Rainbow has them (Hessel et al., AAAI 2018); the contents of both are from memory.
 //!

@@ -63,7 +63,7 @@ declare! {
         /// Size of a key frame: the first frame, and one when the rate changes by more than half.
         key_frame: Bytes = default(Bytes(4_270)).at_least(Bytes(1)).at_most(Bytes(100_000_000)).source("syncodecs"),
         /// Interval between further key frames.
-        key_interval: Option<SimDuration> = unset("no such interval").at_least(SimDuration::from_millis(1)),
+        key_interval: Option<SimDuration> = unset("none").at_least(SimDuration::from_millis(1)),
         /// Scale of the Laplacian noise of frame sizes, as a fraction of the size.
         size_noise: f64 = default(0.15).at_least(0.0).at_most(1.0).source("syncodecs"),
         /// Scale of the Laplacian noise of the time between frames, as a fraction of it.
@@ -71,7 +71,7 @@ declare! {
         /// Wait at the sender after which packets are discarded, with the rest of their frame.
         discard_after: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(1)).source("libwebrtc"),
         /// Interval between the receiver's reports, which then have no other triggers.
-        feedback: Option<SimDuration> = unset("as the controller has it").at_least(SimDuration::from_micros(100)).at_most(SimDuration::from_secs(10)),
+        feedback: Option<SimDuration> = unset("the controller's interval").at_least(SimDuration::from_micros(100)).at_most(SimDuration::from_secs(10)),
     }
     check MediaApp::review;
 }

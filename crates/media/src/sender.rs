@@ -1,9 +1,9 @@
 //! The sending end of a flow of media: encoder, queue of packets, pacer, and the controller that sets their rates.
 //!
 //! Sources: RFC 8298 and draft-ietf-ccwg-rfc8298bis-screamv2 for the queue, its pacing and the octets in flight;
-//! libwebrtc (from memory) for the longest wait of packets, two seconds. Departures: with no report for a while a
-//! sender whose window is full sends a packet at the least pacing rate of the draft, 50 kbit/s, as the "minimum send
-//! rate maintained when no feedback is received" which the draft does not specify further.
+//! libwebrtc (from memory) for the longest wait of packets, two seconds. Departures: without a report for a while a
+//! sender with a full window sends packets at the least pacing rate of the draft, 50 kbit/s. This is the "minimum send
+//! rate maintained when no feedback is received", which the draft does not specify further.
 
 use std::collections::VecDeque;
 

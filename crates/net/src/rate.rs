@@ -8,7 +8,7 @@ pub mod trace;
 
 use std::sync::Arc;
 
-use ackclock_units::interrupt::Rounds;
+use ackclock_units::interrupt::InterruptPoll;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::clock::{LinkClock, Pace};
@@ -225,9 +225,9 @@ impl StepClock {
 
     fn capacity(&self, mut from: SimTime, until: SimTime) -> f64 {
         let mut work = 0_u128;
-        let mut rounds = Rounds::default();
+        let mut rounds = InterruptPoll::default();
         while from < until {
-            rounds.on_round();
+            rounds.poll();
             if let Some((length, in_period)) = self.period_at(from) {
                 let periods = (until - from).0 / length.0;
                 work += u128::from(in_period) * u128::from(periods);
@@ -244,9 +244,9 @@ impl StepClock {
     /// The end of `work` begun at `now`, and the spare work then.
     fn send(&self, mut now: SimTime, mut work: u64) -> (SimTime, u64) {
         let mut silent = 0;
-        let mut rounds = Rounds::default();
+        let mut rounds = InterruptPoll::default();
         while now != SimTime::NEVER && self.ever_sends && silent < MOST_CHANGES {
-            rounds.on_round();
+            rounds.poll();
             if let Some((length, in_period)) = self.period_at(now).filter(|(_, in_period)| *in_period > 0) {
                 let periods = (work - 1) / in_period; // something is left, so that the packet ends while the link sends
                 work -= periods * in_period;

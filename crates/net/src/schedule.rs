@@ -10,7 +10,7 @@ declare! {
     #[derive(Copy, Eq)]
     pub struct DelayStep {
         /// Instant of the step; of the first, 0 s.
-        at: Option<SimDuration> = unset("0 s, of the first"),
+        at: Option<SimDuration> = unset("0 s, for the first"),
         /// Delay from then on.
         delay: SimDuration = required(SimDuration::from_millis(20)).at_most(MAX_DELAY),
     }
@@ -35,7 +35,7 @@ impl Entry for ChangingDelay {
         aliases: &[],
         summary: "a delay that changes: delay = { schedule = [...] }",
         source: "-",
-        departures: "a packet's delay is that of the instant at which its last bit leaves",
+        departures: "the delay of a packet is taken at the instant at which its last bit leaves",
     };
 }
 

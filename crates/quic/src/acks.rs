@@ -1,4 +1,4 @@
-//! The receiving half's packets: those that have arrived, and the times of their ACKs.
+//! The packets that have arrived, and the times of their ACKs.
 //!
 //! Sources: RFC 9000 sections 13.2 (when ACKs are due; ranges; delay) and 13.4.1 (counts of ECN);
 //! draft-ietf-quic-ack-frequency sections 4 and 6. The newest 32 ranges are kept, and after 19 packets in a row with

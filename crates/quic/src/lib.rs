@@ -1,9 +1,9 @@
 //! A QUIC endpoint without I/O: packets, calls and the time go in, packets come out.
 //!
-//! [`QuicEndpoint`] is one end of a connection with one stream of bytes each way. Its parts are those of RFC 9002: packet numbers
-//! that only grow and the log of what was sent ([`sent_log`]), the RTT ([`rtt`]), loss detection, probe timeouts and congestion
-//! ([`sender`]); of RFC 9000: streams, flow control, ACK frames and when they are due ([`acks`]), lengths of frames ([`frames`]);
-//! and a controller of `ackclock_cc`, which receives the same events as from TCP.
+//! [`QuicEndpoint`] is one end of a connection with one stream of bytes each way. Its parts are those of RFC 9002:
+//! growing packet numbers and the log of sent packets ([`sent_log`]), the RTT ([`rtt`]), loss detection, probe timeouts
+//! and congestion ([`sender`]); of RFC 9000: streams, flow control, ACK frames and their times ([`acks`]), lengths of
+//! frames ([`frames`]); and a controller of `ackclock_cc`, which receives the same events as from TCP.
 //!
 //! Two endpoints and a perfect wire:
 //!

@@ -1,4 +1,4 @@
-//! Applications: what is written to a connection, and when.
+//! Applications: the octets that they write to a connection, and their times.
 
 use ackclock_net::RandomStream;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
@@ -6,16 +6,16 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use crate::config::{AppConfig, Span};
 use crate::traffic::{ExternalSource, Requester, SourceStart, Then, VideoSummary};
 
-/// More than any run can send.
+/// More octets than any run can send.
 const ENDLESS: Bytes = Bytes(1 << 60);
 
-/// An application that writes bit by bit waits no longer than this between two writes.
+/// The longest interval between writes of an application with a rate.
 const WRITE_INTERVAL: SimDuration = SimDuration::from_millis(1);
 /// Shortest interval between two writes, over however short a path.
 const LEAST_INTERVAL: SimDuration = SimDuration::from_micros(1);
 
-/// An application at work. It acts when its connection opens, when its own time has come and when the receiver has read
-/// the octets that it waits for; it answers with its next action.
+/// An application in operation. It acts when its connection opens, at its own times, and when the receiver has read the
+/// octets that it waits for; it returns its next action.
 #[derive(Clone, Debug)]
 pub struct App {
     kind: Kind,
@@ -35,13 +35,13 @@ enum Kind {
 /// Action after the receiver has read the octets that the application waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRead {
-    /// Wake it then, for more.
+    /// Wake it at this time, for more data.
     WakeAt(SimTime),
-    /// The other end answers what it has read.
+    /// The other end responds to the request that it has read.
     Respond,
-    /// The other end has its answer.
+    /// The other end has read its response.
     Responded,
-    /// There is no more.
+    /// All data has been read.
     Complete,
 }
 
@@ -55,18 +55,18 @@ struct OnOff {
     on_until: Option<SimTime>,
     /// Start of the off period, or of the one before the on period.
     off_since: SimTime,
-    /// Until when what the rate made has been written.
+    /// Time up to which the data of the rate has been written.
     last_write: SimTime,
 }
 
 /// State of the connection to which an application writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outlet {
-    /// Written and not sent.
+    /// Octets written and not sent.
     pub unsent: Bytes,
     /// Number of octets that the connection takes at present.
     pub room: Bytes,
-    /// It takes more after this time, if that is known.
+    /// Time after which it takes more, if that is known.
     pub refill: Option<SimDuration>,
 }
 
@@ -75,16 +75,16 @@ pub struct Outlet {
 pub struct Action {
     /// Number of octets to write.
     pub write: Bytes,
-    /// Close after the write.
+    /// True if it closes after the write.
     pub close: bool,
-    /// Wake it at this time.
+    /// Time at which to wake it.
     pub wake_at: Option<SimTime>,
-    /// Number of octets in all after whose reading the application is to be notified.
+    /// Total of octets after whose reading the application is to be notified.
     pub tell_when_read: Option<Bytes>,
 }
 
 impl App {
-    /// The application of a flow, whose random numbers are those of the seed's stream of its name.
+    /// The application of a flow; its random numbers come from the seed's stream of its name.
     pub fn new(config: &AppConfig, seed: u64, name: &str) -> Self {
         let kind = match config {
             AppConfig::Bulk => Kind::Bulk,
@@ -114,7 +114,7 @@ impl App {
         Self { kind: Kind::Responder, written: Bytes::ZERO }
     }
 
-    /// The application that makes requests, if it is one.
+    /// The application that makes requests, if it is of that kind.
     pub(crate) fn requester(&self) -> Option<&Requester> {
         if let Kind::Requester(requester) = &self.kind { Some(requester) } else { None }
     }
@@ -129,13 +129,13 @@ impl App {
         Some(self.requester()?.video()?.summary(end))
     }
 
-    /// Octets of the response to the request under way, of an application that makes requests.
+    /// Octets of the response to the pending request, for an application that makes requests.
     pub fn wanted_response(&self) -> Option<Bytes> {
         Some(self.requester()?.pending()?.response)
     }
 
-    /// The response to the request under way has been read: when the request was made, octets of both, and when the next is made,
-    /// if there is one.
+    /// Takes the response to the pending request, which has been read. Returns the time of the request, octets of both,
+    /// and the time of the next request, if there is one.
     pub fn on_response(&mut self, now: SimTime) -> Option<(SimTime, Bytes, Option<SimTime>)> {
         let (asked, exchange, next) = self.requester_mut()?.on_response(now)?;
         Some((asked, exchange.request + exchange.response, next))
@@ -184,7 +184,7 @@ impl App {
         action
     }
 
-    /// The receiver has read what the application waited for.
+    /// The action when the receiver has read the octets for which the application waited.
     pub fn on_read(&self, now: SimTime) -> AfterRead {
         match &self.kind {
             Kind::Files { sizes, gap, next } if *next < sizes.len() => AfterRead::WakeAt(now + *gap),
@@ -223,7 +223,7 @@ impl OnOff {
         }
     }
 
-    /// Writes what its rate made since the last time; without a rate, what the connection has room for.
+    /// Writes the data of its rate since the last time; without a rate, as much as the connection takes.
     fn write(&mut self, now: SimTime, outlet: Outlet) -> Action {
         let (write, wait) = if let Some(rate) = self.rate {
             let due = rate.bytes_in(now - self.last_write);
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!((last.write, last.wake_at), (Bytes::ZERO, Some(SimTime(2_000_000_000))));
     }
 
-    /// A connection that knows no round trip, as without a sample, and one whose round trip is as short as links of no delay make it.
+    /// A connection without an RTT sample, and one whose RTT is as short as links without delay make it.
     #[test]
     fn on_off_without_a_rate_lets_time_pass_over_any_path() {
         let second = Span::Constant(SimDuration::from_secs(1));

@@ -3,12 +3,12 @@
 //! Sources: J. Isogaki, master's thesis, JAIST 2005 (a transparent box that acknowledges a Reno flow early and sends on
 //! with `HighSpeed` TCP); RFC 3135 (performance-enhancing proxies, sections 2.4 and 3.1).
 //!
-//! Each flow that an appliance takes has a connection more. What arrives from one end waits in that end's receive
-//! buffer, is copied, and waits in the other end's send buffer; a [`Discipline`](ackclock_relay::Discipline) for each
-//! direction says how much may. The ends see each other's addresses.
+//! Each flow that an appliance takes has a connection more. Data from one end waits in that end's receive buffer, is
+//! copied, and waits in the other end's send buffer; a [`Discipline`](ackclock_relay::Discipline) for each direction
+//! limits its amount. The ends see each other's addresses.
 //!
-//! A short flow that an appliance takes has a relay while it lasts, which another one has after it; what is counted of the
-//! flows of a group is counted together.
+//! A short flow that an appliance takes has a relay while it lasts, which another one has after it; the flows of a
+//! group are counted together.
 
 mod blocking;
 mod config;

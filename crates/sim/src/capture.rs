@@ -1,9 +1,9 @@
 //! The packets that a link or a host recorded, as a pcapng file of their headers.
 //!
-//! The simulation has no addresses, so the file gives some: flow `i` runs from `10.x.y.z` port `40000 + i mod 20000` to an
-//! address in `172.16.0.0/12` and the flow's port there, where both addresses count up with `i` from 10.0.0.1 and 172.16.0.1.
-//! In the file, time zero of the run is the Unix epoch. The IP identification counts what an end of a connection has sent, and a
-//! packet has the same in every file.
+//! The simulation has no addresses, so the file assigns some: flow `i` runs from `10.x.y.z` port `40000 + i mod 20000`
+//! to an address in `172.16.0.0/12` and the flow's port there, where both addresses count up with `i` from 10.0.0.1 and
+//! 172.16.0.1. In the file, time zero of the run is the Unix epoch. The IP identification counts the packets that an
+//! end of a connection has sent, and is the same in every file.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,13 +25,13 @@ const ACCEPTOR_HOSTS: u32 = 1 << 20;
 const FIRST_OPENER_PORT: u16 = 40_000;
 const OPENER_PORTS: u32 = 20_000;
 
-/// The port of an acceptor of which nothing else is said.
+/// The default port of an acceptor.
 pub const DEFAULT_PORT: u16 = 5_001;
 
 /// Packets recorded at one place, for a pcapng file: on a link's wire, both ways, or at the host of a flow's sender.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// The link's name, or `flow` and the flow's.
+    /// Name of the link, or `flow` and the flow's name.
     pub name: String,
     /// Name of each interface: of the link and its reverse direction, or of the host.
     pub interfaces: Vec<String>,
@@ -76,7 +76,7 @@ fn time(packet: &io::Result<CapturedPacket>) -> SimTime {
     packet.as_ref().map_or(SimTime::ZERO, |packet| packet.time)
 }
 
-/// Writes what was captured to `out`, in a write for each, so buffer it. Fails when `out` does, or [`Capture::packets`].
+/// Writes a capture to `out`, in a write for each packet, so buffer it. Fails when `out` does, or [`Capture::packets`].
 pub fn write_pcapng(capture: &Capture, out: impl Write) -> io::Result<()> {
     let mut writer = PcapngWriter::new(out, &capture.interfaces)?;
     for packet in capture.packets() {
@@ -123,7 +123,7 @@ mod tests {
         Packet::tcp(Segment { flags: Flags::ACK, payload: 1_000, ..Segment::default() }, end(direction))
     }
 
-    /// All at one time.
+    /// A capture with all packets at one time.
     fn capture(packets: &[Packet]) -> Capture {
         let mut recording = Recording::default();
         for packet in packets {

@@ -1,7 +1,7 @@
-//! The packets that links and hosts record, where a scenario asked.
+//! The packets that links and hosts record, where a scenario requests it.
 //!
-//! Both record where a packet's first bit enters a link's wire; a host records what arrives besides. It sees what its own wire
-//! takes, as a capture there would: not what its queue dropped.
+//! Both record where a packet's first bit enters a link's wire; a host records arriving packets, too. It records the
+//! packets on its own wire, as a real capture would, and not those that its queue dropped.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use crate::recording::{Recorder, Recording};
 /// Appearance of a connection's packets in captures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Face {
-    /// The flow that they are of.
+    /// The flow of the packets.
     pub(crate) flow: u32,
     /// Port of the accepting end.
     pub(crate) port: u16,
 }
 
-/// A capture at the host of one flow's sender, or of a group's: its place in the list of them.
+/// A capture at the host of one flow's sender, or of a group's: its place in their list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ViewId(usize);
 
-/// An end whose host records it.
+/// An end whose host records its packets.
 #[derive(Clone, Copy, Debug)]
 struct Viewed {
     view: ViewId,
-    /// Link by which its packets leave the host. The records are kept there, so that they are where the host is.
+    /// Link by which its packets leave the host. It keeps the records, so that they are in the part of the host.
     uplink: LinkId,
 }
 
@@ -37,7 +37,7 @@ struct Viewed {
 struct Log {
     /// Recording of every packet, if the link requested a capture.
     of_link: Option<Recording>,
-    /// Recordings for the ends whose host it leads away from, if there are any.
+    /// Recordings for ends at hosts that the link leaves, if there are any.
     of_views: Option<BTreeMap<ViewId, Seen>>,
 }
 
@@ -62,12 +62,12 @@ pub(crate) struct Captures {
     logs: Vec<Log>,
     /// The flow and its host, of each view.
     views: Vec<[String; 2]>,
-    /// View of each end by its number; short where nothing is viewed.
+    /// View of each end by its number; empty beyond the last viewed end.
     viewed: Vec<Option<Viewed>>,
-    /// Appearance of each connection in captures, where it is not its number and the default port; empty without
+    /// Appearance of each connection in captures, if it differs from its number and the default port; empty without
     /// captures.
     faces: Vec<Option<Face>>,
-    /// Something else wants them, too.
+    /// True if another feature needs the appearances, too.
     keeps_faces: bool,
     /// Number of packets that each end has sent; empty without captures.
     sent: Vec<u16>,
@@ -96,7 +96,7 @@ impl Captures {
         self.logs.resize_with(links, Log::default);
     }
 
-    /// A capture of a flow at a host.
+    /// Adds a capture of a flow at a host.
     pub(crate) fn add_view(&mut self, flow: &str, host: &str) -> ViewId {
         self.views.push([flow.to_owned(), host.to_owned()]);
         ViewId(self.views.len() - 1)
@@ -113,7 +113,7 @@ impl Captures {
         }
     }
 
-    /// True if this link records some packets.
+    /// True if this link records any packets.
     pub(crate) fn are_wanted(&self, link: LinkId) -> bool {
         self.logs.get(link.index()).is_some_and(|log| log.of_link.is_some() || log.of_views.is_some())
     }
@@ -129,7 +129,7 @@ impl Captures {
         identification
     }
 
-    /// The first bit of a packet enters the wire of a link.
+    /// Records a packet whose first bit enters the wire of a link.
     #[inline]
     pub(crate) fn record(&mut self, link: LinkId, time: SimTime, packet: &Packet) {
         if self.are_wanted(link) {
@@ -150,7 +150,7 @@ impl Captures {
         self.relieve();
     }
 
-    /// A packet has come to the end that it was sent to.
+    /// Records a packet that has arrived at its destination end.
     #[inline]
     pub(crate) fn record_arrival(&mut self, time: SimTime, packet: &Packet) {
         if !self.logs.is_empty() {
@@ -167,14 +167,14 @@ impl Captures {
         }
     }
 
-    /// Moves what has been recorded to the disk where it has become much.
+    /// Moves recorded packets to the disk when there are many.
     fn relieve(&mut self) {
         if self.recorder.is_full() {
             self.recorder.relieve(self.logs.iter_mut().flat_map(Log::recordings));
         }
     }
 
-    /// Faces are wanted for something else, too. Before the first is set.
+    /// Keeps appearances for another feature, before the first is set.
     pub(crate) fn keep_faces(&mut self) {
         self.keeps_faces = true;
     }
@@ -191,14 +191,14 @@ impl Captures {
         face.unwrap_or(Face { flow: number as u32, port: DEFAULT_PORT })
     }
 
-    /// Shows `face` of a connection in captures from now on.
+    /// Sets the appearance of a connection in captures from now on.
     pub(crate) fn set_face(&mut self, connection: ConnectionIndex, face: Face) {
         if self.keeps_faces || !self.logs.is_empty() {
             *place(&mut self.faces, connection.index()) = Some(face);
         }
     }
 
-    /// Takes what a link recorded elsewhere over, and gives what it has recorded here for it.
+    /// Exchanges the recordings of a link between two parts.
     pub(crate) fn swap(&mut self, other: &mut Self, link: LinkId) {
         if let (Some(here), Some(there)) = (self.logs.get_mut(link.index()), other.logs.get_mut(link.index())) {
             std::mem::swap(here, there);
@@ -233,7 +233,7 @@ impl Captures {
     }
 }
 
-/// The entry at `index`, which is made if there is none yet.
+/// The entry at `index`, which is made if it does not exist.
 fn place<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     if list.len() <= index {
         list.resize(index + 1, T::default());

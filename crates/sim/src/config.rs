@@ -20,9 +20,9 @@ pub struct SimulationConfig {
     pub name: String,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Simulated time.
+    /// The simulated time.
     pub duration: SimDuration,
-    /// The part over which averages are taken.
+    /// The window of averages.
     pub measure: MeasureWindow,
     /// Nodes, links and discarders.
     pub network: NetworkConfig,
@@ -70,7 +70,7 @@ impl SimulationConfig {
             || datagrams.iter().any(|flow| flow.capture)
     }
 
-    /// The connections of the flow with this number; numbers beyond the flows' are those of datagrams.
+    /// The connections of the flow with this number; numbers after those of flows belong to datagrams.
     pub(crate) fn connections_of(&self, number: usize) -> Vec<usize> {
         let flows = self.flows.len();
         if number >= flows {
@@ -134,7 +134,7 @@ pub struct MeasureWindow {
 }
 
 impl MeasureWindow {
-    /// True if it leaves a part of the run out.
+    /// True if it excludes a part of the run.
     pub fn is_narrower(&self) -> bool {
         self.from.is_some() || self.until.is_some()
     }
@@ -144,7 +144,7 @@ impl MeasureWindow {
         [self.from.unwrap_or(SimTime::ZERO), self.until.unwrap_or(end)]
     }
 
-    /// True if what happens at `time` counts.
+    /// True if events at `time` count.
     pub fn holds(&self, time: SimTime) -> bool {
         self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time < until)
     }
@@ -160,7 +160,7 @@ impl MeasureWindow {
 /// One TCP connection and the application on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowConfig {
-    /// Unique in the scenario.
+    /// The name, which is unique in the scenario.
     pub name: String,
     /// The host that opens the connection and sends.
     pub from: NodeId,
@@ -172,11 +172,11 @@ pub struct FlowConfig {
     pub controller: ControllerConfig,
     /// Name of the controller in the scenario ("tahoe"), for results.
     pub controller_name: String,
-    /// Name of the set of switches that the sending end's began from, for results.
+    /// Name of the stack profile of the sending end, for results.
     pub profile: &'static str,
-    /// QUIC in place of TCP, whose configurations are then ignored but for the noise of hosts.
+    /// QUIC in place of TCP, whose configurations are then ignored except for the noise of hosts.
     pub quic: Option<Arc<QuicConfig>>,
-    /// TCP at the sending end; one for all flows that are alike.
+    /// TCP at the sending end; shared by all alike flows.
     pub sender: Arc<TcpConfig>,
     /// TCP at the receiving end.
     pub receiver: Arc<TcpConfig>,
@@ -194,24 +194,24 @@ pub struct FlowConfig {
     pub abort_at: Option<SimTime>,
     /// Port of the receiving end, in captures.
     pub port: u16,
-    /// Record what leaves and arrives at the sending host, for a pcapng file.
+    /// True if the sending host records its packets, for a pcapng file.
     pub capture: bool,
 }
 
-/// An application: what is written into a connection, and when.
+/// An application: the octets that it writes to a connection, and their times.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AppConfig {
     /// Writes without end, as fast as the connection takes it.
     Bulk,
-    /// Writes files one after the other: each begins `gap` after the receiver has read all of the last. The connection
-    /// is closed after the last.
+    /// Writes files in turn: each begins `gap` after the receiver has read the last completely. The connection is
+    /// closed after the last.
     Files {
         /// The sizes of the files, in order.
         sizes: Vec<Bytes>,
-        /// Time from the end of one to the beginning of the next.
+        /// Time from the end of one file to the beginning of the next.
         gap: SimDuration,
     },
-    /// Writes during on periods, is silent during off periods.
+    /// Writes during on periods, and is silent during off periods.
     OnOff {
         /// Length of an on period.
         on: Span,
@@ -220,8 +220,8 @@ pub enum AppConfig {
         /// Rate at which it writes; `None` writes as fast as the connection takes it.
         rate: Option<Bandwidth>,
     },
-    /// Sends requests, one after the other; the acceptor answers each with a response on the same connection, which is
-    /// closed after the last.
+    /// Sends requests in turn; the acceptor answers each with a response on the same connection, which is closed after
+    /// the last.
     RequestResponse {
         /// Sizes of the requests.
         request: SizeDistribution,
@@ -229,17 +229,17 @@ pub enum AppConfig {
         response: SizeDistribution,
         /// Time from the end of a response to the next request.
         think: Span,
-        /// Number of requests.
+        /// The number of requests.
         count: u64,
     },
     /// Downloads a video segment by segment and chooses the bitrate of each.
     Video(VideoConfig),
-    /// A source from outside this crate.
+    /// A source that is external to this crate.
     External(ExternalSourceConfig),
 }
 
 impl AppConfig {
-    /// True if the acceptor answers what the opener asks.
+    /// True if the acceptor answers requests of the opener.
     pub fn has_responses(&self) -> bool {
         matches!(self, Self::RequestResponse { .. } | Self::Video(_))
     }
@@ -248,7 +248,7 @@ impl AppConfig {
 /// A length of time that may be random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// Constant length.
+    /// A constant length.
     Constant(SimDuration),
     /// Exponentially distributed with this mean.
     Exponential(SimDuration),
@@ -262,7 +262,7 @@ pub enum FlowSeries {
     Cwnd,
     /// Slow-start threshold, bytes; null while arbitrarily high.
     Ssthresh,
-    /// Sent and not cumulatively acknowledged, bytes.
+    /// Flight size, bytes.
     FlightSize,
     /// Smoothed RTT, seconds; null before the first sample.
     Srtt,
@@ -278,7 +278,7 @@ pub enum FlowSeries {
     Throughput,
     /// Bits per second that the receiving application got in order since the previous sample.
     Goodput,
-    /// Number of segments for which the peer is asked to send an ACK; null without ACK congestion control.
+    /// Number of segments for one requested ACK; null without ACK congestion control.
     AckRatio,
 }
 
@@ -300,7 +300,7 @@ pub enum LinkSeries {
     QueueDelay,
     /// Probability with which the discipline drops or marks; null if it has none.
     DropProbability,
-    /// Packets waiting, as the discipline averages them; null if it does not.
+    /// Average queue of the discipline, packets; null if it does not average.
     AverageQueue,
 }
 
@@ -320,7 +320,7 @@ impl FlowSeries {
         Self::AckRatio,
     ];
 
-    /// Its name in a scenario.
+    /// The name of the series in a scenario.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cwnd => "cwnd",
@@ -337,7 +337,7 @@ impl FlowSeries {
         }
     }
 
-    /// Its column in `flows.parquet`, with the unit.
+    /// The column of the series in `flows.parquet`, with the unit.
     pub const fn column(self) -> &'static str {
         match self {
             Self::Cwnd => "cwnd_bytes",
@@ -356,7 +356,7 @@ impl FlowSeries {
 }
 
 impl LinkSeries {
-    /// Name of the value in a queue discipline, where only a discipline knows it.
+    /// Name of the series' internal in a queue discipline, if only a discipline knows it.
     pub const fn internal(self) -> Option<&'static str> {
         match self {
             Self::DropProbability => Some("drop_probability"),
@@ -377,10 +377,10 @@ impl LinkSeries {
         Self::AverageQueue,
     ];
 
-    /// Series recorded for links without any other discipline, unless others are requested.
+    /// Default series of links when all have DropTail queues.
     pub const OF_DROP_TAIL: [Self; 4] = [Self::QueueLength, Self::QueueBytes, Self::Drops, Self::Throughput];
 
-    /// Its name in a scenario.
+    /// The name of the series in a scenario.
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueLength => "queue_length",
@@ -394,7 +394,7 @@ impl LinkSeries {
         }
     }
 
-    /// Its column in `links.parquet`, with the unit.
+    /// The column of the series in `links.parquet`, with the unit.
     pub const fn column(self) -> &'static str {
         match self {
             Self::QueueLength => "queue_packets",
@@ -414,7 +414,7 @@ impl LinkSeries {
 pub enum Sampling {
     /// Samples at multiples of this interval.
     Interval(SimDuration),
-    /// Whenever an ACK arrives or a timer fires at the sender; links stay on the interval given.
+    /// Samples at each ACK and timer of the sender; links use the interval given.
     Events(SimDuration),
 }
 
@@ -425,7 +425,7 @@ pub struct TraceConfig {
     pub sampling: Sampling,
     /// Series of flows; empty records none.
     pub flows: Vec<FlowSeries>,
-    /// Panic message for an option of TCP only, which a checked scenario uses for TCP only.
+    /// Names of the controllers' internals to record.
     pub internals: Vec<String>,
     /// Series of links; empty records none.
     pub links: Vec<LinkSeries>,

@@ -1,9 +1,9 @@
 //! All connections of a run, each with its two ends.
 //!
-//! A connection has a place, by which its packets name it and queues tell flows apart. Those of short flows are over before the
-//! run is: their place is another connection's then, of the next generation, and what is still under way to the one before is
-//! dropped where it arrives. A connection of QUIC has a place like one of TCP, and so has a
-//! flow of datagrams, which has no ends.
+//! A connection has a place, by which its packets name it and queues distinguish flows. Those of short flows end before
+//! the run: their place then belongs to another connection, of the next generation, and packets to the old one are
+//! dropped where they arrive. A connection of QUIC has a place like one of TCP, and so has a flow of datagrams, which
+//! has no ends.
 
 use std::ops::{Index, IndexMut};
 
@@ -23,7 +23,7 @@ use crate::ids::{DatagramFlowId, RelayId, RouteId, ShortFlowId, StreamId};
 use crate::network::{Departed, Network, Uplink};
 use crate::timer::Timer;
 
-/// Whom an end works for: who is asked when something has happened there.
+/// The user of an end, which is notified of its events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The end has no user.
@@ -42,8 +42,8 @@ pub(crate) enum Role {
     ShortFlow(ShortFlowId),
 }
 
-/// One end of a connection. Which kind it is stands in front, in the cache line that a packet comes to first: wherever the compiler put
-/// it, that would be one line more to wait for.
+/// One end of a connection. Its kind comes first, in the cache line that a packet loads first; elsewhere it would cost
+/// a second line.
 #[derive(Clone, Debug)]
 #[repr(u32, align(64))]
 #[allow(
@@ -62,9 +62,9 @@ enum End {
 #[repr(C)]
 struct Held<E> {
     timer: Timer,
-    /// Route of the packets that it sends.
+    /// Route of its packets.
     route: RouteId,
-    /// Generation of the connection that has the place now; an end of QUIC has its place for the whole run.
+    /// Generation of the connection that has the place now; an end of QUIC keeps its place for the whole run.
     generation: Generation,
     role: Role,
     endpoint: E,
@@ -110,7 +110,7 @@ impl<E: Deadline> Held<E> {
         self.timer.arm(self.endpoint.deadline(), id, &mut network.queue);
     }
 
-    /// See [`Connections::take_timer`].
+    /// Handles a timer event: see [`Connections::take_timer`].
     #[inline]
     fn take_timer(&mut self, id: EndpointId, network: &mut Network) -> bool {
         if !self.timer.take(network.now()) {
@@ -137,7 +137,7 @@ pub(crate) struct Connections {
     ends: Vec<End>,
     /// Configurations of the ends, mostly equal.
     pub(crate) configs: Shared<TcpConfig>,
-    /// Agents that controllers of several ends have in common.
+    /// Agents that controllers of several ends share.
     agents: SharedAgents,
 }
 
@@ -152,12 +152,12 @@ impl Clone for Connections {
 }
 
 impl Connections {
-    /// The controllers of a connection have agents in common with those of others.
+    /// Lets the controllers of a connection share agents with those of others.
     pub(crate) fn share_agents(&mut self, place: ConnectionIndex) {
         self.join_agents(EndpointId::opener(place).index());
     }
 
-    /// Controllers of ends from a place on have their shared agents from those here.
+    /// Gives the controllers of ends from a place on their shared agents.
     fn join_agents(&mut self, from: usize) {
         for end in &mut self.ends[from..] {
             match end {
@@ -195,7 +195,7 @@ impl Connections {
         self.ends.extend(ends);
     }
 
-    /// Adds a connection of QUIC: the ends, each with the route of what it sends.
+    /// Adds a connection of QUIC: the ends, each with the route of its packets.
     pub(crate) fn add_quic(&mut self, ends: [(QuicEndpoint, RouteId); 2]) {
         self.extend(ends.map(|(endpoint, route)| End::Quic(Box::new(Held::new(endpoint, route, Role::Idle)))));
     }
@@ -207,9 +207,8 @@ impl Connections {
         receiver
     }
 
-    /// Puts an end in the place of one whose connection is over. A timer event that is still pending serves the new
-    /// one: when it fires, the deadline of that time counts. (One at a time: an endpoint is large, and is moved as
-    /// rarely as may be.).
+    /// Puts an end in the place of one whose connection is over. A pending timer event then serves the new one, whose
+    /// deadline counts when it fires. (One at a time: an endpoint is large, and is rarely moved.)
     #[inline]
     pub(crate) fn replace(&mut self, id: EndpointId, NewEnd { endpoint, route, role }: NewEnd) {
         let end = self.tcp_mut(id);
@@ -217,7 +216,7 @@ impl Connections {
         end.endpoint = endpoint;
     }
 
-    /// A connection is over: what is still under way to it belongs to nobody.
+    /// Retires a connection that is over: packets to it are dropped from now on.
     pub(crate) fn retire(&mut self, place: ConnectionIndex) {
         for id in both_ends(place) {
             let end = self.tcp_mut(id);
@@ -225,7 +224,7 @@ impl Connections {
         }
     }
 
-    /// Takes those that `is_there` says so of over from where they are, and gives others for them.
+    /// Exchanges the ends for which `is_there` is true between two parts.
     pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(EndpointId) -> bool) {
         for (number, (here, there)) in self.ends.iter_mut().zip(&mut other.ends).enumerate() {
             if is_there(EndpointId::of_number(number as u32)) {
@@ -234,7 +233,7 @@ impl Connections {
         }
     }
 
-    /// Whom an end works for.
+    /// The user of an end.
     pub(crate) fn role(&self, id: EndpointId) -> Role {
         match &self.ends[id.index()] {
             End::Tcp(end) => end.role,
@@ -243,7 +242,7 @@ impl Connections {
         }
     }
 
-    /// The stream that leaves at an end, if one does.
+    /// The stream that is sent at an end, if there is one.
     pub(crate) fn sends(&self, id: EndpointId) -> Option<StreamId> {
         if let Role::Applications { sends, .. } = self.role(id) { sends } else { None }
     }
@@ -294,7 +293,7 @@ impl Connections {
         }
     }
 
-    /// The controller from outside at an end, if it is one.
+    /// The external controller at an end, if there is one.
     pub(crate) fn external_controller(&mut self, id: EndpointId) -> Option<&mut dyn ExternalController> {
         match &mut self.ends[id.index()] {
             End::Tcp(end) => end.endpoint.external_controller(),
@@ -334,7 +333,7 @@ impl Connections {
         }
     }
 
-    /// A packet of QUIC arrives, and the timer is armed for what it changed. Returns whom the end works for.
+    /// Takes a packet of QUIC, and arms the timer. Returns the user of the end.
     pub(crate) fn on_quic(
         &mut self,
         id: EndpointId,
@@ -352,8 +351,7 @@ impl Connections {
         end.role
     }
 
-    /// A segment arrives, and the timer is armed for what it changed. Returns whom the end works for; nobody hears of a segment
-    /// that belongs to a connection of another generation.
+    /// Takes a segment, and arms the timer. Returns the user of the end; a segment for another generation is ignored.
     #[inline]
     pub(crate) fn on_segment(
         &mut self,
@@ -379,7 +377,7 @@ impl Connections {
         }
     }
 
-    /// Data of an end has left its host, or was dropped there.
+    /// Takes note that data of an end has left its host, or was dropped there.
     pub(crate) fn on_left(&mut self, departed: &Departed, network: &mut Network) {
         let end = self.tcp_mut(departed.sender);
         if end.generation == departed.generation {
@@ -392,7 +390,7 @@ impl Connections {
         }
     }
 
-    /// An end's deadline may have changed.
+    /// Arms the timer for an end's deadline, which may have changed.
     #[inline]
     pub(crate) fn arm_timer(&mut self, id: EndpointId, network: &mut Network) {
         match &mut self.ends[id.index()] {
@@ -402,7 +400,8 @@ impl Connections {
         }
     }
 
-    /// The timer event of an end has come. True if its deadline has, too; if that has moved on, so does the event.
+    /// Handles the timer event of an end. Returns true if its deadline has come; if that has moved on, so does the
+    /// event.
     #[inline]
     pub(crate) fn take_timer(&mut self, id: EndpointId, network: &mut Network) -> bool {
         match &mut self.ends[id.index()] {

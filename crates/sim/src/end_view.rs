@@ -1,7 +1,7 @@
 //! Read access to an end of a connection for flows, results and series, whatever its transport.
 //!
-//! QUIC has no retransmission timeout, and its receiver no window that it advertises: the probe timeout, and what `MAX_DATA` leaves,
-//! stand in their places. Its flight is what RFC 9002 calls bytes in flight.
+//! QUIC has no retransmission timeout, and its receiver no advertised window: the probe timeout, and the rest of
+//! `MAX_DATA`, replace them. Its flight size is RFC 9002's bytes in flight.
 
 use ackclock_cc::{Controller, RttStats};
 use ackclock_quic::QuicEndpoint;
@@ -17,7 +17,7 @@ pub(crate) enum EndView<'a> {
     Quic(&'a QuicEndpoint),
 }
 
-/// Questions that both answer alike.
+/// Calls that both transports have in common.
 macro_rules! both {
     ($($name:ident -> $result:ty;)*) => {
         $(pub(crate) fn $name(self) -> $result {
@@ -48,7 +48,7 @@ impl<'a> EndView<'a> {
         }
     }
 
-    /// Data may be sent.
+    /// True if data may be sent.
     pub(crate) fn is_open(self) -> bool {
         match self {
             Self::Tcp(endpoint) => matches!(endpoint.state(), State::Established | State::CloseWait),
@@ -56,7 +56,7 @@ impl<'a> EndView<'a> {
         }
     }
 
-    /// The connection was given up or reset.
+    /// True if the connection was given up or reset.
     pub(crate) fn is_aborted(self) -> bool {
         matches!(self, Self::Tcp(endpoint) if endpoint.is_aborted())
     }
@@ -68,7 +68,7 @@ impl<'a> EndView<'a> {
         }
     }
 
-    /// The timeout, or the probe timeout.
+    /// The retransmission timeout, or the probe timeout.
     pub(crate) fn rto(self) -> SimDuration {
         match self {
             Self::Tcp(endpoint) => endpoint.rto(),
@@ -83,8 +83,8 @@ impl<'a> EndView<'a> {
         }
     }
 
-    /// State of the connection for an application: at most one window may be unsent, as in a send buffer that follows
-    /// the window. A quarter of a round trip later at most a half of that has left.
+    /// The state of the connection for an application: at most one window may be unsent, as in a send buffer that
+    /// follows the window. A quarter of a round trip later at most a half of that has left.
     pub(crate) fn outlet(self) -> Outlet {
         let unsent = self.unsent();
         let ahead = self.cwnd().saturating_sub(unsent);
@@ -119,7 +119,7 @@ impl<'a> EndView<'a> {
         }
     }
 
-    /// Octets of a full packet that count in cwnd: TCP's payload, QUIC's whole UDP payload.
+    /// Octets of a full packet that count in cwnd: TCP's payload, or QUIC's whole UDP payload.
     pub(crate) fn mss(self) -> u32 {
         match self {
             Self::Tcp(endpoint) => endpoint.mss(),

@@ -1,10 +1,10 @@
 //! Congestion episodes as a table: `episodes.parquet`.
 //!
-//! Appliances answer congestion, too: where there are any, a row says whose end it was that did.
+//! Appliances answer congestion, too: a row then names the appliance of the end.
 
 use ackclock_net::{Direction, EndpointId};
 use ackclock_tcp::{Episode, EpisodeCause};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Bytes, SimTime};
 
 use crate::appliance::{Carries, Relays};
@@ -13,18 +13,19 @@ use crate::connections::Connections;
 use crate::outcome::{Column, ColumnData, NO_NAME, Table};
 use crate::stream::Stream;
 
-/// An episode and the end that it is of.
+/// An episode with its end.
 struct Row {
     /// Index of the stream.
     flow: u32,
-    /// Index of the appliance whose end it is, or [`NO_NAME`].
+    /// Index of the appliance of the end, or [`NO_NAME`].
     appliance: u32,
     direction: Direction,
     mss: u64,
     episode: Episode,
 }
 
-/// One row an episode, ordered by time, then flow, then along the path. Takes them out of their endpoints.
+/// A table with a row for each episode, ordered by time, then flow, then along the path. Removes the episodes from
+/// their endpoints.
 pub(crate) fn episode_table(
     config: &SimulationConfig,
     streams: &[Stream],
@@ -34,7 +35,7 @@ pub(crate) fn episode_table(
 ) -> Table {
     let mut rows = Vec::new();
     for (flow, stream) in (0..).zip(streams) {
-        ask();
+        check();
         let direction = stream.sender.outbound();
         take(&mut rows, connections, stream.sender, (flow, NO_NAME, direction));
     }

@@ -1,14 +1,14 @@
-//! The event queue: a total order by (time, when it was scheduled, what is to happen).
+//! The event queue: a total order by (time, time of scheduling, event).
 //!
-//! Keys of 16 bytes: the time above, then how far ahead it was scheduled, the farthest first, then what is to happen. One comparison
-//! of two 128-bit integers decides. Nothing in a key says what else was scheduled in between: events of one instant come in the
-//! same order wherever they were put into a queue, and into whose queue.
+//! Keys have 16 bytes: the time in the highest bits, then how far ahead it was scheduled, the farthest first, then the
+//! event. One comparison of two 128-bit integers decides. A key does not depend on other scheduled events: events of
+//! one instant come in the same order wherever they were put into a queue, and into whatever queue.
 //!
-//! Time never goes back, and most events are scheduled for soon. So the soonest lie in order in a short list, the first last; those of
-//! the next while lie in a [`Wheel`] of spans of time, unordered, each span of which becomes the short list when its turn comes; the
-//! rest, mostly timers that will not be needed, lie in a [`Heap`]. A few events, which is all that a network of one flow has,
-//! lie in the short list, all of them. The order of the keys is total, so that it is the same events in the same order
-//! wherever they lie.
+//! Time never goes back, and most events are scheduled for soon. So the soonest lie in order in a short list, the first
+//! last; those of the next while lie in a [`Wheel`] of spans of time, unordered, each span of which becomes the short
+//! list when its turn comes; the rest, mostly timers that will not be needed, lie in a [`Heap`]. A few events, as in a
+//! network of one flow, all lie in the short list. The order of the keys is total, so that the order of events does not
+//! depend on these places.
 
 mod event;
 mod heap;
@@ -24,31 +24,31 @@ pub(crate) use event::{Event, MOST_NUMBERS};
 const AHEAD_SHIFT: u32 = 28;
 const EVENT_MASK: u64 = (1 << AHEAD_SHIFT) - 1;
 
-/// More events than these do not lie in the short list alone, until there are no more than `FEW_AGAIN`: so that a queue about as
-/// long as this does not change its form with every event.
+/// The number of events above which they no longer all lie in the short list, until there are no more than `FEW_AGAIN`.
+/// A queue of about this length does not change its form with every event.
 const FEW: usize = 12;
 const FEW_AGAIN: usize = 6;
 
-/// The short list takes no event when it is as long as this; what comes before its end then goes to the heap.
+/// The length from which the short list takes no event; events before its end then go to the heap.
 const LONG: usize = 48;
 
-/// After every key of an event.
+/// A key after those of all events.
 const NO_KEY: u128 = u128::MAX;
 
-/// Nanoseconds: of events that were scheduled farther ahead than this, 69 s, none comes first for that.
+/// The farthest distance in a key, 69 s in nanoseconds: events scheduled farther ahead have the same rank.
 const FARTHEST: u64 = (1 << (64 - AHEAD_SHIFT)) - 2;
 
 /// Queue of future events in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
-    /// The soonest, the latest of them first.
+    /// The soonest events, the latest of them first.
     soon: Vec<u128>,
     /// Time before which events go to the list of the soonest; the end of time while events are few.
     soon_ends: u64,
     later: Wheel,
     /// Keys beyond the span of the wheel, and keys for which the list of the soonest was too long.
     rest: Heap,
-    /// The first of these, or [`NO_KEY`].
+    /// The first key of the heap, or [`NO_KEY`].
     first_of_rest: u128,
     now: SimTime,
     /// Number of events ever scheduled.
@@ -76,7 +76,7 @@ impl EventQueue {
         self.now
     }
 
-    /// Time moves on, to the first event or to where nothing happens before it.
+    /// Moves time on, to the first event or to a time before it without events.
     #[inline]
     pub(crate) fn advance(&mut self, now: SimTime) {
         debug_assert!(now >= self.now, "time runs backwards");
@@ -121,7 +121,7 @@ impl EventQueue {
         key(time, self.now, event)
     }
 
-    /// The first event, if it is before `end`, left in place: drop it or replace it.
+    /// The first event, if it is before `end`, which stays in place: drop it or replace it.
     #[inline]
     pub(crate) fn first_before(&self, end: Moment) -> Option<(SimTime, Event)> {
         let first = self.first_key();
@@ -138,7 +138,7 @@ impl EventQueue {
         self.soon.last().map_or(self.first_of_rest, |key| self.first_of_rest.min(*key))
     }
 
-    /// Leaves those events in the queue that `keeps` says so of, and returns the others, in a queue of their own.
+    /// Keeps the events for which `keeps` is true, and returns a queue of the others.
     pub(crate) fn split_off(&mut self, keeps: impl Fn(Event) -> bool) -> Self {
         let (now, keys) = (self.now, self.take_all());
         let mut queues = [(); 2].map(|()| Self { now, ..Self::default() });
@@ -150,13 +150,13 @@ impl EventQueue {
         others
     }
 
-    /// The first event is one of the soonest, not of the rest.
+    /// True if the first event is one of the soonest, not of the rest.
     #[inline]
     fn is_first_soon(&self) -> bool {
         self.soon.last().is_some_and(|key| *key < self.first_of_rest)
     }
 
-    /// Takes the first event out.
+    /// Removes the first event.
     #[inline]
     pub(crate) fn drop_first(&mut self) {
         if !self.is_first_soon() {
@@ -166,7 +166,7 @@ impl EventQueue {
         self.refill_if_empty();
     }
 
-    /// Takes the first event out and schedules another, at the price of one of the two.
+    /// Replaces the first event by another, at the cost of one operation.
     #[inline]
     pub(crate) fn replace_first(&mut self, time: SimTime, event: Event) {
         self.replace_first_packed(time, event.pack());
@@ -193,7 +193,7 @@ impl EventQueue {
         }
     }
 
-    /// Puts what does not belong to the soonest where it belongs.
+    /// Puts an event that is not among the soonest into its place.
     #[inline]
     fn put_later(&mut self, key: u128) {
         if !self.later.put(key) {
@@ -212,7 +212,7 @@ impl EventQueue {
         self.refill_if_empty();
     }
 
-    /// The next span of the wheel becomes the list of the soonest, which is empty.
+    /// Refills the empty list of the soonest with the next span of the wheel.
     fn refill(&mut self) {
         if self.later.len() + self.rest.len() <= FEW_AGAIN {
             return self.turn_into_few();
@@ -228,7 +228,7 @@ impl EventQueue {
         }
     }
 
-    /// Spans are of another length from now on.
+    /// Distributes all keys anew, with another length of spans.
     #[cold]
     fn spread_anew(&mut self) {
         let mut keys = std::mem::take(&mut self.soon);
@@ -242,7 +242,7 @@ impl EventQueue {
         self.spread(keys);
     }
 
-    /// Puts keys, of which there are some, where they belong; the first is one of the soonest.
+    /// Distributes keys, of which there are some; the first is one of the soonest.
     fn spread(&mut self, keys: Vec<u128>) {
         let first = keys.iter().copied().min().map_or(0, time_of);
         self.soon_ends = self.later.begin(first);
@@ -281,12 +281,12 @@ impl EventQueue {
 pub(crate) struct Moment(u128);
 
 impl Moment {
-    /// Before everything that happens at `time`.
+    /// The moment before all events at `time`.
     pub(crate) fn before(time: SimTime) -> Self {
         Self(u128::from(time.0) << 64)
     }
 
-    /// After everything that happens at `time`.
+    /// The moment after all events at `time`.
     pub(crate) fn after(time: SimTime) -> Self {
         Self::before(SimTime(time.0.saturating_add(1)))
     }
@@ -304,17 +304,17 @@ fn key(time: SimTime, since: SimTime, event: u64) -> u128 {
     u128::from(time.0) << 64 | u128::from((FARTHEST - ahead) << AHEAD_SHIFT | event)
 }
 
-/// Event of a key: its lowest bits.
+/// The event of a key: its lowest bits.
 fn event_of(key: u128) -> Event {
     Event::unpack(key as u64 & EVENT_MASK)
 }
 
-/// The time above the rest of a key.
+/// The time of a key: its highest bits.
 fn time_of(key: u128) -> u64 {
     (key >> 64) as u64
 }
 
-/// Puts `key` into keys in falling order, whose last place is free.
+/// Inserts `key` into keys in falling order, whose last place is free.
 #[inline]
 fn put_in_order(keys: &mut [u128], key: u128) {
     let Some(mut at) = keys.len().checked_sub(1) else { return };
@@ -325,7 +325,7 @@ fn put_in_order(keys: &mut [u128], key: u128) {
     keys[at] = key;
 }
 
-/// Puts keys into falling order.
+/// Sorts keys into falling order.
 fn put_all_in_order(keys: &mut [u128]) {
     if keys.len() > FEW {
         return keys.sort_unstable_by(|a, b| b.cmp(a));

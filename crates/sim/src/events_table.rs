@@ -1,11 +1,11 @@
-//! Events as a table: `events.parquet`, a row each, with a column for everything that an event of any kind says.
+//! Events as a table: `events.parquet`, with a row for each event and a column for each property of any kind of event.
 
 use ackclock_events::{AckArrived, ControllerState, Event, EventKind, PacketInfo, Record, SegmentSent, Source};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use crate::outcome::{Column, ColumnData, NO_NAME, Table};
 
-/// Columns of an event, each value where all events that have it keep it.
+/// The columns of an event, each with a value that all kinds of events with the column share.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     packet: Option<PacketInfo>,
@@ -83,23 +83,23 @@ fn of_ack(ack: AckArrived) -> Row {
     }
 }
 
-/// The events of a run that were wanted, and that nobody took before its end.
+/// The recorded events of a run that were not taken before its end.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
     /// Sources of the events, in the order of their numbers; empty if none are requested.
     pub sources: Vec<Source>,
-    /// Records in the order in which they happened.
+    /// Records in the order of their times.
     pub records: Vec<Record>,
     pub(crate) flow_names: Vec<String>,
 }
 
 impl EventLog {
-    /// True if none were wanted.
+    /// True if none were requested.
     pub fn is_unwanted(&self) -> bool {
         self.sources.is_empty()
     }
 
-    /// A row for each event; no columns if none were wanted.
+    /// A table with a row for each event; without columns if none were requested.
     pub fn table(&self) -> Table {
         if self.is_unwanted() {
             return Table::default();
@@ -199,7 +199,7 @@ fn names(name: &'static str, codes: impl Iterator<Item = u32>, names: Vec<String
     column(name, ColumnData::Name { codes: codes.collect(), names })
 }
 
-/// A column of texts, of which there are few: each is kept once, in the order in which it is first met.
+/// A column of few texts: each is stored once, in the order of its first occurrence.
 fn texts(name: &'static str, values: impl Iterator<Item = Option<&'static str>>) -> Column {
     let mut known: Vec<String> = Vec::new();
     let code = |value: Option<&'static str>| {

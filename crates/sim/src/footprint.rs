@@ -1,7 +1,8 @@
-//! Memory that a run will take, as far as its configuration shows before it begins.
+//! The memory of a run, as far as its configuration shows before it begins.
 //!
-//! A lower bound, roughly: what is certain to be there at the same time, by what each of it took when it was measured
-//! (docs/how-to/plan-large-runs.md). What comes of the traffic, queues that fill, captures, events, rows for each event, is not in it.
+//! A lower bound, roughly: the state that certainly exists at the same time, by measured sizes
+//! (docs/how-to/plan-large-runs.md). It excludes all that depends on the traffic: queues that fill, captures, events,
+//! and rows for each event.
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{LinkConfig, QueueConfig, QueueLimit};
@@ -10,9 +11,10 @@ use crate::config::{FlowConfig, Sampling, SimulationConfig};
 
 /// A flow with its access links, at a window of a few segments.
 const FLOW: u64 = 10_000;
-/// A segment outstanding and waiting: the packet, its place in a ring, the sender's record, each with room to grow.
+/// A segment that is outstanding and waits: the packet, its place in a ring, the sender's record, each with room to
+/// grow.
 const WAITING_SEGMENT: u64 = 700;
-/// One that was dropped, or is to be: the sender's record alone.
+/// A segment that was dropped, or will be: only the sender's record.
 const RECORDED_SEGMENT: u64 = 60;
 /// A row of a table before its columns: time and name.
 const ROW: u64 = 12;
@@ -25,7 +27,7 @@ impl SimulationConfig {
         flows.fold(self.least_memory_of_series(), u64::saturating_add)
     }
 
-    /// True if what is kept in memory grows with simulated time; captures go to the disk.
+    /// True if the state in memory grows with simulated time; captures go to the disk.
     pub fn keeps_over_time(&self) -> bool {
         let trace = &self.trace;
         !trace.flows.is_empty()
@@ -34,7 +36,7 @@ impl SimulationConfig {
             || trace.events.is_some()
     }
 
-    /// A window that nothing makes smaller fills at once, as far as the receiver lets it.
+    /// The memory of a flow: a window that is never reduced fills early, as far as the receiver permits.
     fn least_memory_of(&self, flow: &FlowConfig) -> u64 {
         let ControllerConfig::Fixed(fixed) = &flow.controller else { return FLOW };
         let (sender, receiver) = (&flow.sender, &flow.receiver);
@@ -50,7 +52,7 @@ impl SimulationConfig {
         FLOW + segments * each
     }
 
-    /// Series that are recorded at intervals.
+    /// The memory of series that are recorded at intervals.
     fn least_memory_of_series(&self) -> u64 {
         let trace = &self.trace;
         let (interval, per_event) = match trace.sampling {

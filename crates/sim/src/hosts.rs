@@ -1,4 +1,4 @@
-//! The network and the connections over it: what applications, appliances and sources of traffic work with.
+//! The network and the connections over it, for applications, appliances and sources of traffic.
 
 use ackclock_net::{EndpointId, Generation, LinkId, Packet};
 use ackclock_quic::QuicEndpoint;
@@ -41,7 +41,7 @@ impl Hosts {
         network.on_arrival(link, arrived, |end| connections.fetch(end))
     }
 
-    /// Schedules an event.
+    /// Schedules an event of the run.
     pub(crate) fn schedule(&mut self, time: SimTime, event: Event) {
         self.network.queue.push(time, event);
     }
@@ -56,7 +56,7 @@ impl Hosts {
         self.connections.view(end)
     }
 
-    /// Runs the call of an end's own transport; as [`Self::call`].
+    /// Calls an end's own transport; see [`Self::call`].
     pub(crate) fn either<R>(
         &mut self,
         end: EndpointId,
@@ -66,13 +66,13 @@ impl Hosts {
         self.connections.either(end, &mut self.network, tcp, quic)
     }
 
-    /// A packet of QUIC arrives at an end, and the timer there is armed. Returns whom the end works for.
+    /// Takes a packet of QUIC at an end, and arms the timer there. Returns the user of the end.
     pub(crate) fn on_quic(&mut self, end: EndpointId, packet: &QuicPacket, has_ranges: bool) -> Role {
         self.connections.on_quic(end, packet, has_ranges, &mut self.network)
     }
 
-    /// Runs `call` on an endpoint with its way into the network. Its timer is armed by [`Self::arm_timer`], when all is done that
-    /// the event at hand asks of it.
+    /// Calls an endpoint with its way into the network. [`Self::arm_timer`] arms its timer, when the event has been
+    /// handled completely.
     #[inline]
     pub(crate) fn call<R>(
         &mut self,
@@ -82,13 +82,14 @@ impl Hosts {
         self.connections.call(end, &mut self.network, call)
     }
 
-    /// A segment arrives at an end, and the timer there is armed. Returns whom the end works for, unless it comes too late.
+    /// Takes a segment at an end, and arms the timer there. Returns the user of the end, unless the segment is too
+    /// late.
     #[inline]
     pub(crate) fn on_segment(&mut self, end: EndpointId, generation: Generation, segment: &Segment) -> Option<Role> {
         self.connections.on_segment(end, generation, segment, &mut self.network)
     }
 
-    /// The packet that has just come to an end sends back what links wrote into data.
+    /// Takes the telemetry that the packet which has just arrived sends back.
     #[cold]
     pub(crate) fn on_telemetry(&mut self, end: EndpointId, generation: Generation) {
         self.connections.on_telemetry(end, generation, self.network.echoed());
@@ -104,12 +105,12 @@ impl Hosts {
         self.network.departures.give_back(link, list);
     }
 
-    /// The timer event of an end has come: true if its deadline has, too.
+    /// Handles the timer event of an end: true if its deadline has come.
     pub(crate) fn take_timer(&mut self, end: EndpointId) -> bool {
         self.connections.take_timer(end, &mut self.network)
     }
 
-    /// Sees to it that an event comes no later than the endpoint's deadline.
+    /// Arms the timer: an event comes no later than the endpoint's deadline.
     #[inline]
     pub(crate) fn arm_timer(&mut self, end: EndpointId) {
         self.connections.arm_timer(end, &mut self.network);

@@ -1,4 +1,4 @@
-//! Numbers that say which, of what a simulation holds.
+//! Numbers of the items of a simulation.
 
 use ackclock_net::{Direction, typed_index};
 
@@ -9,7 +9,7 @@ typed_index! {
     pub(crate) struct StreamId;
     /// A group of short flows.
     pub(crate) struct GroupId;
-    /// A short flow; its number is another's after it.
+    /// A short flow; its number is reused after its end.
     pub(crate) struct ShortFlowId;
     /// A flow of datagrams.
     pub(crate) struct DatagramFlowId;
@@ -21,7 +21,7 @@ typed_index! {
     pub(crate) struct RouteId;
 }
 
-/// One direction of a split connection at one appliance, in 32 bits: as an event carries it.
+/// One direction of a split connection at one appliance, in the 32 bits of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RelayDirection(u32);
 
@@ -38,7 +38,7 @@ impl RelayDirection {
         Direction::BOTH[self.0 as usize % 2]
     }
 
-    /// A number for each: two to a relay.
+    /// The number of the direction: two for each relay.
     pub(crate) fn number(self) -> usize {
         self.0 as usize
     }

@@ -1,4 +1,4 @@
-//! Series of links over time, as columns; for whatever drives links, the simulation or a clock on the wall.
+//! Series of links over time, as columns, for simulated and for real time.
 
 use ackclock_net::{Link, LinkConfig, LinkId};
 use ackclock_units::SimTime;
@@ -15,23 +15,23 @@ pub struct LinkRecorder {
 }
 
 impl LinkRecorder {
-    /// One that records what a trace asks for.
+    /// A recorder of the trace's series.
     pub fn new(config: &TraceConfig) -> Self {
         let traced = config.traced_links.clone();
         Self { series: Series::new(&config.links, traced.len()), traced }
     }
 
-    /// True if nothing is recorded.
+    /// True if no series are recorded.
     pub fn is_empty(&self) -> bool {
         self.series.kinds.is_empty() || self.traced.is_empty()
     }
 
-    /// The links that are recorded.
+    /// The links with recorded series.
     pub fn traced(&self) -> &[LinkId] {
         if self.series.kinds.is_empty() { &[] } else { &self.traced }
     }
 
-    /// Adds a row: of the link at this position among [`Self::traced`].
+    /// Adds a row for the link at this position among [`Self::traced`].
     pub fn record(&mut self, now: SimTime, position: usize, link: &mut Link) {
         link.advance(now);
         let series = &mut self.series;
@@ -58,7 +58,7 @@ impl LinkRecorder {
         }
     }
 
-    /// The table; `links` are all of the network's.
+    /// The table; `links` are all links of the network.
     pub fn into_table(self, links: &[LinkConfig]) -> Table {
         let traced = self.traced.iter().map(|&link| links[link.index()].name.clone()).collect();
         self.series.into_table("link", traced, LinkSeries::column)

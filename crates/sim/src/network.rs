@@ -1,4 +1,4 @@
-//! The network at work: packets move from link to link along their routes.
+//! The network in operation: packets move from link to link along their routes.
 
 mod departures;
 mod hop;
@@ -37,27 +37,27 @@ pub(crate) use uplink::Uplink;
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
-    /// Packets on any link but in the queue of a served one.
+    /// Packets on any link, except for those in the queue of a served one.
     packets: Packets,
     pub(crate) queue: EventQueue,
     /// Discarder in front of each link, if there is one.
     discarder_of: Vec<Vec<usize>>,
     discarders: Vec<Discarder>,
-    /// No link has a discarder or a capture, and no observer needs packets.
+    /// True if no link has a discarder or a capture, and no observer needs packets.
     is_plain: bool,
-    /// Arrivals must be reported beyond the queue of events: this is a part of a network, or has an observer.
+    /// True if arrivals must also be reported to borders or observers.
     is_arrival_told: bool,
-    /// Borders of a part of a network.
+    /// Borders of this part of a network.
     borders: Option<Box<Borders>>,
     pub(crate) captures: Captures,
     /// Events of an observed run.
     pub(crate) watch: Option<Box<Watch>>,
-    /// The fate of each packet in a queue must be reported.
+    /// True if the fate of each packet in a queue must be reported.
     tells_of_packets: bool,
     /// Telemetry that links write into packets.
     telemetry: Option<Box<Telemetry>>,
     pub(crate) departures: Departures,
-    /// Packets that endpoints have sent, and that have come to endpoints; counted where assertions are checked.
+    /// Packets that endpoints have sent, and that have arrived at endpoints; counted in builds with assertions.
     sent: u64,
     arrived: u64,
     /// All routes, one behind the other, each closed by [`Hop::END`].
@@ -70,7 +70,7 @@ pub(crate) struct Network {
 pub(crate) struct Place {
     pub(crate) node: NodeId,
     noise: SimDuration,
-    /// It keeps count of what it has in the queue of its own link.
+    /// True if it counts the data that waits in the queue of its own link.
     counts_waiting: bool,
 }
 
@@ -94,8 +94,8 @@ enum Feeder {
     Several,
 }
 
-/// True if a single, no faster link feeds this one, so that few packets ever wait for it and all of them have room, and
-/// no observer needs its packets.
+/// True if a single, no faster link feeds this one, and no observer needs its packets. Few packets ever wait for it,
+/// and all of them have room.
 fn is_express(config: &NetworkConfig, link: LinkId, feeder: Feeder) -> bool {
     let Feeder::One(feeder) = feeder else { return false };
     let (this, before) = (config.link(link), config.link(feeder));
@@ -141,7 +141,7 @@ impl Network {
         network
     }
 
-    /// Packets carry more than they have space for: what links write, or the ACK ranges of QUIC.
+    /// Prepares for packets with more content than they have space for: telemetry of links, or the ACK ranges of QUIC.
     pub(crate) fn carry_more(&mut self, config: &NetworkConfig) {
         self.telemetry.get_or_insert_with(|| Box::new(Telemetry::new(config)));
         self.is_plain = false;
@@ -155,7 +155,7 @@ impl Network {
         self.queue.now()
     }
 
-    /// Adds the route between two ends, and returns where it begins.
+    /// Adds the route between two ends, and returns its beginning.
     pub(crate) fn add_route(&mut self, router: &mut Router<'_>, from: Place, to: Place) -> RouteId {
         let path = router.shortest_path(from.node, to.node).expect("a checked scenario has a route for every flow");
         let start = RouteId::new(self.hops.len());
@@ -171,7 +171,7 @@ impl Network {
         start
     }
 
-    /// All routes are known: queues learn between which hosts they lead, and links on the way are found that packets enter ahead of time.
+    /// Closes the routes: queues learn the hosts of all routes, and links that packets enter ahead of time are found.
     pub(crate) fn close_routes(&mut self, config: &NetworkConfig) {
         let ends = |route: &[Hop]| {
             let link = |hop: &Hop| if let Next::Link(link) = hop.next() { Some(config.link(link)) } else { None };
@@ -241,7 +241,7 @@ impl Network {
         self.move_on(link, &delivery, arrived, |_| {})
     }
 
-    /// A packet that came out at the far end of `link` is at its endpoint, or goes on.
+    /// Moves a packet on that came out at the far end of `link`: it is at its endpoint, or goes on.
     #[allow(clippy::inline_always, reason = "a call takes as long as half of what it does")]
     #[inline(always)]
     fn move_on(
@@ -275,14 +275,14 @@ impl Network {
         false
     }
 
-    /// A packet enters the network at the first link of a route.
+    /// Sends a packet into the first link of a route.
     pub(crate) fn send(&mut self, route: RouteId, packet: &Packet) {
         let hop = HopIndex::new(route.index()).next();
         let packet = self.packets.put(&Packet { hop, ..*packet });
         self.enter(route, packet);
     }
 
-    /// Sends a segment, which is written where it lies until it arrives: most packets are made so.
+    /// Sends a segment, which is written once in its final place: most packets are segments.
     pub(crate) fn send_segment(&mut self, route: RouteId, segment: &Segment, to: EndpointId, generation: Generation) {
         let (size, hop) = (segment.ip_len(), HopIndex::new(route.index()).next());
         let payload = Payload::Tcp(*segment);
@@ -306,7 +306,7 @@ impl Network {
         self.transmit(link, under_way);
     }
 
-    /// Same as [`Self::send`], with these ACK ranges.
+    /// Sends a packet like [`Self::send`], with these ACK ranges.
     fn send_ranges(&mut self, route: RouteId, packet: &Packet, ranges: &[AckRange]) {
         if ranges.is_empty() {
             return self.send(route, packet);
@@ -315,12 +315,12 @@ impl Network {
         self.send(route, &Packet { telemetry, ..*packet });
     }
 
-    /// The ACK ranges of the packet that has just come to an end, which are to be given back.
+    /// The ACK ranges of the packet that has just arrived, whose buffer is to be given back.
     pub(crate) fn take_ranges(&mut self) -> Vec<AckRange> {
         self.telemetry.as_mut().map(|telemetry| std::mem::take(telemetry.ranges())).unwrap_or_default()
     }
 
-    /// The buffer of ACK ranges that were taken in.
+    /// Takes back the buffer of ACK ranges.
     pub(crate) fn give_back(&mut self, mut ranges: Vec<AckRange>) {
         ranges.clear();
         if let Some(telemetry) = &mut self.telemetry {
@@ -328,7 +328,7 @@ impl Network {
         }
     }
 
-    /// Time at which all packets sent onto the first link of a route have left; [`SimTime::NEVER`] where it is reported
+    /// Time at which all packets sent onto the first link of a route have left; [`SimTime::NEVER`] if it is reported
     /// later.
     #[inline]
     fn leaves_at(&self, route: RouteId) -> SimTime {
@@ -340,7 +340,7 @@ impl Network {
         self.captures.set_view(end, view, self.uplink(route));
     }
 
-    /// The link by which a route begins.
+    /// The first link of a route.
     fn uplink(&self, route: RouteId) -> LinkId {
         match self.hops[route.index()].next() {
             Next::Link(link) | Next::Express(link) => link,
@@ -348,7 +348,7 @@ impl Network {
         }
     }
 
-    /// Flows will be captured at the hosts of their senders.
+    /// Prepares for captures of flows at the hosts of their senders.
     pub(crate) fn expect_captures(&mut self) {
         self.is_plain = false;
         self.captures.expect_views(self.links.len());
@@ -359,7 +359,7 @@ impl Network {
         if self.is_plain { self.pass::<false>(at, packet) } else { self.pass::<true>(at, packet) }
     }
 
-    /// `LOOKS`: there is a discarder, a capture, or somebody who watches.
+    /// Passes a packet through links. `LOOKS`: there is a discarder, a capture, or an observer.
     fn pass<const LOOKS: bool>(&mut self, mut at: LinkId, mut packet: UnderWay) {
         if LOOKS && self.is_discarded(at, packet.packet) {
             self.note_refused(at, packet.packet, packet.hop);
@@ -409,7 +409,7 @@ impl Network {
         self.check_link(at);
     }
 
-    /// A packet that came for a link goes no further.
+    /// Drops a packet that came to a link.
     fn drop_on_arrival(&mut self, link: LinkId, id: PacketId, cause: DropCause) {
         let now = self.now();
         if let Some(watch) = &mut self.watch {
@@ -429,7 +429,7 @@ impl Network {
         self.tells_of_packets |= selection.has_packets();
     }
 
-    /// A packet has brought what links wrote: for its receiver to send back, or sent back by its receiver.
+    /// Takes the telemetry of a packet: for its receiver to send back, or sent back by its receiver.
     #[cold]
     fn take_telemetry(&mut self, arrived: &Packet) {
         if let Some(telemetry) = &mut self.telemetry {
@@ -437,7 +437,7 @@ impl Network {
         }
     }
 
-    /// Telemetry for the end to which a packet has just come, if that packet sends any back.
+    /// Telemetry that the packet which has just arrived sends back.
     pub(crate) fn echoed(&self) -> &[HopRecord] {
         self.telemetry.as_ref().map_or(&[], |telemetry| telemetry.echoed())
     }
@@ -450,8 +450,8 @@ impl Network {
         }
     }
 
-    /// Checks the whole network when a run is over: each packet that was sent has arrived, or was dropped or lost, or
-    /// is still on a link; none is made but copies.
+    /// Checks the whole network at the end of a run. Each sent packet has arrived, was dropped or lost, or is still on
+    /// a link; only copies are added.
     pub(crate) fn check_at_end(&mut self) {
         if cfg!(debug_assertions) {
             let on_the_way: usize = self.links.iter().map(Link::in_transit).sum();

@@ -14,7 +14,7 @@ use crate::traffic::{DatagramSummary, ExchangeSummary, GroupSummary, VideoSummar
 /// Everything that a finished run produced. The same configuration and seed give the same bytes.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Averages and counts: what `summary.json` holds.
+    /// Averages and counts, the content of `summary.json`.
     pub summary: Summary,
     /// Series of flows: `time_s`, `flow`, then the requested columns.
     pub flows: Table,
@@ -24,11 +24,12 @@ pub struct Outcome {
     pub episodes: Table,
     /// One row for each short flow and each exchange that was completed.
     pub completions: Table,
-    /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then what there is of each direction through them.
+    /// Series of appliances: `time_s`, `appliance`, `flow`, `direction`, then the values of each direction through
+    /// them.
     pub appliances: Table,
-    /// Series of flows of interactive media: `time_s`, `flow`, then what there is of each.
+    /// Series of flows of interactive media: `time_s`, `flow`, then the values of each.
     pub media: Table,
-    /// The events that were wanted and not taken before the end.
+    /// The requested events that were not taken before the end.
     pub events: EventLog,
     /// Packets of the links with a capture.
     pub captures: Vec<Capture>,
@@ -36,7 +37,7 @@ pub struct Outcome {
     pub engine: EngineCounters,
 }
 
-/// Work of the engine; not part of the results, since it says nothing of the network.
+/// Work of the engine. It is not part of the results, since it does not describe the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EngineCounters {
     /// Events that the loop has handled.
@@ -73,13 +74,13 @@ pub enum ColumnData {
     U64(Vec<u64>),
     /// True or false for each row.
     Bool(Vec<bool>),
-    /// Counts, and amounts in bytes, of which some may be missing.
+    /// Counts, and amounts in bytes; some may be missing.
     MaybeU64(Vec<Option<u64>>),
     /// True or false, or missing.
     MaybeBool(Vec<Option<bool>>),
-    /// Texts out of a few: an index into `names` for each row.
+    /// Few texts: an index into `names` for each row.
     Name {
-        /// One for each row; [`NO_NAME`] means that there is no value.
+        /// Index for each row; [`NO_NAME`] means that there is no value.
         codes: Vec<u32>,
         /// Names of the codes.
         names: Vec<String>,
@@ -95,11 +96,11 @@ pub struct Summary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
-    /// Begin and end of the scenario's measurement window, in seconds; null where it has none.
+    /// Begin and end of the scenario's measurement window, in seconds; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure_s: Option<[f64; 2]>,
-    /// Jain's fairness index of the goodputs of the flows that were under way in the measurement window, of both directions of a
-    /// connection together; null when all are zero.
+    /// Jain's fairness index of the goodputs of flows in the measurement window, where both directions of a connection
+    /// count together; null when all are zero.
     pub jain_index: Option<f64>,
     /// Flows in the scenario's order.
     pub flows: Vec<FlowSummary>,
@@ -127,10 +128,10 @@ pub struct FlowSummary {
     pub profile: &'static str,
     /// Time at which the connection was opened, in seconds.
     pub start_s: f64,
-    /// Time at which the receiving application had everything, in seconds; null if it has not, or if there is no end.
+    /// Time at which the receiving application had all data, in seconds; null if it has not, or if there is no end.
     pub completion_s: Option<f64>,
-    /// Payload that the receiving application got in order, in bit/s: over the part of the measurement window between the flow's
-    /// start and its completion.
+    /// Payload read in order by the receiving application, in bit/s: over the part of the measurement window between
+    /// the flow's start and its completion.
     pub goodput_bps: f64,
     /// Payload sent, retransmissions included, over the same time, in bit/s.
     pub throughput_bps: f64,
@@ -138,20 +139,20 @@ pub struct FlowSummary {
     pub delivered_bytes: u64,
     /// Data segments sent, retransmissions included.
     pub sent_segments: u64,
-    /// Data segments sent again.
+    /// Number of retransmitted segments.
     pub retransmitted_segments: u64,
-    /// Segments that the sender took for lost.
+    /// Segments that the sender marked lost.
     pub lost_segments: u64,
     /// Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included.
     pub timeouts: u64,
-    /// Times that fast recovery (Tahoe: fast retransmit) began.
+    /// Number of fast recoveries (Tahoe: fast retransmits).
     pub fast_recoveries: u64,
     /// True if the connection was given up after too many timeouts, or was reset.
     pub aborted: bool,
-    /// Counts within the scenario's measurement window; null where it has none.
+    /// Counts within the scenario's measurement window; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowCounts>,
-    /// The sender's limits over the life of the connection; null for QUIC, and for a connection that never was open.
+    /// The sender's limits over the life of the connection; null for QUIC, and for a connection that was never open.
     pub limited_by: Option<LimitShares>,
     /// RTT samples, in milliseconds; null when there were none.
     pub rtt_ms: Option<Distribution>,
@@ -163,28 +164,28 @@ pub struct FlowSummary {
     pub video: Option<VideoSummary>,
 }
 
-/// Shares of a connection's time, by what kept its sender from sending more. They add up to 1, but for `busy`, which is one of its
-/// own. Time counts from the end of the handshake until the FIN is acknowledged or the connection fails.
+/// Shares of a connection's time, by the limit of its sender. They add up to 1, except for `busy`, which is separate.
+/// Time counts from the end of the handshake until the FIN is acknowledged or the connection fails.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LimitShares {
-    /// Share of time with a full congestion window; null, as others are, where Linux's sockets do not report it.
+    /// Share of time with a full congestion window; null, as are others, if Linux's sockets do not report it.
     pub cwnd: Option<f64>,
-    /// The receiver's window was full (Linux's `rwnd_limited`).
+    /// Share of time with a full receive window (Linux's `rwnd_limited`).
     pub rwnd: f64,
-    /// The send buffer was full of data that had left (Linux's `sndbuf_limited`).
+    /// Share of time with a send buffer full of sent data (Linux's `sndbuf_limited`).
     pub send_buffer: f64,
-    /// The application had nothing more to send.
+    /// Share of time without data of the application.
     pub application: Option<f64>,
-    /// The pacer's time had not come.
+    /// Share of time in which the pacer held data back.
     pub pacing: Option<f64>,
-    /// Enough waited at the host itself.
+    /// Share of time in which enough data waited at the host itself.
     pub host: Option<f64>,
-    /// Something was outstanding or waited to be sent (Linux's `busy_time`).
+    /// Share of time with outstanding or unsent data (Linux's `busy_time`).
     pub busy: f64,
 }
 
 impl LimitShares {
-    /// The shares of this time; `None` if it is none.
+    /// The shares of this time; `None` if it is zero.
     pub fn of(spent: &Spent) -> Option<Self> {
         let total = spent.total();
         let share = |time: SimDuration| time.0 as f64 / total.0 as f64;
@@ -206,22 +207,23 @@ impl LimitShares {
 pub struct WindowCounts {
     /// Data segments sent, retransmissions included.
     pub sent_segments: u64,
-    /// Data segments sent again.
+    /// Number of retransmitted segments.
     pub retransmitted_segments: u64,
-    /// Segments that the sender took for lost.
+    /// Segments that the sender marked lost.
     pub lost_segments: u64,
     /// Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included.
     pub timeouts: u64,
-    /// Times that fast recovery (Tahoe: fast retransmit) began.
+    /// Number of fast recoveries (Tahoe: fast retransmits).
     pub fast_recoveries: u64,
-    /// The sender's limits in the window; null as those of the whole run are, and for a connection that was not open in it.
+    /// The sender's limits in the window; null where those of the whole run are, and for a connection that was not open
+    /// in it.
     pub limited_by: Option<LimitShares>,
 }
 
-/// A distribution in short.
+/// A summary of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distribution {
-    /// Smallest value.
+    /// The smallest value.
     pub min: f64,
     /// Mean of the values.
     pub mean: f64,
@@ -238,8 +240,7 @@ pub struct Distribution {
 pub struct LinkSummary {
     /// Name in the scenario.
     pub name: String,
-    /// Fraction of the window in which the link was sending; where its rate changes, fraction of the octets that it could
-    /// have sent.
+    /// Fraction of the window in which the link was sending; where its rate changes, fraction of its capacity.
     pub utilization: f64,
     /// Packets that came out at the far end.
     pub delivered_packets: u64,
@@ -259,13 +260,13 @@ pub struct LinkSummary {
     pub queueing_delay_ms: QueueSummary,
 }
 
-/// A queue in short.
+/// A summary of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct QueueSummary {
     /// Mean of the level.
     pub mean: f64,
     /// Level at the 95th percentile.
     pub p95: f64,
-    /// Largest level.
+    /// The largest level.
     pub max: f64,
 }

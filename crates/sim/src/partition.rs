@@ -1,9 +1,8 @@
 //! Partition of a run: the nodes of each part, the connections that begin and end at them, and the links that leave
 //! them.
 //!
-//! Packets take time from one part to another, and the least of that, the lookahead, is how far a part may go ahead of the others.
-//! So parts are cut where delays are long, and only where that gives one of them far more to do than another, where they are
-//! shorter, too.
+//! The least time of packets from one part to another, the lookahead, is how far a part may run ahead of the others. So
+//! parts are cut where delays are long, and where they are shorter only if the work would otherwise be very uneven.
 
 mod borders;
 mod synchronizer;
@@ -24,35 +23,37 @@ pub(crate) use borders::{Borders, Crossing};
 pub(crate) use synchronizer::Synchronizer;
 pub(crate) use ties::Tie;
 
-/// Work for a flow, in fifties of instructions a data packet as counted on a hundred flows over one bottleneck: at its
-/// sending and its receiving end, and where its packets or their ACKs enter or leave a stage.
+/// The work of a flow, in fifties of instructions a data packet, as counted on a hundred flows over one bottleneck. It
+/// is counted at its sending and its receiving end, and where its packets or their ACKs enter or leave a stage.
 const SENDER: u64 = 61;
 const RECEIVER: u64 = 16;
 const PASSING: u64 = 3;
 
-/// Parts as long as the longest of the cut of least imbalance, and this much longer, in hundredths, are as good.
+/// The tolerance in hundredths: cuts whose longest part is at most this much longer than that of the most even cut are
+/// as good.
 const TOLERANCE: u64 = 105;
 
-/// More parts than any machine has cores.
+/// Largest number of parts, more than any machine has cores.
 const MOST: usize = 1 << 12;
 
-/// Most lookaheads that are tried, where delays are more.
+/// Largest number of lookaheads that are tried.
 const TRIES: usize = 16;
 
-/// A full packet takes about four events, of which it shares half with the ACKs that come back along as fast a link.
+/// Bits of a full packet for each event: it takes about four, and shares half with the ACKs that come back along as
+/// fast a link.
 const BITS_PER_EVENT: f64 = 6_000.0;
 
-/// A part waits for others once in each lookahead; with fewer events than this to handle in between, it would mostly wait.
+/// Least number of events in a lookahead. A part waits for others once in each; with fewer events it would mostly wait.
 const ENOUGH: f64 = 10.0;
 
-/// The way of packets from one event to the next: over a link, and over those behind it on which nothing ever waits.
+/// The way of packets from one event to the next: over a link, and over those behind it without waiting.
 #[derive(Clone, Debug)]
 struct Stage {
     links: Vec<LinkId>,
     from: NodeId,
     to: NodeId,
     delay: SimDuration,
-    /// Routes that it is a part of.
+    /// Number of routes through it.
     routes: u64,
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct Partition {
     /// Lookahead from each part to each, where packets go from one to the other.
     lookahead: Vec<Vec<Option<SimDuration>>>,
     ties: Vec<Tie>,
-    /// Share of all work that the part with most work has.
+    /// Share of the part with most work.
     largest_share: f64,
 }
 
@@ -119,7 +120,7 @@ impl Partition {
         }
     }
 
-    /// Number of parts.
+    /// The number of parts.
     pub(crate) fn parts(&self) -> usize {
         self.parts
     }
@@ -134,23 +135,23 @@ impl Partition {
         usize::from(self.part_before[link.index()])
     }
 
-    /// Part in which packets come out of it.
+    /// Part in which packets come out of a link.
     #[inline]
     pub(crate) fn part_behind(&self, link: LinkId) -> usize {
         usize::from(self.part_behind[link.index()])
     }
 
-    /// Part of an end of a connection; those that come later are in the first part.
+    /// Part of an end of a connection; ends that come later are in the first part.
     pub(crate) fn part_of(&self, end: EndpointId) -> usize {
         self.part_of_end.get(end.index()).copied().unwrap_or(0)
     }
 
-    /// The least time that packets take from a part to another, if any go there.
+    /// The least time that packets take from a part to another, if there are any.
     pub(crate) fn lookahead(&self, from: usize, to: usize) -> Option<SimDuration> {
         self.lookahead[from][to]
     }
 
-    /// The least of all.
+    /// The least lookahead of all.
     pub(crate) fn least_lookahead(&self) -> Option<SimDuration> {
         self.lookahead.iter().flatten().flatten().copied().min()
     }
@@ -164,7 +165,7 @@ impl Partition {
     }
 }
 
-/// The nodes of both ends of each connection that is there from the beginning.
+/// The nodes of both ends of each connection that exists from the beginning.
 fn ends(config: &SimulationConfig) -> impl Iterator<Item = NodeId> {
     let connections = (0..config.connections()).map(ConnectionIndex::new);
     connections.flat_map(|connection| {
@@ -175,7 +176,7 @@ fn ends(config: &SimulationConfig) -> impl Iterator<Item = NodeId> {
     })
 }
 
-/// Each once, by the last of its links.
+/// The stages, each once, by the last of its links.
 fn stages(config: &SimulationConfig, network: &Network) -> Vec<Stage> {
     let mut stages: BTreeMap<LinkId, Stage> = BTreeMap::new();
     for links in network.routes().flatten() {
@@ -187,7 +188,7 @@ fn stages(config: &SimulationConfig, network: &Network) -> Vec<Stage> {
     stages.into_values().collect()
 }
 
-/// Events a second, by a rough estimate: where routes are narrowest, links are full.
+/// The number of events a second, roughly: where routes are narrowest, links are full.
 fn events_per_second(config: &SimulationConfig, network: &Network) -> f64 {
     let rate = |link: &LinkId| config.network.link(*link).rate;
     let narrowest = network.routes().filter_map(|route| route.into_iter().flatten().min_by_key(rate));
@@ -214,29 +215,29 @@ fn work(config: &SimulationConfig, stages: &[Stage]) -> Vec<u64> {
 struct Cutting<'a> {
     stages: &'a [Stage],
     work: &'a [u64],
-    /// Most parts allowed.
+    /// Most allowed parts.
     most: usize,
-    /// Is to be in the first part.
+    /// Node that must be in the first part.
     pinned: Option<NodeId>,
     events_per_second: f64,
 }
 
-/// A way to cut a network.
+/// A cut of the network into parts.
 struct Cut {
     part_of_node: Vec<usize>,
-    /// Work of each part.
+    /// The work of each part.
     loads: Vec<u64>,
 }
 
 impl Cutting<'_> {
-    /// Parts that are `lookahead` ahead of each other have enough to do in between.
+    /// True if parts that are `lookahead` ahead of each other have enough work in between.
     fn pays(&self, lookahead: SimDuration, cut: &Cut) -> bool {
         cut.loads.len() == 1 || self.events_per_second * lookahead.as_secs_f64() >= ENOUGH * cut.loads.len() as f64
     }
 }
 
 impl Cut {
-    /// Everything in one part.
+    /// The cut with all nodes in one part.
     fn none(config: &SimulationConfig) -> Self {
         Self { part_of_node: vec![0; config.network.nodes.len()], loads: vec![1] }
     }
@@ -246,7 +247,7 @@ impl Cut {
     }
 }
 
-/// The cut with the longest lookahead, of those that are about as even as the most even one.
+/// The cut with the longest lookahead, among those that are about as even as the most even one.
 fn best_cut(cutting: &Cutting<'_>, groups: &mut Groups) -> Cut {
     let cuts = lookaheads(cutting.stages).into_iter().map(|least| (least, cut(cutting, groups.clone(), least)));
     let (good, other): (Vec<_>, Vec<_>) = cuts.partition(|(least, cut)| cutting.pays(*least, cut));
@@ -259,7 +260,7 @@ fn best_cut(cutting: &Cutting<'_>, groups: &mut Groups) -> Cut {
     even.unwrap_or_else(|| cut(cutting, groups.clone(), SimDuration(u64::MAX)))
 }
 
-/// Delays, the longest first, evenly chosen where there are many.
+/// The delays, the longest first, evenly chosen if there are many.
 fn lookaheads(stages: &[Stage]) -> Vec<SimDuration> {
     let delays: BTreeSet<SimDuration> =
         stages.iter().map(|stage| stage.delay).filter(|delay| !delay.is_zero()).collect();
@@ -269,7 +270,7 @@ fn lookaheads(stages: &[Stage]) -> Vec<SimDuration> {
     (0..tries).map(|number| delays[number * (delays.len() - 1) / gaps]).collect()
 }
 
-/// The cut that leaves every stage of less than `least` delay in one part.
+/// The cut with every stage of less than `least` delay within one part.
 fn cut(cutting: &Cutting<'_>, mut groups: Groups, least: SimDuration) -> Cut {
     for stage in cutting.stages.iter().filter(|stage| stage.delay < least) {
         groups.join(stage.from, stage.to);
@@ -291,7 +292,7 @@ fn cut(cutting: &Cutting<'_>, mut groups: Groups, least: SimDuration) -> Cut {
     Cut { part_of_node, loads: assignment.loads }
 }
 
-/// The groups at the other ends of the stages of each, with how many routes go there.
+/// The groups at the other ends of each group's stages, with the number of routes between them.
 fn neighbours(stages: &[Stage], groups: &Groups) -> BTreeMap<usize, Vec<(usize, u64)>> {
     let mut near: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
     for stage in stages {
@@ -302,12 +303,12 @@ fn neighbours(stages: &[Stage], groups: &Groups) -> BTreeMap<usize, Vec<(usize, 
     near
 }
 
-/// Groups that get their parts one after the other, the largest first.
+/// The assignment of groups to parts, one after the other, the largest first.
 struct Assignment {
     part_of: BTreeMap<usize, usize>,
     loads: Vec<u64>,
     most: usize,
-    /// No part is filled beyond this for the sake of its neighbours.
+    /// The work beyond which a part takes no neighbours.
     enough: u64,
 }
 
@@ -316,7 +317,8 @@ impl Assignment {
         Self { part_of: BTreeMap::new(), loads: vec![0], most, enough: TOLERANCE * work / (100 * most as u64) }
     }
 
-    /// A group goes where most of its neighbours are if there is room, or else where there is least to do.
+    /// Assigns a group to the part with most of its neighbours if there is room, or else to the part with the least
+    /// work.
     fn assign(&mut self, group: usize, load: u64, near: &[(usize, u64)]) {
         let mut routes = vec![0; self.loads.len()];
         for (neighbour, count) in near {

@@ -1,4 +1,4 @@
-//! Series over time, as columns. What is recorded is settled before the run.
+//! Series over time, as columns. The selection is fixed before the run.
 
 use ackclock_cc::CongestionController;
 use ackclock_net::{EndpointId, Link, LinkConfig, LinkId};
@@ -24,9 +24,9 @@ pub(crate) struct Recorder {
     flows: Series<FlowSeries>,
     links: LinkRecorder,
     interval: SimDuration,
-    /// There is something else to sample.
+    /// True if there are other values to sample.
     has_others: bool,
-    /// Flows are recorded at every event of their sender rather than at intervals.
+    /// True if flows are recorded at every event of their sender rather than at intervals.
     pub(crate) per_event: bool,
 }
 
@@ -42,14 +42,14 @@ fn record_internals(sender: EndView<'_>, columns: &mut [(String, Vec<f64>)]) {
     });
 }
 
-/// One table under way.
+/// A table that is being recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Series<K> {
     pub(crate) kinds: Vec<K>,
     pub(crate) time: Vec<f64>,
     pub(crate) who: Vec<u32>,
     pub(crate) columns: Vec<Vec<f64>>,
-    /// Columns that bring their own names.
+    /// Columns with names of their own.
     named: Vec<(String, Vec<f64>)>,
     /// Counters at the previous sample of each flow or link: time, and three counts.
     pub(crate) previous: Vec<(SimTime, u64, u64, u64)>,
@@ -106,13 +106,13 @@ impl Recorder {
         }
     }
 
-    /// The first sample's time, if anything is sampled at intervals.
+    /// The first sample's time, if there are samples at intervals.
     pub(crate) fn interval(&self) -> Option<SimDuration> {
         let flows = !self.flows.is_empty() && !self.per_event;
         (flows || self.has_others || !self.links.is_empty()).then_some(self.interval)
     }
 
-    /// A multiple of the interval: flows (unless they are recorded per event) and links.
+    /// Takes a sample at a multiple of the interval: of links, and of flows unless they are recorded per event.
     pub(crate) fn sample(&mut self, now: SimTime, observed: &mut impl Observed) {
         if !self.flows.is_empty() && !self.per_event {
             for id in (0..self.flows.previous.len()).map(StreamId::new) {
@@ -129,7 +129,7 @@ impl Recorder {
         }
     }
 
-    /// One row of a flow, whose sender and receiver `ends` are.
+    /// Records a row of a flow with the sender and receiver `ends`.
     pub(crate) fn record_flow(&mut self, now: SimTime, id: StreamId, stream: &Stream, ends: [EndView<'_>; 2]) {
         let (series, index) = (&mut self.flows, id.index());
         let [sender, receiver] = ends;

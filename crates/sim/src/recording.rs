@@ -1,8 +1,8 @@
-//! Packets in the order of time, as a capture file has them: when, how long on the wire, and their headers.
+//! Packets in the order of time, as in a capture file: their times, lengths on the wire and headers.
 //!
-//! What has been recorded is in memory until that is [`HELD`] octets for a whole simulation; then it moves to a file without
-//! a name in the system's folder for temporary files, which is gone with the last that reads it. Where there is no room for
-//! that, it stays in memory.
+//! Recordings stay in memory up to [`HELD`] octets for a whole simulation. Then they move to a nameless file in the
+//! system's folder for temporary files, which disappears with its last reader. Without room on the disk they stay in
+//! memory.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -17,7 +17,7 @@ use ackclock_wire::{Addresses, TooLong, emit, emit_datagram};
 /// Octets held in memory before they are moved to a temporary file.
 const HELD: usize = 64 << 20;
 
-/// Octets; the ports follow.
+/// Octets of an IPv4 header; the ports follow.
 const IPV4_HEADER: usize = 20;
 
 /// Octets of a record before its headers: the time, the packet's length, the length of the headers.
@@ -26,13 +26,13 @@ const PREFIX: usize = 8 + 4 + 2;
 /// One packet on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedPacket {
-    /// Time at which its first bit entered the wire; of one that arrives at a host, at which its last bit had come.
+    /// Time at which its first bit entered the wire; for an arrival at a host, the time of its last bit.
     pub time: SimTime,
     /// Index of the capture's interface.
     pub interface: u32,
     /// Octets of the IP packet.
     pub len: u32,
-    /// Its IP header and what follows that, without the payload.
+    /// Its IP header and the headers behind it, without the payload.
     pub headers: Vec<u8>,
 }
 
@@ -52,11 +52,11 @@ impl CapturedPacket {
 /// Packets that one observer saw, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recording {
-    /// Older than what is in memory.
+    /// Parts older than those in memory.
     stored: Vec<Stored>,
     recent: Vec<u8>,
     latest: SimTime,
-    /// A packet that no record can have.
+    /// A packet that does not fit into a record.
     too_long: Option<TooLong>,
 }
 
@@ -68,17 +68,17 @@ struct Stored {
     len: usize,
 }
 
-/// Records packets, and knows how much memory recordings have.
+/// A recorder of packets, which counts the memory of recordings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     held: usize,
     file: Option<Arc<Mutex<File>>>,
-    /// There is no room on the disk: what is recorded stays in memory.
+    /// True if there is no room on the disk: recordings stay in memory.
     is_without_disk: bool,
 }
 
 impl Recorder {
-    /// Appends a packet that is not earlier than the last, as it looks between these addresses.
+    /// Appends a packet that is not earlier than the last, with these addresses.
     pub(crate) fn record(&mut self, recording: &mut Recording, time: SimTime, packet: &Packet, addresses: Addresses) {
         debug_assert!(recording.latest <= time, "{time:?} after {:?}", recording.latest);
         recording.latest = time;
@@ -104,12 +104,12 @@ impl Recorder {
         self.held += out.len() - start;
     }
 
-    /// True if recordings are to be relieved.
+    /// True if recordings are to move to the disk.
     pub(crate) fn is_full(&self) -> bool {
         self.held > HELD && !self.is_without_disk
     }
 
-    /// Moves what all recordings have in memory to the disk.
+    /// Moves all recordings in memory to the disk.
     pub(crate) fn relieve<'a>(&mut self, recordings: impl Iterator<Item = &'a mut Recording>) {
         self.is_without_disk = recordings.into_iter().try_for_each(|recording| self.store(recording)).is_err();
         self.held = 0;
@@ -134,8 +134,8 @@ impl Recorder {
 }
 
 impl Recording {
-    /// Recorded packets, as seen at an interface. An item is an error if the disk cannot be read, and the last one is
-    /// if a packet was too long.
+    /// Recorded packets, with the number of an interface. An item is an error if the disk cannot be read, and the last
+    /// one is if a packet was too long.
     pub(crate) fn packets(&self, interface: u32) -> impl Iterator<Item = io::Result<CapturedPacket>> + '_ {
         let stored = self.stored.iter().map(|part| part.read().map(Cow::Owned));
         let parts = stored.chain([Ok(Cow::Borrowed(&self.recent[..]))]);
@@ -154,7 +154,7 @@ impl Stored {
     }
 }
 
-/// The records of a part of a recording; an error takes the place of all.
+/// The records of a part of a recording; an error replaces all of them.
 struct Records<'a> {
     part: io::Result<Cow<'a, [u8]>>,
     at: usize,

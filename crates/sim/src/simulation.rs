@@ -1,6 +1,6 @@
-//! The run loop: the only thing that moves time.
+//! The run loop, which alone moves time.
 //!
-//! Each event is handed to whom it concerns. What happens at an end of a connection is handed on by the end's [`Role`].
+//! Each event is handled by its component. The [`Role`] of an end of a connection decides who handles its events.
 
 mod build;
 mod changing;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ackclock_cc::ExternalController;
 use ackclock_net::{EndpointId, Packet, Payload};
 use ackclock_units::SimTime;
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 
 use crate::appliance::{self, Carries, Relays};
 use crate::config::SimulationConfig;
@@ -32,10 +32,10 @@ use crate::traffic::{DatagramFlows, ShortFlows, completion_table};
 
 pub use parallel::{ParallelSimulation, PartitionSummary};
 
-/// Events between two questions whether the run is still wanted: a tenth of a millisecond.
+/// Events between checks for cancellation: a tenth of a millisecond.
 const EVENTS_BETWEEN_QUESTIONS: u64 = 1_024;
 
-/// A simulation under way. Clones continue alike.
+/// A simulation under way. Clones continue in the same way.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     config: Arc<SimulationConfig>,
@@ -49,12 +49,12 @@ pub struct Simulation {
     end: SimTime,
     /// Summaries of links, once the measurement is over.
     link_summaries: Option<Vec<LinkSummary>>,
-    /// Controllers may decide after events.
+    /// True if controllers may decide after events.
     has_deciders: bool,
 }
 
 impl Simulation {
-    /// A copy that continues alike. For use in other crates, each of which would have the whole of `clone` compiled into it.
+    /// A clone that continues in the same way. For other crates, which would each compile the whole of `clone`.
     #[inline(never)]
     #[must_use]
     pub fn copy(&self) -> Self {
@@ -66,8 +66,8 @@ impl Simulation {
         self.run_until_or(until, |_| false);
     }
 
-    /// Same as [`Self::run_until`], but stops after the first event for which `stop` returns true; it is called after
-    /// those that reach an endpoint or an application. Returns true if it did.
+    /// Runs like [`Self::run_until`], but stops after the first event for which `stop` returns true. `stop` is called
+    /// after events that reach an endpoint or an application. Returns true if it stopped.
     pub fn run_until_or(&mut self, until: SimTime, stop: impl FnMut(&Self) -> bool) -> bool {
         let until = until.min(self.end);
         let has_stopped = self.run_before(Moment::after(until), stop);
@@ -101,7 +101,7 @@ impl Simulation {
             if left == 0 {
                 left = EVENTS_BETWEEN_QUESTIONS;
                 self.counters.events += left;
-                ask();
+                check();
             }
             if self.handle(event, &mut packet) && after(self, event, &packet) {
                 break true;
@@ -111,19 +111,18 @@ impl Simulation {
         has_stopped
     }
 
-    /// Time passes in which nothing happens.
+    /// Moves time on without events.
     fn wait_until(&mut self, time: SimTime) {
         let now = self.hosts.now();
         self.hosts.network.queue.advance(now.max(time));
     }
 
-    /// The controller from outside that a flow's sending end has, if it has one. What it changes takes hold with
-    /// [`Self::resume`].
+    /// The external controller of a flow's sending end, if there is one. Its changes apply with [`Self::resume`].
     pub fn external_controller(&mut self, flow: FlowId) -> Option<&mut dyn ExternalController> {
         self.hosts.connections.external_controller(opener_of(flow))
     }
 
-    /// A flow sends what its controller, changed from outside, now lets go.
+    /// Sends the segments of a flow that its externally changed controller now permits.
     pub fn resume(&mut self, flow: FlowId) {
         let opener = opener_of(flow);
         self.hosts.either(opener, |tcp, now, out| tcp.resume(now, out), |quic, now, out| quic.resume(now, out));
@@ -175,7 +174,7 @@ impl Simulation {
         }
     }
 
-    /// One row for each short flow, and for each exchange of a connection.
+    /// A table with a row for each short flow, and for each exchange of a connection.
     fn completions(&self) -> Table {
         let of_streams = self.streams.list().iter().filter_map(|stream| {
             let exchanges = stream.exchanges.as_ref()?;
@@ -184,8 +183,8 @@ impl Simulation {
         completion_table(&of_streams.chain(self.short_flows.logs(&self.config)).collect::<Vec<_>>())
     }
 
-    /// Handles the queue's first event and takes it out. `packet` is where one that arrives is put. Returns false if nothing
-    /// but links and what they carry has changed.
+    /// Handles the queue's first event and removes it. `packet` receives an arriving packet. Returns false if only
+    /// links and their packets have changed.
     #[allow(clippy::inline_always, reason = "several loops call it, and as a call it takes a twentieth of their time")]
     #[inline(always)]
     fn handle(&mut self, event: Event, packet: &mut Packet) -> bool {
@@ -228,7 +227,7 @@ impl Simulation {
         self.hosts.arm_timer(opener);
     }
 
-    /// A packet is where it was going.
+    /// Takes a packet at its destination.
     fn on_packet(&mut self, packet: &Packet) {
         match &packet.payload {
             Payload::Tcp(segment) => {

@@ -1,4 +1,4 @@
-//! One sending direction of a connection: an application, and what is counted of it.
+//! One sending direction of a connection: an application, and its counts.
 
 use ackclock_net::EndpointId;
 use ackclock_tcp::Spent;
@@ -22,11 +22,11 @@ pub(crate) struct Stream {
     pub(crate) is_open: bool,
     /// Head-of-line blocking at the receiver of a stream that an appliance splits.
     pub(crate) blocking: Option<Box<Blocking>>,
-    /// Number of octets in all after whose reading the application is notified.
+    /// Total of octets after whose reading the application is notified.
     pub(crate) wanted: Option<Bytes>,
-    /// The event for that is on its way.
+    /// Time of the pending notification.
     pub(crate) read_event: Option<SimTime>,
-    /// Counts on after the measurement window: what it was at its end is `measured_rtt`.
+    /// RTT samples, counted beyond the measurement window; `measured_rtt` has those up to its end.
     rtt: Histogram,
     pub(crate) name: String,
     pub(crate) controller: String,
@@ -44,11 +44,11 @@ pub(crate) struct Stream {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     from: Border,
-    /// The stream had failed before the window began.
+    /// True if the stream had failed before the window began.
     had_failed: bool,
     /// End of the window or of the stream, whichever comes first: for its rates.
     until: Option<Border>,
-    /// Counts at the end of the window: a sender goes on after its stream is complete, where ACKs are lost.
+    /// Counts at the end of the window: if ACKs are lost, a sender continues after its stream is complete.
     counts: WindowCounts,
     spent: Spent,
 }
@@ -101,14 +101,14 @@ impl Stream {
         Border { time: now.max(self.start), read, sent: counters.sent_octets, counts, spent: sender.spent(now) }
     }
 
-    /// The measurement window begins.
+    /// Begins the measurement window.
     pub(crate) fn begin_measurement(&mut self, now: SimTime, connections: &Connections) {
         self.measured.from = self.border(now, connections);
         self.measured.had_failed = connections.view(self.sender).is_aborted();
         self.rtt = Histogram::default();
     }
 
-    /// The measurement window ends.
+    /// Ends the measurement window.
     pub(crate) fn end_measurement(&mut self, now: SimTime, connections: &Connections) {
         self.measured_rtt = Some(Box::new(std::mem::take(&mut self.rtt)));
         let Border { counts, spent, .. } = self.border(now, connections);
@@ -116,14 +116,14 @@ impl Stream {
         self.end_rates(now, connections);
     }
 
-    /// The measurement window, or the stream, ends; what comes first counts.
+    /// Ends the rates with the measurement window, or with the stream if that is earlier.
     fn end_rates(&mut self, now: SimTime, connections: &Connections) {
         if self.measured.until.is_none() {
             self.measured.until = Some(self.border(now, connections));
         }
     }
 
-    /// The receiver has all that the application will ever write.
+    /// Takes note that the receiver has all data of the application.
     pub(crate) fn complete(&mut self, now: SimTime, window: &MeasureWindow, connections: &Connections) {
         self.completion = Some(now);
         // A stream that ends before the measurement window begins has nothing in it.
@@ -137,12 +137,12 @@ impl Stream {
         self.measured_rtt.as_deref().unwrap_or(&self.rtt)
     }
 
-    /// It had failed before the measurement window began, in which it is no more.
+    /// True if it failed before the measurement window began, and so is absent from it.
     pub(crate) fn had_failed(&self) -> bool {
         self.measured.had_failed
     }
 
-    /// Bits per second read and sent between the borders.
+    /// Bits per second, read and sent, between the borders.
     pub(crate) fn rates(&self) -> (f64, f64) {
         let Some(until) = self.measured.until else { return (0.0, 0.0) };
         let from = self.measured.from;

@@ -1,4 +1,4 @@
-//! The streams of a scenario's own flows, and what their applications do on them.
+//! The streams of a scenario's own flows, and the actions of their applications.
 
 use ackclock_net::EndpointId;
 use ackclock_units::{Bytes, SimTime};
@@ -40,19 +40,19 @@ impl Streams {
         &mut self.list[id.index()]
     }
 
-    /// Takes those that `is_there` says so of over from where they are, and gives others for them.
+    /// Exchanges the streams for which `is_there` is true between two parts.
     pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(&Stream) -> bool) {
         for (here, there) in self.list.iter_mut().zip(&mut other.list).filter(|(here, _)| is_there(here)) {
             std::mem::swap(here, there);
         }
     }
 
-    /// All of them, in the scenario's order.
+    /// The streams in the scenario's order.
     pub(crate) fn list(&self) -> &[Stream] {
         &self.list
     }
 
-    /// A packet has come to the endpoint that sends a stream: the round trip that it measured counts.
+    /// Counts the RTT sample of a packet that has come to the endpoint that sends a stream.
     pub(crate) fn count_round_trip(&mut self, id: StreamId, hosts: &Hosts) {
         let stream = &mut self.list[id.index()];
         if let Some(sample) = hosts.view(stream.sender).latest_rtt_sample() {
@@ -60,7 +60,7 @@ impl Streams {
         }
     }
 
-    /// Acts on the changes of a call into the endpoint that sends a stream.
+    /// Lets the application act after a call into the endpoint that sends a stream.
     pub(crate) fn after_call(&mut self, id: StreamId, hosts: &mut Hosts, recorder: &mut Recorder) {
         let stream = &mut self.list[id.index()];
         if recorder.per_event {
@@ -74,7 +74,7 @@ impl Streams {
         }
     }
 
-    /// Data arrived at the end of a stream: has the application at the other end waited for it to be read?
+    /// Handles data at the end of a stream, whose reading the application at the other end may await.
     pub(crate) fn on_data(&mut self, id: StreamId, hosts: &mut Hosts) {
         let now = hosts.now();
         let stream = &mut self.list[id.index()];
@@ -89,7 +89,7 @@ impl Streams {
         }
     }
 
-    /// An application's time has come: to write, or to learn that the receiver has read what it waited for.
+    /// Handles an application's time: to write, or to learn that the receiver has read the awaited octets.
     pub(crate) fn on_app(&mut self, id: StreamId, hosts: &mut Hosts) {
         let now = hosts.now();
         let stream = self.get_mut(id);
@@ -140,7 +140,7 @@ impl Streams {
         connections.sends(self.get(id).receiver).expect("both ends of an exchange have an application")
     }
 
-    /// The acceptor has read the request on a stream: it answers.
+    /// Answers the request on a stream, which the acceptor has read.
     fn respond(&mut self, id: StreamId, hosts: &mut Hosts) {
         let pending = self.get(id).app.requester().and_then(Requester::pending);
         let response = pending.expect("a request that was read was made").response;
@@ -149,7 +149,7 @@ impl Streams {
         self.perform(other, action, hosts);
     }
 
-    /// The opener has read the response on this stream: it goes on, or both ends close.
+    /// Continues after the response on this stream, which the opener has read; or closes both ends.
     fn on_responded(&mut self, id: StreamId, hosts: &mut Hosts) {
         let now = hosts.now();
         let asker = self.other(id, &hosts.connections);

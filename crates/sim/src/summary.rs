@@ -1,7 +1,7 @@
-//! Results from what the run counted.
+//! Results from the counts of the run.
 
 use ackclock_net::{EndpointId, LinkStats};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Histogram, SimTime};
 
 use crate::config::SimulationConfig;
@@ -9,7 +9,7 @@ use crate::connections::Connections;
 use crate::outcome::{Distribution, FlowSummary, LimitShares, LinkSummary, QueueSummary, Summary};
 use crate::stream::Stream;
 
-/// Results up to `now`, which may be before the end.
+/// The results up to `now`, which may be before the end.
 pub(crate) fn summarize(
     config: &SimulationConfig,
     now: SimTime,
@@ -35,22 +35,23 @@ pub(crate) fn summarize(
     }
 }
 
-/// Jain's fairness index of goodputs; `None` when all are zero. Jain, Chiu, Hawe 1984: `(sum x)^2 / (n * sum x^2)`, where `x` is
-/// what a user gets: of a connection that carries data both ways, both together. Whoever is not there is no user
-/// ([`takes_part`]).
+/// Jain's fairness index of goodputs; `None` when all are zero. Jain, Chiu, Hawe 1984: `(sum x)^2 / (n * sum x^2)`,
+/// where `x` is the goodput of a user. A connection with data both ways counts as one user, with both. An absent flow
+/// is not a user ([`takes_part`]).
 pub fn jain_index(goodputs: &[f64]) -> Option<f64> {
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
     (squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
-/// True if a flow was under way between these borders: one that begins later, or was complete or `had_failed` before, shares nothing there.
+/// True if a flow was under way between these borders. One that begins later, or was complete or `had_failed` before,
+/// shares nothing there.
 pub fn takes_part(flow: &FlowSummary, had_failed: bool, [from, until]: [SimTime; 2]) -> bool {
     let was_complete = flow.completion_s.is_some_and(|completion| completion <= from.as_secs_f64());
     flow.start_s < until.as_secs_f64() && !was_complete && !had_failed
 }
 
-/// Goodputs of the flows that take part. A connection's stream back follows the one there.
+/// The goodputs of the flows that take part. A connection's stream back follows the one there.
 fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary], window: [SimTime; 2]) -> Vec<f64> {
     let mut goodputs: Vec<(EndpointId, f64)> = Vec::with_capacity(flows.len());
     let take_part = |(stream, flow): &(&Stream, &FlowSummary)| takes_part(flow, stream.had_failed(), window);
@@ -64,7 +65,7 @@ fn goodputs_by_flow(streams: &[Stream], flows: &[FlowSummary], window: [SimTime;
 }
 
 fn flow_summary(stream: &Stream, connections: &Connections, now: SimTime, is_windowed: bool) -> FlowSummary {
-    ask();
+    check();
     let (sender, receiver) = (connections.view(stream.sender), connections.view(stream.receiver));
     let counters = sender.counters();
     let (goodput_bps, throughput_bps) = stream.rates();
@@ -91,7 +92,7 @@ fn flow_summary(stream: &Stream, connections: &Connections, now: SimTime, is_win
     }
 }
 
-/// A distribution in short, of values in `unit`s.
+/// The summary of a distribution, with values in `unit`s.
 pub fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
     Distribution {
         min: histogram.min() as f64 / unit,
@@ -102,7 +103,7 @@ pub fn distribution(histogram: &Histogram, unit: f64) -> Distribution {
     }
 }
 
-/// Entry of a link in `summary.json`.
+/// The entry of a link in `summary.json`.
 pub fn link_summary(name: &str, stats: &LinkStats) -> LinkSummary {
     LinkSummary {
         name: name.to_owned(),

@@ -1,5 +1,5 @@
-//! `summary.json` as Python writes it, straight into the file: as Python's own values, the summary of a hundred thousand flows
-//! takes more memory than their simulation did.
+//! `summary.json` as Python writes it, directly into the file: as Python's own values, the summary of a hundred
+//! thousand flows takes more memory than their simulation did.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,8 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 
 use crate::outcome::Summary;
 
-/// Writes a summary with the bytes of Python's `json.dumps(summary, indent=2, ensure_ascii=False)` and a newline: those of
-/// `summary.json`, wherever it is made.
+/// Writes a summary with the bytes of Python's `json.dumps(summary, indent=2, ensure_ascii=False)` and a newline: those
+/// of `summary.json`, whoever writes it.
 pub fn write_summary(summary: &Summary, out: impl Write) -> io::Result<()> {
     write(summary, out)
 }
@@ -20,7 +20,7 @@ fn write(summary: &impl serde::Serialize, mut out: impl Write) -> io::Result<()>
     out.flush()
 }
 
-/// Two spaces a level, as both languages have it, and numbers as Python writes them.
+/// A formatter with two spaces a level, as in both languages, and with numbers as Python writes them.
 struct AsPython(PrettyFormatter<'static>);
 
 impl Formatter for AsPython {
@@ -76,7 +76,7 @@ impl Formatter for AsPython {
 mod tests {
     use super::*;
 
-    /// Output of `python3 -c 'print(repr(...))'` for each number.
+    /// The expected texts are the output of `python3 -c 'print(repr(...))'` for each number.
     #[test]
     fn numbers_are_as_python_writes_them() {
         let numbers = [0.0, -0.0, 1.0, 0.1, 5_282_304.0, 0.0001, 0.000_099, 1e-5, 1.5e-7, -2.5e-12, 1e15, 1e16];
@@ -91,7 +91,8 @@ mod tests {
         assert_eq!(large, b"[\n  1.7976931348623157e+308,\n  1.2345678901234568e+20\n]\n");
     }
 
-    /// Output of `json.dumps({"a": [], "b": {}, "ü\"\u0001": None}, indent=2, ensure_ascii=False)`.
+    /// The expected text is the output of `json.dumps({"a": [], "b": {}, "ü\"\u0001": None}, indent=2,
+    /// ensure_ascii=False)`.
     #[test]
     fn empty_lists_and_unusual_signs_are_as_python_writes_them() {
         let value = serde_json::json!({"a": [], "b": {}, "ü\"\u{1}": null});

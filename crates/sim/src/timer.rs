@@ -1,5 +1,5 @@
-//! The timer of an end of a connection, as events: lazy ones. An event is scheduled only if none comes early enough, and when it comes
-//! the deadline may have moved on.
+//! The timer of an end of a connection, as lazy events. An event is scheduled only if none comes early enough, and when
+//! it comes the deadline may have moved on.
 
 use ackclock_net::EndpointId;
 use ackclock_units::SimTime;
@@ -9,10 +9,10 @@ use crate::event_queue::{Event, EventQueue};
 /// Timer of an end with at most two pending events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
-    /// Time of the awaited event; [`SimTime::NEVER`] if there is none.
+    /// Time of the awaited event; [`SimTime::NEVER`] without one.
     pending: SimTime,
-    /// Time of a later event that an earlier one replaced. It is awaited again once that has come, so that a deadline
-    /// now near, now far does not leave an event behind each time.
+    /// Time of a later event that an earlier one replaced. It is awaited again after that, so that a deadline that
+    /// moves back and forth does not leave an event behind each time.
     spare: SimTime,
 }
 
@@ -23,7 +23,7 @@ impl Default for Timer {
 }
 
 impl Timer {
-    /// An event comes no later than `deadline`.
+    /// Arms the timer: an event comes no later than `deadline`.
     #[inline]
     pub(crate) fn arm(&mut self, deadline: SimTime, id: EndpointId, queue: &mut EventQueue) {
         if deadline < self.pending {
@@ -41,7 +41,7 @@ impl Timer {
         queue.push(self.pending, Event::Timer(id));
     }
 
-    /// An event has come. True if it was waited for.
+    /// Takes an event. Returns true if it was awaited.
     pub(crate) fn take(&mut self, now: SimTime) -> bool {
         if self.spare == now {
             self.spare = SimTime::NEVER;
@@ -61,7 +61,7 @@ mod tests {
 
     const END: EndpointId = EndpointId::of_number(0);
 
-    /// Handles the first event. Returns when it came, and whether it was waited for.
+    /// Handles the first event. Returns its time, and whether it was awaited.
     fn handle(timer: &mut Timer, queue: &mut EventQueue) -> (u64, bool) {
         let (now, _) = queue.first_before(Moment::before(SimTime::NEVER)).expect("an event is pending");
         queue.advance(now);

@@ -1,6 +1,6 @@
-//! Traffic beyond connections that are there from the beginning: short flows that come and go, datagrams, media, exchanges.
+//! Traffic beyond connections that exist from the beginning: short flows that come and go, datagrams, media, exchanges.
 //!
-//! Traffic that a scenario does not have costs nothing: no event is scheduled for it, and no state is read.
+//! Kinds of traffic that a scenario lacks cost nothing: no event is scheduled for them, and no state is read.
 
 mod apps;
 mod arrivals;

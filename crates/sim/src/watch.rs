@@ -1,7 +1,7 @@
 //! Events of an observed run so far: with their times and sources, in the order in which they happened.
 //!
-//! A link that is a virtual clock knows when a packet will enter and leave its wire as soon as the packet comes. What is still to
-//! happen waits here until its time has come.
+//! A clocked link knows the times at which a packet will enter and leave its wire as soon as the packet comes. Future
+//! events wait here for their time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +15,7 @@ use slab::Slab;
 
 use crate::captures::Captures;
 
-/// Selection of events.
+/// A selection of events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSelection {
     /// Kinds of events to record.
@@ -36,19 +36,19 @@ impl EventSelection {
         self.links.as_ref().is_none_or(|links| links.contains(&link))
     }
 
-    /// Something of what becomes of packets on links is wanted.
+    /// True if events of packets on links are selected.
     pub(crate) fn has_packets(&self) -> bool {
         self.has_passages()
             || [EventKind::PacketDropped, EventKind::PacketMarked].into_iter().any(|kind| self.kinds.has(kind))
     }
 
-    /// Each packet is, as it enters and leaves a link.
+    /// True if each passage of a packet through a link is selected.
     pub(crate) fn has_passages(&self) -> bool {
         [EventKind::PacketSent, EventKind::PacketDelivered].into_iter().any(|kind| self.kinds.has(kind))
     }
 }
 
-/// Records of an observed run.
+/// The records of an observed run.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     selection: EventSelection,
@@ -61,10 +61,11 @@ pub(crate) struct Watch {
     to_come: ToCome,
 }
 
-/// Known future events, in order of time, then of when they became known. Records are large, and stay where they lie.
+/// Known future events, in order of time, then of the time at which they became known. Records are large, and stay in
+/// place.
 #[derive(Clone, Debug, Default)]
 struct ToCome {
-    /// Time and, below that, the order in which it became known; and the place of the record.
+    /// Time and, in lower bits, the order of knowledge; and the place of the record.
     order: BinaryHeap<Reverse<(u128, usize)>>,
     records: Slab<Record>,
     foretold: u64,
@@ -78,7 +79,7 @@ impl ToCome {
         self.order.push(Reverse((at, place)));
     }
 
-    /// The first, if it has happened by `now`.
+    /// The first record, if it has happened by `now`.
     fn take_until(&mut self, now: SimTime) -> Option<Record> {
         let Reverse((at, place)) = *self.order.peek()?;
         if (at >> 64) as u64 > now.0 {
@@ -101,13 +102,13 @@ impl Watch {
         }
     }
 
-    /// Adds something that events come from.
+    /// Adds a source of events.
     pub(crate) fn add_source(&mut self, source: Source) -> SourceId {
         self.sources.push(source);
         SourceId(self.sources.len() as u32 - 1)
     }
 
-    /// Events of an endpoint come from this source.
+    /// Sets the source of an endpoint's events.
     pub(crate) fn watch_end(&mut self, end: EndpointId, source: SourceId) {
         set(&mut self.ends, end.index(), source);
     }
@@ -124,7 +125,7 @@ impl Watch {
         }
     }
 
-    /// Records one event of an endpoint, if it is wanted.
+    /// Records one event of an endpoint, if it is selected.
     pub(crate) fn push_of_end(&mut self, now: SimTime, end: EndpointId, event: Event) {
         if let Some(source) = self.ends.get(end.index()).copied().flatten()
             && self.selection.kinds.has(event.kind())
@@ -134,28 +135,28 @@ impl Watch {
         }
     }
 
-    /// A packet that came to a link at `arrived` passes it.
+    /// Records the passage through a link of a packet that came to it at `arrived`.
     pub(crate) fn on_passage(&mut self, now: SimTime, at: &At<'_>, arrived: SimTime, passage: Passage) {
         let waited = passage.service.saturating_since(arrived);
         self.tell(now, passage.service, at, EventKind::PacketSent, |packet| Event::PacketSent { packet, waited });
     }
 
-    /// A packet comes out at the far end of a link, now or at a time to come.
+    /// Records a packet that comes out at the far end of a link, now or later.
     pub(crate) fn on_delivery(&mut self, now: SimTime, at: &At<'_>, arrival: SimTime) {
         self.tell(now, arrival, at, EventKind::PacketDelivered, |packet| Event::PacketDelivered { packet });
     }
 
-    /// A packet enters service on a link, for which it has waited.
+    /// Records a packet that enters service on a link, after its wait.
     pub(crate) fn on_service(&mut self, now: SimTime, at: &At<'_>, waited: SimDuration) {
         self.tell(now, now, at, EventKind::PacketSent, |packet| Event::PacketSent { packet, waited });
     }
 
-    /// A packet goes no further.
+    /// Records a packet that is dropped.
     pub(crate) fn on_dropped(&mut self, now: SimTime, at: &At<'_>, cause: DropCause) {
         self.tell(now, now, at, EventKind::PacketDropped, |packet| Event::PacketDropped { packet, cause });
     }
 
-    /// A queue dropped or marked a packet.
+    /// Records a packet that a queue dropped or marked.
     pub(crate) fn on_treated(&mut self, now: SimTime, at: &At<'_>, treatment: Treatment) {
         match treatment {
             Treatment::Dropped => self.on_dropped(now, at, DropCause::Queue),
@@ -190,31 +191,31 @@ impl Watch {
         }
     }
 
-    /// Time has come to `now`.
+    /// Moves time on to `now`.
     pub(crate) fn flush(&mut self, now: SimTime) {
         while let Some(record) = self.to_come.take_until(now) {
             self.records.push(record);
         }
     }
 
-    /// Number of records.
+    /// The number of records.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Hands over the records up to now.
+    /// Takes the records up to now.
     pub(crate) fn take(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.records)
     }
 
-    /// Takes records back that were handed over last.
+    /// Returns records that were taken last.
     pub(crate) fn put_back(&mut self, mut records: Vec<Record>) {
         records.append(&mut self.records);
         self.records = records;
     }
 }
 
-/// A packet, and the link that it is on.
+/// A packet, and its link.
 pub(crate) struct At<'a> {
     pub(crate) link: LinkId,
     pub(crate) packet: &'a Packet,

@@ -1,5 +1,5 @@
 //! The split-connection appliance: every octet comes through once and in order, whatever is lost; the handshake, FIN,
-//! RST and back-pressure are carried through; latency and copying are what arithmetic says.
+//! RST and back-pressure are carried through; latency and copying agree with arithmetic.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn appliance(node: NodeId) -> ApplianceConfig {
     }
 }
 
-/// 10 Mbit/s, 20 ms one way, and 1 ms between hosts and router.
+/// A dumbbell of 10 Mbit/s, 20 ms one way, and 1 ms between hosts and router.
 fn dumbbell(app: AppConfig, duration: u64) -> Dumbbell {
     let mut dumbbell = Dumbbell::new(
         mbps(10),
@@ -55,7 +55,7 @@ fn dumbbell(app: AppConfig, duration: u64) -> Dumbbell {
     dumbbell
 }
 
-/// `config` with every flow split by appliances at `nodes`.
+/// The scenario `config` with every flow split by appliances at `nodes`.
 fn split(mut config: SimulationConfig, appliances: Vec<ApplianceConfig>, buffer: Bytes) -> SimulationConfig {
     for flow in 0..config.flows.len() {
         for index in 0..appliances.len() {
@@ -266,7 +266,7 @@ fn clones_and_seeds_give_the_same_results() {
     assert_eq!(run(&config).summary, other.summary);
 }
 
-/// Flow, appliance, direction, cause and lost segments of each row.
+/// The flow, appliance, direction, cause and lost segments of each row.
 fn episodes(outcome: &Outcome) -> Vec<(String, Option<String>, String, String, u64)> {
     let column = |name: &str| &outcome.episodes.columns.iter().find(|column| column.name == name).expect(name).data;
     let text = |name: &str, row: usize| {
@@ -333,8 +333,8 @@ fn bottleneck_queue(packets: u64) -> QueueConfig {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
-    /// Over any network and with any loss on either side, in both directions, all that was written is delivered, once,
-    /// in order (a receiver counts octets by their place), and no sooner than it was sent.
+    /// Over any network and with any loss on either side, in both directions, all written data is delivered once, in
+    /// order (a receiver counts octets by their place), and no sooner than it was sent.
     #[test]
     fn every_octet_comes_through(
         seed in 0_u64..1000,

@@ -1,4 +1,4 @@
-//! BBR's two versions over a packet-level path, beside what their drafts and the ACM Queue article say of such paths.
+//! BBR's two versions over a packet-level path, compared with their drafts and the ACM Queue article.
 
 use crate::common::Dumbbell;
 use crate::common::model::{delivered, internal, watch};
@@ -8,7 +8,7 @@ use ackclock_sim::{FlowId, Simulation};
 use ackclock_tcp::{LossDetection, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-/// Payload of what a link of 100 Mbit/s carries: 1448 of 1500 octets.
+/// Payload rate of a link of 100 Mbit/s: 1448 of 1500 octets.
 const RATE: f64 = 100e6 * 1448.0 / 1500.0;
 
 fn path(controller: &ControllerConfig, rtt_ms: u64, limit: QueueLimit, duration_s: u64) -> Dumbbell {
@@ -55,7 +55,7 @@ fn the_estimates_are_the_bottleneck_and_after_drain_about_a_path_full_is_in_flig
     }
 }
 
-/// Times at which a flow begins to measure the round trip anew, seconds, and the least window in that time, octets.
+/// Times at which a flow begins to measure the RTT anew, seconds, and the least window in these pauses, octets.
 fn probe_rtts(simulation: &mut Simulation, to_s: f64) -> (Vec<f64>, f64) {
     let (mut began, mut was_probing, mut least) = (Vec::new(), false, f64::MAX);
     watch(simulation, (0.1, to_s, 1), |time, simulation| {
@@ -71,7 +71,7 @@ fn probe_rtts(simulation: &mut Simulation, to_s: f64) -> (Vec<f64>, f64) {
     (began, least)
 }
 
-/// A pause of 200 ms and a round trip at least; then the interval.
+/// Asserts pauses of 200 ms and a round trip at least, at the interval.
 fn assert_every(seconds: f64, began: &[f64], times: usize) {
     assert!(began.len() >= times, "{began:?}");
     for pair in began.windows(2).take(times - 1) {

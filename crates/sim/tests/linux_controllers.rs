@@ -1,5 +1,5 @@
-//! Linux's controllers over a packet-level path, beside what Linux 6.18 was recorded to do on such a path: 100 Mbit/s,
-//! 60 ms, 250 packets of queue, segments of 1500 bytes on the wire. BDP and queue are 500 + 250 segments.
+//! Linux's controllers over a packet-level path, compared with recordings of Linux 6.18 on such a path: 100 Mbit/s, 60
+//! ms, 250 packets of queue, segments of 1500 bytes on the wire. BDP and queue are 500 + 250 segments.
 
 use crate::common::Dumbbell;
 use ackclock_cc::{ControllerConfig, CubicConfig, Hystart, Increase, RenoConfig};

@@ -33,8 +33,8 @@ fn dctcp() -> ControllerConfig {
     ControllerConfig::Dctcp(DctcpConfig::default())
 }
 
-/// Behaviour of one DCTCP flow over 1 Gbit/s and 1 ms: the mean of alpha, the smallest and largest window in segments,
-/// and the share of the link in use.
+/// The behaviour of one DCTCP flow over 1 Gbit/s and 1 ms: the mean of alpha, the smallest and largest window in
+/// segments, and the share of the link in use.
 fn sawtooth(flows: usize, threshold: u64) -> (f64, f64, f64, f64) {
     let mut path = path(vec![dctcp(); flows], Bandwidth(1_000_000_000), SimDuration::from_micros(500), threshold);
     path.tcp.delayed_ack = DelayedAck { segments: 1, ..path.tcp.delayed_ack };
@@ -94,7 +94,7 @@ fn a_seventh_of_the_path_as_threshold_is_enough_and_a_fortieth_is_not() {
     }
 }
 
-/// Rates of two flows whose round trips are 5 and 20 ms, besides the queue, the first as a multiple of the second.
+/// The rates of two flows with round trips of 5 and 20 ms, besides the queue, the first as a multiple of the second.
 fn advantage(controller: ControllerConfig) -> f64 {
     let mut path = path(vec![controller; 2], Bandwidth(100_000_000), SimDuration::from_micros(2_500), 20);
     path.extra_one_way = vec![SimDuration::ZERO, SimDuration::from_micros(7_500)];
@@ -106,7 +106,7 @@ fn advantage(controller: ControllerConfig) -> f64 {
     (after[0] - before[0]) / (after[1] - before[1])
 }
 
-/// Causes and marks of the episodes of one flow of Reno over a marking queue, and how many packets the link marked.
+/// The causes and marks of the episodes of one flow of Reno over a marking queue, and the number of marks by the link.
 fn episodes_with(accurate: bool) -> (Vec<u32>, Vec<u64>, u64) {
     let reno = ControllerConfig::Reno(RenoConfig::default());
     let mut path = path(vec![reno], Bandwidth(10_000_000), SimDuration::from_millis(10), 10);

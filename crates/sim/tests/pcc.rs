@@ -8,7 +8,7 @@ use ackclock_sim::{FlowId, Simulation};
 use ackclock_tcp::{LossDetection, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-/// Payload of what a link of 100 Mbit/s carries: 1448 of 1500 octets.
+/// Payload rate of a link of 100 Mbit/s: 1448 of 1500 octets.
 const RATE: f64 = 100e6 * 1448.0 / 1500.0;
 
 fn path(controllers: Vec<ControllerConfig>, limit: u64, duration_s: u64) -> Dumbbell {
@@ -80,7 +80,7 @@ fn two_flows_of_vivace_share_alike() {
     assert!(sum * sum / (2.0 * squares) > 0.99 && sum > 0.9, "{shares:?}");
 }
 
-/// Mean queue, as a fraction of what the buffer holds, of flows with this price `b` of delay, over 10 to 40 s.
+/// Mean queue, as a fraction of the buffer, of flows with this price `b` of delay, over 10 to 40 s.
 fn queue_of_vivaces(flows: u64, latency_coefficient: f64) -> f64 {
     let config = VivaceConfig { latency_coefficient, latency_tolerance: 0.0, ..VivaceConfig::default() };
     let controllers = (1..=flows).map(|seed| ControllerConfig::Vivace(VivaceConfig { seed, ..config }));

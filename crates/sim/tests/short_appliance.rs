@@ -1,5 +1,5 @@
-//! Short flows at appliances: every octet arrives, completion times are what arithmetic says, a group is counted as one,
-//! and a flow that is over leaves nothing behind.
+//! Short flows at appliances: every octet arrives, completion times agree with arithmetic, a group is counted as one,
+//! and a finished flow leaves no state.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ const MS: f64 = 1e-3;
 const ACCESS: f64 = 1.2e9;
 const BOTTLENECK: f64 = 12e6;
 
-/// 12 Mbit/s (a full packet takes 1 ms) and 10 ms each way, behind an access link a hundred times faster and 5 ms long.
+/// A dumbbell of 12 Mbit/s (a full packet takes 1 ms) and 10 ms each way, behind an access link a hundred times faster
+/// and 5 ms long.
 fn dumbbell(duration: u64) -> Dumbbell {
     let duration = SimDuration::from_secs(duration);
     let mut dumbbell =
@@ -41,7 +42,7 @@ fn appliance(node: NodeId) -> ApplianceConfig {
     }
 }
 
-/// Time (in ms), size and reply of a flow.
+/// The time (in ms), size and reply of a flow.
 type Listed = (u64, u64, u64);
 
 fn listed(flows: &[Listed]) -> Arrivals {
@@ -58,7 +59,7 @@ fn split(flow: usize, appliance: usize, tcp: &TcpConfig) -> SplitConfig {
     SplitConfig { flow, appliance, near: side(), far: side() }
 }
 
-/// The first flow of `config` becomes a group of short ones, which every one of `appliances` splits.
+/// The scenario with its first flow as a group of short ones, which every one of `appliances` splits.
 fn short(
     mut config: SimulationConfig,
     flows: &[Listed],
@@ -99,7 +100,8 @@ fn on(rate: f64, octets: f64) -> f64 {
     octets * 8.0 / rate
 }
 
-/// Time from a SYN's leaving the left router until the SYN-ACK is back: the bottleneck and one access link each way.
+/// The time from the departure of a SYN at the left router until the SYN-ACK is back: the bottleneck and one access
+/// link each way.
 fn far_round_trip() -> f64 {
     2.0 * (on(BOTTLENECK, 60.0) + on(ACCESS, 60.0)) + 20.0 * MS
 }
@@ -290,7 +292,8 @@ fn a_far_side_that_gives_up_resets_the_flow_and_frees_it() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// Whatever is lost before or behind the box, every flow completes, and all its octets pass every appliance once.
+    /// Whatever is lost before or behind the appliance, every flow completes, and all its octets pass every appliance
+    /// once.
     #[test]
     fn every_octet_of_every_short_flow_comes_through(
         seed in 0_u64..1000,

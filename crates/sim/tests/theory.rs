@@ -1,4 +1,4 @@
-//! Laws that are not ours: what a packet-level run must come out at.
+//! Known laws that packet-level runs must meet.
 //!
 //! Every path here has a rate so high that queueing and serialisation are far below 1 % of the round trip, which is
 //! therefore constant, as the laws assume.
@@ -13,7 +13,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 const MSS: f64 = 1448.0;
 const RTT_S: f64 = 0.1;
 
-/// One flow on a 100 ms path that only the discarder disturbs.
+/// One flow on a 100 ms path with losses only by the discarder.
 fn lossy_path(controller: ControllerConfig, selection: Selection, duration_s: u64) -> Dumbbell {
     let rate = Bandwidth(100_000_000_000);
     let (one_way, duration) = (SimDuration::from_millis(50), SimDuration::from_secs(duration_s));
@@ -70,7 +70,8 @@ fn an_aimd_window_averages_three_quarters_of_its_maximum() {
     assert!((mean / max - 0.75).abs() < 0.0075, "mean {mean} of {max}");
 }
 
-/// Segments acknowledged between two losses is 1/p: W = sqrt(3 / (2 b p)) (Mathis et al. 1997).
+/// Asserts the square-root law: with 1/p segments acknowledged between two losses, W = sqrt(3 / (2 b p)) (Mathis et al.
+/// 1997).
 fn assert_square_root_law(p: f64, b: u32, increase: Increase, acks: u32, duration_s: u64) {
     let mut path = lossy_path(reno(increase), Selection::Every((1.0 / p) as u64), duration_s);
     path.tcp = TcpConfig { initial_ssthresh: path.tcp.initial_ssthresh, ..acks_every(acks) };

@@ -13,7 +13,7 @@ use ackclock_wire::Ecn;
 const MS: f64 = 1e-3;
 
 /// A dumbbell of 12 Mbit/s (a full packet takes 1 ms) and 10 ms each way, with access links a hundred times faster. Its
-/// only connection is taken out, and given to the group or datagrams that a test puts there.
+/// only connection is taken out, and given to the test's group or datagrams.
 fn path() -> (Dumbbell, SimulationConfig, FlowConfig) {
     let second = SimDuration::from_secs(10);
     let mut dumbbell =
@@ -61,7 +61,7 @@ fn one_packet(octets: f64) -> f64 {
     octets * 8.0 / 12e6 + 2.0 * octets * 8.0 / 1.2e9
 }
 
-/// Time from the leaving of an opener's ACK (52 octets) until it is through the bottleneck.
+/// Time from the departure of an opener's ACK (52 octets) until it is through the bottleneck.
 fn ack_passes() -> f64 {
     52.0 * 8.0 / 1.2e9 + 52.0 * 8.0 / 12e6
 }
@@ -161,7 +161,7 @@ impl Exceeds for ackclock_sim::Distribution {
     }
 }
 
-/// Mean slowdown of flows of a few packets that share a link by Poisson arrivals.
+/// The mean slowdown of flows of a few packets that share a link by Poisson arrivals.
 fn load(rho: f64) -> f64 {
     // The propagation delay is zero, so that a flow in the system always has packets at the bottleneck.
     let mut dumbbell =

@@ -25,14 +25,14 @@ pub fn listen(listener: fn()) -> bool {
     LISTENER.set(listener).is_ok()
 }
 
-/// The work of this thread ends, at the next [`ask`], once `stop` is set.
+/// The work of this thread ends, at the next [`check`], once `stop` is set.
 pub fn stop_by(stop: Arc<AtomicBool>) {
     STOP.set(Some(stop));
 }
 
 /// Asks whether this work is still wanted; it unwinds from here if it is not. To be called some hundred times a second
 /// or more: what it costs, some ten nanoseconds, is nothing then.
-pub fn ask() {
+pub fn check() {
     if STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))) {
         resume_unwind(Box::new(Interrupted));
     }
@@ -43,21 +43,21 @@ pub fn ask() {
 
 /// Counts the rounds of a loop, and checks once in many.
 #[derive(Debug, Default)]
-pub struct Rounds {
+pub struct InterruptPoll {
     count: u32,
 }
 
-impl Rounds {
-    /// Rounds of some nanoseconds to some hundred between two questions.
+impl InterruptPoll {
+    /// Rounds of some nanoseconds to some hundred between two checks.
     const BETWEEN: u32 = 1 << 14;
 
     /// Counts a round.
     #[inline]
-    pub fn on_round(&mut self) {
+    pub fn poll(&mut self) {
         self.count += 1;
         if self.count >= Self::BETWEEN {
             self.count = 0;
-            ask();
+            check();
         }
     }
 }
@@ -73,9 +73,9 @@ mod tests {
         let (asked, has_asked) = std::sync::mpsc::channel();
         let work = std::thread::spawn(move || {
             stop_by(theirs);
-            let mut rounds = Rounds::default();
+            let mut rounds = InterruptPoll::default();
             loop {
-                rounds.on_round();
+                rounds.poll();
                 let _ = asked.send(());
             }
         });
@@ -87,6 +87,6 @@ mod tests {
 
     #[test]
     fn nobody_else_is_stopped() {
-        ask();
+        check();
     }
 }

@@ -1,6 +1,6 @@
 //! Quantities of the simulator: time in integer nanoseconds, data in bytes, rates in bits per second; and what has to come
 //! out alike on every machine: random streams, histograms, a few functions of [`math`]. Besides, what all long work needs: to be ended
-//! ([`interrupt`]), and to wait for other threads ([`Patience`]).
+//! ([`interrupt`]), and to wait for other threads ([`SpinWait`]).
 //!
 //! Every quantity has one text form for scenario files ("30 ms", "50 MB", "44.736 Mbit/s"), parsed exactly: a number
 //! that the integer behind it cannot hold is refused, never rounded silently.
@@ -22,9 +22,9 @@ mod bytes;
 mod histogram;
 pub mod interrupt;
 pub mod math;
-mod patience;
 mod random;
 mod shared;
+mod spin_wait;
 mod text;
 mod time;
 
@@ -32,8 +32,8 @@ pub use amount::Amount;
 pub use bandwidth::{Bandwidth, LINE_RATES};
 pub use bytes::Bytes;
 pub use histogram::Histogram;
-pub use patience::Patience;
 pub use random::{RandomStream, mix, reduce};
 pub use shared::Shared;
+pub use spin_wait::SpinWait;
 pub use text::ParseQuantityError;
 pub use time::{SimDuration, SimTime};

@@ -1,9 +1,9 @@
 //! BBR as in Linux's module: the first version with the module's later additions, in whole segments and integers.
 //!
-//! Source: the behaviour of `tcp_bbr` in Linux 6.18, whose names are given. Beyond the draft of 2017 it allows for ACKs
-//! that come in clumps (`extra_acked`), paces one hundredth below its estimate, models policers (`lt_bw`), rounds the
-//! window up to an even number of segments with two more while it probes, and looks at what will be in the network when
-//! the next segment leaves.
+//! Source: the behaviour of `tcp_bbr` in Linux 6.18, whose names are given. Beyond the draft of 2017 it allows for ACK
+//! aggregation (`extra_acked`), paces one hundredth below its estimate and models policers (`lt_bw`). It rounds the
+//! window up to an even number of segments, with two more while it probes, and estimates the segments in the network
+//! when the next one leaves.
 //!
 //! Departures: an ACK that may have been delayed for a lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
 //!

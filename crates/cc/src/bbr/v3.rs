@@ -3,9 +3,10 @@
 //! Source: draft-ietf-ccwg-bbr, the working group's copy of 2025 (`inflight_longterm` was `inflight_hi` before,
 //! `bw_shortterm` `bw_lo`), whose names are given.
 //!
-//! The round trip is measured every 5 s, with a filter of 5 s that says when and one of 10 s for the value, as in revision 05 and in
-//! Google's third version (`bbr_probe_rtt_win_ms`). The working group's copy has since gone over to one filter of 10 s, and
-//! keeps the window of a measurement as it was at its beginning: neither is here (`probe_rtt_interval`).
+//! The round trip is measured every 5 s, with a filter of 5 s for the time and one of 10 s for the value, as in
+//! revision 05 and in Google's third version (`bbr_probe_rtt_win_ms`). The working group's copy has since gone over to
+//! one filter of 10 s, and keeps the window of a measurement as it was at its beginning: neither is here
+//! (`probe_rtt_interval`).
 //!
 //! Departures: the first window leaves at once and not paced, as Linux's does; segments are paced one by one, so the
 //! send quantum only enlarges the window, by three of them over QUIC, too; windowed maxima are exact. The state that a
@@ -57,7 +58,7 @@ declare! {
 
 impl Algorithm for Bbr3Config {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "BBR with losses in its model, which bound what is in flight",
+        summary: "BBR with losses in its model, which bound the flight size",
         source: "draft-ietf-ccwg-bbr, the working group's copy of 2025",
         departures: "the first window is not paced, as in Linux; segments are paced singly; windowed maxima are exact",
         ..Name::called("bbr3")

@@ -7,9 +7,9 @@
 //! 4... segments a round trip up to `S_max`. Departures: as in Linux, fast convergence compares with the old maximum also
 //! where the window has passed it.
 //!
-//! Linux's (`variant`) goes a quarter of the way instead of a half, by 16 segments at most, takes a fifth on congestion, is slower
-//! around the maximum, and multiplies its steps with the segments that an ACK acknowledges. Departures from Linux: the window
-//! moves by parts of segments, and at every ACK.
+//! Linux's (`variant`) goes a quarter of the way instead of a half, by at most 16 segments, and takes away a fifth on
+//! congestion. It is slower around the maximum, and multiplies its steps by the segments that an ACK acknowledges.
+//! Departures from Linux: the window moves by parts of segments, and at every ACK.
 //!
 //! Checked: constants and steps against the paper's pseudo-code as transcribed by others; the runs held to it are in
 //! docs/reference/controllers-checked.md.

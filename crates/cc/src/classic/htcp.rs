@@ -32,9 +32,9 @@ declare! {
 
 impl Algorithm for HtcpConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "grows by the time since the last congestion; keeps what the path's share of the round trip is",
+        summary: "growth by the time since the last congestion, and a decrease by the path's share of the round trip",
         source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp",
-        departures: "throughput is measured over the time of the least round trip, not smoothed; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        departures: "throughput is measured over the time of the minimum RTT, not smoothed; slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("htcp")
     }];
 

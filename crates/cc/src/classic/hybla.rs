@@ -32,7 +32,7 @@ impl Algorithm for HyblaConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "grows as fast in time as a connection of a short round trip",
         source: "Caini, Firrincieli, Int. J. Satellite Communications 22, 2004",
-        departures: "the round trip is the least measured; rho is at most 40, in slow start 16; pacing and initial window are the stack's; acknowledged segments are counted by octets",
+        departures: "the round trip is the minimum RTT; rho is at most 40, in slow start 16; pacing and initial window are the stack's; acknowledged segments are counted by octets",
         ..Name::called("hybla")
     }];
 

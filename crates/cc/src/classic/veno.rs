@@ -29,7 +29,7 @@ declare! {
 
 impl Algorithm for VenoConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "Reno that tells random loss from congestion by Vegas' estimate of the queue",
+        summary: "Reno that distinguishes random loss from congestion by Vegas' estimate of the queue",
         source: "Fu, Liew, IEEE JSAC 21(2), 2003",
         departures: "growth every other round trip is half a segment in each; slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("veno")

@@ -32,7 +32,7 @@ declare! {
 
 impl Algorithm for WestwoodConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "Westwood+: falls to the bandwidth that it measured times the least round trip",
+        summary: "Westwood+: falls to the measured bandwidth times the minimum RTT",
         source: "Grieco, Mascolo, CCR 34(2), 2004",
         stack: Stack { profile: "westwood", ..Stack::ANY },
         departures: "ssthresh is at most the window; a sample spans at least 50 ms; slow start is RFC 5681's, acknowledged segments are counted by octets",

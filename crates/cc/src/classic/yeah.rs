@@ -38,7 +38,7 @@ impl Algorithm for YeahConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "Scalable TCP while the queue is short, Reno while it is long, and empties the queue in time",
         source: "Baiocchi, Castellani, Vacirca, PFLDnet 2007",
-        departures: "Reno flows are taken to be there after 16 slow round trips in a row; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        departures: "Reno flows are assumed after 16 slow round trips in a row; slow start is RFC 5681's, acknowledged segments are counted by octets",
         ..Name::called("yeah")
     }];
 

@@ -47,9 +47,9 @@ declare! {
 
 impl Algorithm for DqnCubicConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "CUBIC whose pace a deep Q-network chooses, which learns in the flow; also \"dqn-cubic\"",
+        summary: "CUBIC with a pace chosen by a deep Q-network, which learns in the flow; also \"dqn-cubic\"",
         source: "Seo, Cho, DQN-based CUBIC, J. KICS, 2024",
-        departures: "what the paper leaves unsaid is a parameter (docs/explanation/dqn.md); acknowledged bytes are counted; no floor of Reno's pace",
+        departures: "details that the paper omits are parameters (docs/explanation/dqn.md); acknowledged bytes are counted; no floor of Reno's pace",
         aliases: &["dqn-cubic"],
         stack: Stack { profile: "dqn_cubic", ..Stack::ANY },
         ..Name::called("dqn_cubic")

@@ -3,14 +3,14 @@
 //! Source: Dong, Li, Zarchy, Godfrey, Schapira, "PCC: Re-architecting Congestion Control for Consistent High Performance",
 //! NSDI 2015, sections 2.2 (the safe utility) and 3.2 (the control algorithm).
 //!
-//! As in the authors' programs: at most two round trips of the rate are in flight and an interval takes 50 segments at least
-//! (PCC-Kernel), the start doubles only when the last step is known to have paid, the rate is at least two segments in a round
-//! trip (PCC-Kernel).
+//! As in the authors' programs: at most two round trips of the rate are in flight, and an interval takes at least 50
+//! segments (PCC-Kernel). The start doubles only after the last step is known to have increased the utility; the rate
+//! is at least two segments in a round trip (PCC-Kernel).
 //!
-//! Departures: the first window leaves at once, and the start goes on at that in a round trip, where the paper begins
-//! with two segments and PCC-Kernel with 4 Mbit/s, because intervals of two segments in a round trip would last 25; an
-//! interval of which something is unaccounted for four round trips after its end takes that for lost, and halves the
-//! rate if nothing of it has arrived, where the authors' programs halve it at once; steps of the adjustment follow one
+//! Departures: the first window leaves immediately and, over a round trip, is the first rate. The paper begins with two
+//! segments and PCC-Kernel with 4 Mbit/s; here intervals of two segments in a round trip would last 25 round trips;
+//! data of an interval that is unaccounted for four round trips after its end counts as lost, and the rate is halved if
+//! no data of it has arrived, where the authors' programs halve it immediately; steps of the adjustment follow one
 //! another, where PCC-Kernel awaits the utility of each (which the paper does not mention); timeouts and marks are as
 //! [`mod@crate::pcc`] says.
 //!
@@ -51,7 +51,7 @@ declare! {
 
 impl Algorithm for AllegroConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "tries a little more and a little less in random order, and moves where throughput less loss is worth more",
+        summary: "tries slightly higher and lower rates in random order, and moves to the higher utility of throughput less loss",
         source: "Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015",
         departures: "the first window leaves at once and is the first rate; an interval's deadline is four round trips after its end, and the rate is halved there only if nothing of it has arrived; bounds in flight, intervals and the start are those of the authors' programs; a timeout leaves TCP's loss window; data is not ECN-capable",
         ..Name::called("pcc_allegro")

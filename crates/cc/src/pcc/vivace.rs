@@ -3,22 +3,23 @@
 //! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey, Schapira, "PCC Vivace: Online-Learning Congestion Control", NSDI
 //! 2018, equation (1) and section 4 (rate control), with the constants of section 6.
 //!
-//! Two pairs of trials have to agree before the rate moves, or trials begin again, as in the authors' program of the paper's year
-//! (PCC-Uspace, `pcc_sender.cpp`, `kNumIntervalGroupsInProbing`); the paper takes one pair for each step (`pairs` = 1), in whose
-//! difference losses by chance weigh more than the rates do. A later program (`pcc_vivace_sender.cpp`) takes three, of which two lead
-//! up and only three down: chance then leads up, and at 8 % of random loss it keeps half of a link of which the paper's utility wants
-//! next to nothing. The step is the paper's, along the mean gradient of the pairs.
+//! Two pairs of trials have to agree before the rate moves, or trials begin again, as in the authors' program of the
+//! paper's year (PCC-Uspace, `pcc_sender.cpp`, `kNumIntervalGroupsInProbing`); the paper takes one pair for each step
+//! (`pairs` = 1), in whose difference random losses weigh more than the rates. A later program
+//! (`pcc_vivace_sender.cpp`) takes three, of which two lead up and only three down: chance then leads up. At 8 % of
+//! random loss it keeps half of a link, although the paper's utility is maximal near zero. The step is the paper's,
+//! along the mean gradient of the pairs.
 //!
-//! As in the authors' programs, too: at most two round trips of the rate are in flight and the rate is at least two segments in a
-//! round trip (PCC-Kernel); the start doubles only when the last rate is known to have paid, and takes no draining queue for
-//! a gain; an interval takes ten segments at least, and a step half a Mbit/s (PCC-Uspace); a gradient of delay that is less
-//! than the error of its regression counts for nothing.
+//! As in the authors' programs, too: at most two round trips of the rate are in flight and the rate is at least two
+//! segments in a round trip (PCC-Kernel); the start doubles only when the last rate is known to have increased the
+//! utility, and does not count a draining queue as a gain; an interval takes ten segments at least, and a step half a
+//! Mbit/s (PCC-Uspace); a gradient of delay that is less than the error of its regression counts for nothing.
 //!
-//! Departures: a step is never more than that of a trial for being the least; after the start a draining queue pays, as in
-//! the paper's equation and unlike later code; each step begins with trials, as in the paper, where the authors' programs go on by single
-//! intervals until the gradient turns; the first window leaves at once; an interval of which something is unaccounted for four
-//! round trips after its end takes that for lost, and halves the rate if nothing of it has arrived; timeouts and marks are as
-//! [`mod@crate::pcc`] says.
+//! Departures: a step is never more than that of a trial for being the least; after the start a draining queue pays, as
+//! in the paper's equation and unlike later code; each step begins with trials, as in the paper, where the authors'
+//! programs go on by single intervals until the gradient turns; the first window leaves at once; data of an interval
+//! that is unaccounted for four round trips after its end counts as lost, and the rate is halved if no data of it has
+//! arrived; timeouts and marks are as [`mod@crate::pcc`] says.
 //!
 //! Checked: all constants against those of the authors' and of WebRTC's first version; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -66,7 +67,7 @@ declare! {
 
 impl Algorithm for VivaceConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "follows the gradient of a utility in which a round trip that grows is dear: full links without queues",
+        summary: "follows the gradient of a utility with a price on a growing RTT: full links without queues",
         source: "Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
         departures: "two pairs of trials have to agree, as in the authors' program, and each step begins with trials, as in the paper; the first window leaves at once; an interval's deadline is four round trips after its end; bounds in flight, least rate and step, intervals and the start are those of the authors' programs; a timeout leaves TCP's loss window; data is not ECN-capable",
         ..Name::called("pcc_vivace")

@@ -4,13 +4,13 @@
 //! (no delay lies below the line of the least ones); Theil 1950 and Sen 1968 for the median of slopes. Their combination
 //! is ours.
 //!
-//! With O(t) = o + s t what the receiver's clock is ahead, the delays measured are `f = T_f + q_f + O(t)` and
-//! `b = T_b + q_b - O(t)`. For an assumed s, `min(f - s t) + min(b + s t)` is a propagation delay that no queue can make
-//! too small; it is concave in s and largest at the true s as soon as either direction has been seen empty before and
-//! after the other. Queues that never empty leave a plateau. On it, the slope of
-//! a direction whose least delays lie on a line to within the rounding of ticks decides (the median of the slopes between
-//! all pairs); if there is none, the clocks are taken for equal where that shortens the propagation delay by no more than
-//! [`NEGLIGIBLE`], and else the skew is the smallest of the plateau.
+//! With O(t) = o + s t the lead of the receiver's clock, the measured delays are `f = T_f + q_f + O(t)` and `b = T_b +
+//! q_b - O(t)`. For an assumed s, `min(f - s t) + min(b + s t)` is a propagation delay that no queue can make too
+//! small; it is concave in s and largest at the true s as soon as either direction has been seen empty before and after
+//! the other. Queues that never empty leave a plateau. On it, the slope of a direction decides if its least delays lie
+//! on a line to within the rounding of ticks (the median of the slopes between all pairs). Without such a direction the
+//! clocks count as equal, if that shortens the propagation delay by at most [`NEGLIGIBLE`]; otherwise the skew is the
+//! smallest of the plateau.
 //!
 //! Assumes that s is constant and at most [`MOST_SKEW`]. Of the whole connection the [`LowerHull`]s of both directions are kept:
 //! when a direction was empty counts, since a skew of 300 ppm makes a millisecond of three seconds. For the slopes there are

@@ -14,8 +14,8 @@
 //!
 //! Departures, where the paper is silent. The receiver's tick is estimated ([`crate::peer_clock`]); until it is known,
 //! and where ticks are so coarse that `BaseRTT` is zero, the round trip counts, as in plain Vegas; so a receiver with
-//! ticks of the length of the round trip, 100 or 500 ms, gains nothing. (To take only the first ACK of each tick, which
-//! left when it began, leaves too few samples to find the least of.) A delayed ACK echoes the timestamp of the first
+//! ticks of the length of the round trip, 100 or 500 ms, gains nothing. (Only the first ACK of each tick, which left
+//! when the tick began, would give too few samples for a minimum.) A delayed ACK echoes the timestamp of the first
 //! segment it covers (RFC 7323 section 4.3), so that `t_r - t_s` would hold the wait for the second: the sender knows
 //! when it sent the last one and takes that wait off. The wait of a segment that stays alone until the delayed-ACK
 //! timer cannot be told from a queue. Clocks that run at different speeds or are adjusted break the minima. While a

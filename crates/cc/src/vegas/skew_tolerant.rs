@@ -9,15 +9,14 @@
 //! Where the queue on the way back hides a step forward, a jump of both directions' least delays over three round trips
 //! is tried.
 //!
-//! The time at which data left is taken from the arrival of its ACK and the RTT sample, so that a step of the sender's
-//! own clock is one of both its times, a delayed ACK counts from its last segment, and each ACK shows both directions at
-//! once.
+//! The departure of data is computed from the arrival of its ACK and the RTT sample. So a step of the sender's own
+//! clock changes both its times, a delayed ACK counts from its last segment, and each ACK shows both directions.
 //!
-//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than two ticks of both clocks together and
-//! a millisecond, and comes after the first five seconds, alone within ten trials; that the queue there is short soon after it,
-//! which settles its length. A queue of others that comes there as another of the same length leaves the way back, and stays, is
-//! taken for a step, and the flow then fills the path by that much more. A clock that is slewed back after an error is a
-//! change of skew, which the history of the connection follows slowly.
+//! Assumes that the relative skew is constant, below 1000 ppm; that a step is longer than two ticks of both clocks
+//! together and a millisecond, and comes after the first five seconds, alone within ten trials; that the queue there is
+//! short soon after it, which settles its length. If a queue of others there replaces one of the same length on the way
+//! back, and stays, it counts as a step; the flow then fills the path by that much more. A clock that is slewed back
+//! after an error is a change of skew, which the history of the connection follows slowly.
 
 #[cfg(test)]
 mod tests;

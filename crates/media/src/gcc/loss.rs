@@ -2,9 +2,9 @@
 //!
 //! Sources: draft-ietf-rmcat-gcc-02 section 6: with loss p of more than 10 % the rate is multiplied by 1 - p / 2, with
 //! less than 2 % it rises, between them it stays; libwebrtc's `SendSideBandwidthEstimation` for the times: it considers
-//! twenty packets or more, rises (with each report, where libwebrtc looks each 25 ms) to 1.08 times the least rate of
-//! the last second and 1 kbit/s, and falls once for them, and at most once in 300 ms and a round trip, never below the
-//! least rate of the encoder (`UpdateTargetBitrate`). For two seconds without a loss it follows the rate by delay.
+//! twenty packets or more. It rises to 1.08 times the least rate of the last second and 1 kbit/s (with each report,
+//! where libwebrtc checks each 25 ms). It falls once for them, and at most once in 300 ms and a round trip, never below
+//! the least rate of the encoder (`UpdateTargetBitrate`). For two seconds without a loss it follows the rate by delay.
 
 use std::collections::VecDeque;
 

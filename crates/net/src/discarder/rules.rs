@@ -156,7 +156,7 @@ pub(crate) const ABOUT: About = About {
     aliases: &[],
     summary: "chosen packets dropped before the queue, by a list of rules: kind nth, list, range, every, probability or window",
     source: "the Packet Discarder node of OPNET Modeler, in spirit",
-    departures: "rules can be combined; every rule counts every packet that it looks at, from 1",
+    departures: "rules can be combined; every rule counts every packet to which it applies, from 1",
 };
 
 static RULES: LazyLock<Parts<NamedRule>> = LazyLock::new(|| {

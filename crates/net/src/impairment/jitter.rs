@@ -67,7 +67,7 @@ pub(crate) const ABOUT: About = About {
     aliases: &[],
     summary: "a random delay of each packet, besides the link's: kind uniform, normal or exponential",
     source: "-",
-    departures: "draws are independent; where order is kept, what would arrive too early waits",
+    departures: "draws are independent; where order is kept, a packet that would arrive too early waits",
 };
 
 static JITTERS: LazyLock<Parts<Jitter>> = LazyLock::new(|| {

@@ -27,7 +27,7 @@ impl Entry for PolicerConfig {
     const ABOUT: About = About {
         name: "policer",
         aliases: &[],
-        summary: "a token bucket that drops what exceeds it, without a queue",
+        summary: "a token bucket that drops packets in excess, without a queue",
         source: "RFC 2697 section 3, with one bucket and without colours",
         departures: "tokens come continuously",
     };

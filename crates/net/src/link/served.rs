@@ -2,9 +2,9 @@
 //!
 //! A packet that arrives is offered to the queue. When the link is free and the queue hands out a packet, that packet
 //! is in service until its last bit has left, by the rate process. Its propagation then decides its fate, and it
-//! travels on in the link's ring as packets of any link do. The link has one event for its service (the end of it, or
-//! the time at which a packet that is held back, or a burst that gathers, may leave) beside the one for the first
-//! arrival at its far end.
+//! travels on in the link's ring as packets of any link do. The link has one event for its service, beside the one for
+//! the first arrival at its far end: the end of the service, or the time at which a held packet or a gathering burst
+//! may leave.
 //!
 //! A packet whose service ends at some instant has left for one that arrives at that instant.
 

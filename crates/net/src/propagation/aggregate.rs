@@ -34,7 +34,7 @@ impl Entry for AggregateConfig {
         aliases: &[],
         summary: "packets that travel in bursts, as on Wi-Fi, cable and LTE",
         source: "-",
-        departures: "the effect of a medium that is taken by turns, not its rules; a burst arrives at one instant",
+        departures: "the effect of a shared medium, not its access rules; a burst arrives at one instant",
     };
 }
 

@@ -34,7 +34,8 @@ declare! {
         utilization: f64 = default(0.98).above(0.0).at_most(1.0).source("the authors' queue"),
         /// Time in which a queue drains, delta; more than two thirds of the longest round trip.
         drain: SimDuration = default(SimDuration::from_millis(133)).above(SimDuration::ZERO).at_most(MAX_TIME).source("the authors' experiments, for 100 ms"),
-        /// Queueing delay that does not cause brakes, dt; of the order in which batches leave a wireless link.
+        /// Queueing delay that does not cause brakes, dt; of the order of the interval between batches on a wireless
+        /// link.
         delay_threshold: SimDuration = default(SimDuration::from_millis(50)).at_most(MAX_TIME).source("the authors' experiments"),
         /// Span over which the rates are measured.
         span: SimDuration = default(SimDuration::from_millis(20)).above(SimDuration::ZERO).at_most(MAX_TIME).source("the authors' queue"),
@@ -50,9 +51,9 @@ impl Parameters for AbcQueueConfig {
     const ABOUT: About = About {
         name: "abc",
         aliases: &[],
-        summary: "first in, first out; tells senders of ABC to accelerate or, with CE, to brake, by the link's rate and the queue",
+        summary: "first in, first out; signals senders of ABC to accelerate or, with CE, to brake, by the link's rate and the queue",
         source: "Goyal et al., NSDI 2020, section 3.1; the authors' queue",
-        departures: "packets that allow no mark wait in the same queue, uncounted; a brake is CE",
+        departures: "packets that are not ECN-capable wait in the same queue, uncounted; a brake is CE",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

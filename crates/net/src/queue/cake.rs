@@ -51,7 +51,7 @@ declare! {
         /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = true,
         /// Largest backlog, in octets.
-        memory_limit: Option<Bytes> = unset("4 x rate x rtt, 4 MiB at least").at_least(LARGEST_PACKET),
+        memory_limit: Option<Bytes> = unset("4 x rate x rtt, at least 4 MiB").at_least(LARGEST_PACKET),
         /// Number of queues for the hash of flows.
         flows: u32 = default(1_024)
             .at_least(WAYS)

@@ -69,7 +69,7 @@ impl Parameters for CodelConfig {
     const ABOUT: About = About {
         name: "codel",
         aliases: &[],
-        summary: "CoDel: once packets have waited longer than target for an interval, drops at the head, ever closer",
+        summary: "CoDel: drops at the head, ever closer, once packets have waited longer than target for an interval",
         source: "RFC 8289; ce_threshold: Linux",
         departures: "the square root of the control law is exact, unless inverse_sqrt = \"newton\"",
     };

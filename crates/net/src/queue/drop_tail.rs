@@ -22,7 +22,7 @@ impl Parameters for DropTailConfig {
     const ABOUT: About = About {
         name: "drop_tail",
         aliases: &[],
-        summary: "first in, first out (FIFO, tail drop; Linux's pfifo, bfifo); what does not fit is dropped",
+        summary: "first in, first out (FIFO, tail drop; Linux's pfifo, bfifo); packets that do not fit are dropped",
         source: "the queue of every simple router",
         departures: "none; the packet in service does not count, framing does",
     };

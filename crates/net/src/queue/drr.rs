@@ -3,7 +3,7 @@
 //! Source: Shreedhar and Varghese 1995; without room the longest queue loses a packet (their section 3, after McKenney
 //! 1990).
 //!
-//! Departures: flows are told apart exactly, by connection and direction, and not by a hash.
+//! Departures: flows are distinguished exactly, by connection and direction, and not by a hash.
 
 use ackclock_declare::{About, declare};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
@@ -28,9 +28,9 @@ impl Parameters for DrrConfig {
     const ABOUT: About = About {
         name: "drr",
         aliases: &[],
-        summary: "Deficit Round Robin: a queue for every flow, served in turn by octets; the longest gives way",
+        summary: "Deficit Round Robin: a queue for every flow, served in turn by octets; without room the longest loses a packet",
         source: "Shreedhar and Varghese 1995",
-        departures: "flows are told apart exactly, not by a hash",
+        departures: "flows are distinguished exactly, not by a hash",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

@@ -37,9 +37,9 @@ impl Parameters for FqConfig {
     const ABOUT: About = About {
         name: "fq",
         aliases: &[],
-        summary: "fair queueing: packets leave in the order in which a link that serves all flows bit by bit would end them",
+        summary: "fair queueing: packets leave in the order in which a link that serves all flows bit by bit would finish them",
         source: "Nagle 1987 (RFC 970); Demers, Keshav and Shenker 1989",
-        departures: "equal weights, delta = 0; not Linux's fq, which paces; the longest queue gives way",
+        departures: "equal weights, delta = 0; not Linux's fq, which paces; without room the longest queue loses a packet",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

@@ -43,7 +43,7 @@ impl Parameters for FqCodelConfig {
         aliases: &[],
         summary: "FQ-CoDel: flows take turns by octets, sparse ones first, each under CoDel",
         source: "RFC 8290",
-        departures: "memory_limit counts octets of packets; CoDel's last packet is that of the flow's own queue; what the fattest queue loses does not raise its CoDel's count, as in Linux it does",
+        departures: "memory_limit counts octets of packets; CoDel's last packet is that of the flow's own queue; losses of the fattest queue do not raise its CoDel's count, unlike in Linux",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

@@ -34,9 +34,9 @@ declare! {
         /// Class of packets that the band takes.
         class as "of": PacketClass = PacketClass::Any,
         /// Flows, or groups of flows, that the band takes.
-        flows: Option<FlowSet> = unset("of every flow"),
+        flows: Option<FlowSet> = unset("every flow"),
         /// Largest size of packets that the band takes, in octets of IP, without framing.
-        largest as "max_size": Option<Bytes> = unset("of any size").at_least(Bytes(1)),
+        largest as "max_size": Option<Bytes> = unset("any size").at_least(Bytes(1)),
         /// Largest backlog of the band.
         limit: QueueLimit = of_link(),
     }

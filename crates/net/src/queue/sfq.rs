@@ -36,7 +36,7 @@ impl Parameters for SfqConfig {
     const ABOUT: About = About {
         name: "sfq",
         aliases: &[],
-        summary: "stochastic fairness queueing: flows hashed into queues that are served in turn; the longest gives way",
+        summary: "stochastic fairness queueing: flows hashed into queues that are served in turn; without room the longest loses a packet",
         source: "McKenney 1990; defaults and turns by octets as Linux's sfq",
         departures: "turns are by octets, not by packets; a change of the hash reorders nothing; the longest queue is that of most octets, not of most packets as in Linux",
     };

@@ -32,9 +32,9 @@ impl Parameters for SharedBufferConfig {
     const ABOUT: About = About {
         name: "shared_buffer",
         aliases: &[],
-        summary: "a queue for every flow in one memory, and a rule for who may fill it",
+        summary: "a queue for every flow in one memory, and a rule for its use",
         source: "longest-queue drop: McKenney 1990; dynamic thresholds: Choudhury and Hahne 1998",
-        departures: "the queues share one link in turn, by octets, where a switch has an output for each",
+        departures: "the queues share one link in turn, by octets; a switch has an output for each",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

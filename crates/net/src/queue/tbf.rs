@@ -32,7 +32,7 @@ impl Parameters for TbfConfig {
     const ABOUT: About = About {
         name: "tbf",
         aliases: &[],
-        summary: "token bucket: what waits is held back to a rate, after a burst",
+        summary: "token bucket: packets are held back to a rate, after a burst",
         source: "the token bucket in front of a queue, as Linux's tbf",
         departures: "no peak rate; tokens are octets of the link, framing included",
     };

@@ -29,9 +29,9 @@ impl Parameters for ThresholdConfig {
     const ABOUT: About = About {
         name: "threshold",
         aliases: &[],
-        summary: "first in, first out; what finds more than a threshold waiting is marked (CE)",
+        summary: "first in, first out; packets that arrive at a queue above a threshold are marked (CE)",
         source: "RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010",
-        departures: "none; what allows no mark is kept as any other",
+        departures: "none; packets that are not ECN-capable are kept like any others",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

@@ -14,7 +14,7 @@ declare! {
     #[derive(Copy, Eq)]
     pub struct RateStep {
         /// Instant of the step; of the first, 0 s.
-        at: Option<SimDuration> = unset("0 s, of the first"),
+        at: Option<SimDuration> = unset("0 s, for the first"),
         /// Rate from then on; "0 bit/s" is an outage.
         rate: Bandwidth = required(Bandwidth(20_000_000)).at_most(MAX_RATE),
     }

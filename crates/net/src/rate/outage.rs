@@ -26,7 +26,7 @@ impl Entry for HandoverConfig {
     const ABOUT: About = About {
         name: "handover",
         aliases: &[],
-        summary: "satellite after satellite: outages that come back, and a delay for each period",
+        summary: "handovers of satellites: periodic outages, and a delay for each period",
         source: "-",
         departures: "nothing is lost in an outage: packets wait in the queue, and those on their way arrive",
     };

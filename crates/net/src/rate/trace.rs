@@ -12,7 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ackclock_units::interrupt::Rounds;
+use ackclock_units::interrupt::InterruptPoll;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::{Outage, WORK_OF_OCTET};
@@ -196,9 +196,9 @@ impl TraceReader {
         let mut reader = Self::new(Arc::clone(&self.trace), self.outage);
         reader.skip_to(from);
         let (mut count, mut last) = (0_u64, from);
-        let mut rounds = Rounds::default();
+        let mut rounds = InterruptPoll::default();
         while let Some(instant) = reader.peek(last).filter(|instant| *instant <= until) {
-            rounds.on_round();
+            rounds.poll();
             reader.next += 1;
             count += 1;
             last = instant;
@@ -220,7 +220,7 @@ impl TraceReader {
 
     /// Goes to the next opportunity outside outages and returns its time; the last one was at `now` or before.
     fn peek(&mut self, now: SimTime) -> Option<SimTime> {
-        let mut rounds = Rounds::default();
+        let mut rounds = InterruptPoll::default();
         loop {
             if self.next == self.trace.instants.len() {
                 if !self.trace.repeats {
@@ -233,7 +233,7 @@ impl TraceReader {
             if self.outage.is_none_or(|outage| !outage.at(instant).0) {
                 return Some(instant);
             }
-            rounds.on_round();
+            rounds.poll();
             self.next += 1;
             if instant > now + self.horizon {
                 return None;

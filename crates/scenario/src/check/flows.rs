@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ackclock_net::{NodeId, RandomStream, Router};
 use ackclock_sim::{AppConfig, DEFAULT_PORT, FlowConfig, QuicConfig, Span};
 use ackclock_tcp::TcpConfig;
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{SimDuration, SimTime};
 
 use super::quic::quic_of;
@@ -99,7 +99,7 @@ impl<'a> Checker<'a, '_> {
             let is_spacing_drawn =
                 matches!(&table.start, Some(TextOr::Table(StartTable { spacing: Some(TextOr::Table(_)), .. })));
             for (number, start) in (1..).zip(starts) {
-                ask();
+                check();
                 let is_start_drawn = is_spacing_drawn && number > 1;
                 let name = if table.count.is_some() { format!("{name}.{number}") } else { name.clone() };
                 let controller = table.controller.clone().unwrap_or_default();
@@ -195,7 +195,7 @@ impl<'a> Checker<'a, '_> {
         let mut flows = Vec::with_capacity(plans.len());
         let mut are_placed = true;
         for (position, plan) in plans.iter_mut().enumerate() {
-            ask();
+            check();
             let ends = self.flow_ends(plan, position, topology);
             are_placed &= ends.is_some();
             let (from, to) = ends.unwrap_or_default();
@@ -403,7 +403,7 @@ impl<'a> Checker<'a, '_> {
         let network = std::mem::take(&mut self.network);
         let mut router = Router::new(&network);
         for (plan, flow) in plans.iter().zip(flows) {
-            ask();
+            check();
             for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
                 if router.shortest_path(from, to).is_none() {
                     let (a, b) = (&network.node(from).name, &network.node(to).name);

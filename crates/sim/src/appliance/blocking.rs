@@ -8,14 +8,14 @@ use crate::config::MeasureWindow;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocking {
     since: Option<SimTime>,
-    /// Nanoseconds, one for each time that ended within the window.
+    /// Durations in nanoseconds of the episodes that ended within the window.
     episodes: Histogram,
     /// Time of the finished episodes within the window.
     total: SimDuration,
 }
 
 impl Blocking {
-    /// Data has arrived; does the receiver hold any out of order?
+    /// Takes note of arriving data, and whether the receiver holds data out of order.
     pub(crate) fn on_data(&mut self, now: SimTime, is_blocked: bool, window: &MeasureWindow) {
         match (self.since, is_blocked) {
             (None, true) => self.since = Some(now),
@@ -34,7 +34,7 @@ impl Blocking {
         &self.episodes
     }
 
-    /// Time in such episodes within the window up to `now`.
+    /// The time in such episodes within the window up to `now`.
     pub(crate) fn total(&self, now: SimTime, window: &MeasureWindow) -> SimDuration {
         self.total + self.since.map_or(SimDuration::ZERO, |since| window.overlap(since, now))
     }

@@ -1,4 +1,4 @@
-//! Configuration of appliances.
+//! The configuration of appliances.
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::NodeId;
@@ -6,12 +6,12 @@ use ackclock_relay::DisciplineConfig;
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-/// A node that terminates TCP connections which cross it and carries them on by connections of its own.
+/// A node that terminates the TCP connections crossing it and continues them by connections of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplianceConfig {
-    /// Unique in the scenario.
+    /// The name, which is unique in the scenario.
     pub name: String,
-    /// The node that it sits at.
+    /// The node of the appliance.
     pub node: NodeId,
     /// Order in which the two connections open.
     pub handshake: HandshakeOrder,
@@ -24,24 +24,24 @@ pub struct ApplianceConfig {
 /// Order in which an appliance opens the two connections of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeOrder {
-    /// The opener's, at once; the far one when the opener's SYN has arrived.
+    /// The opener's first; the far one when the opener's SYN has arrived.
     AcceptFirst,
-    /// The far one; the opener's SYN is answered when that is open, and refused if it was refused.
+    /// The far one first; the opener's SYN is answered when that is open, and refused if it was refused.
     ConnectFirst,
 }
 
 /// Cost of copying octets from one socket of an appliance to the other. One copier serves all connections in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copying {
-    /// From the read to the write of the same octets, besides what the rate makes of it.
+    /// Delay from the read to the write of the same octets, besides the time by the rate.
     pub delay: SimDuration,
     /// Rate of copying; `None` is infinitely fast.
     pub rate: Option<Bandwidth>,
-    /// The most that is copied of one connection before another has its turn.
+    /// Octets copied for one connection before another has its turn.
     pub chunk: Bytes,
 }
 
-/// A flow that an appliance takes. Flows that cross several have one of these for each, in the order of their path.
+/// A flow that an appliance takes. A flow that crosses several has one of these for each, in the order of its path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitConfig {
     /// Index of the flow; of a group of short flows, the group's.
@@ -59,7 +59,7 @@ pub struct SplitConfig {
 pub struct SideConfig {
     /// TCP of the end on this side.
     pub tcp: TcpConfig,
-    /// Congestion control of what it sends.
+    /// Congestion control of its sending.
     pub controller: ControllerConfig,
     /// Name in the scenario, for results.
     pub controller_name: String,

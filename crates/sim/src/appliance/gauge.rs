@@ -4,7 +4,7 @@ use ackclock_units::{Bytes, Histogram, SimTime};
 
 use crate::config::MeasureWindow;
 
-/// Octets kept somewhere, weighted by how long.
+/// A number of octets, weighted by time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gauge {
     histogram: Histogram,
@@ -13,7 +13,7 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
-    /// From now on it is `value`. What it was counts for as long as it was so within the window.
+    /// Sets the value from `now` on. The old value counts for its time within the window.
     fn set(&mut self, now: SimTime, value: Bytes, window: &MeasureWindow) {
         self.histogram.add_weighted(self.value.0, window.overlap(self.since, now).0);
         (self.value, self.since) = (value, now);

@@ -1,17 +1,17 @@
-//! Time that each octet stays in an appliance: from its arrival, in order, to when it is first sent on.
+//! The time of each octet in an appliance: from its arrival, in order, until it is first sent on.
 
 use std::collections::VecDeque;
 
 use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 
-/// Octets that have arrived and were not sent on, and how long others took.
+/// Octets that have arrived and were not sent on, and the latency of those that were.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LatencyLog {
     /// Offset and time of each arrival: the octets below the offset had arrived by then.
     arrivals: VecDeque<(Bytes, SimTime)>,
     arrived: Bytes,
     sent: Bytes,
-    /// Sums since the last look: octet-nanoseconds, and octets.
+    /// Sums since the last call: octet-nanoseconds, and octets.
     recent: (u128, u64),
 }
 
@@ -24,7 +24,7 @@ impl LatencyLog {
         }
     }
 
-    /// Notes the number of octets that have been sent on in all, and adds their stay to `histogram`, in nanoseconds
+    /// Notes the number of octets that have been sent on in all. Adds their latency to `histogram`, in nanoseconds
     /// weighted by octets, if that is part of the measurement.
     pub(crate) fn on_sent(&mut self, now: SimTime, sent: Bytes, mut histogram: Option<&mut Histogram>) {
         while let Some(&(end, since)) = self.arrivals.front()
@@ -44,7 +44,7 @@ impl LatencyLog {
         }
     }
 
-    /// Mean stay of what was sent since the last call; `None` if nothing was.
+    /// Mean latency of the data sent on since the last call; `None` without any.
     pub(crate) fn take_recent_mean(&mut self) -> Option<SimDuration> {
         let (sum, octets) = std::mem::take(&mut self.recent);
         (octets > 0).then(|| SimDuration((sum / u128::from(octets)) as u64))

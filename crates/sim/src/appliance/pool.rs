@@ -18,7 +18,7 @@ pub(crate) struct Pool {
     pub(crate) split: usize,
     pub(crate) appliance: ApplianceId,
     handshake: HandshakeOrder,
-    /// Seeds of the disciplines of both directions.
+    /// Seeds of both directions' disciplines.
     seeds: [RandomStream; 2],
     /// Short flows so far.
     pub(crate) flows: u64,
@@ -53,7 +53,7 @@ fn pool(config: &SimulationConfig, group: GroupId, split: usize) -> Pool {
 }
 
 impl Relays {
-    /// The pools of a group, in the order of the appliances on its path, begin here.
+    /// The first pool of a group: its pools are in the order of the appliances on its path.
     pub(crate) fn first_pool(&self, group: GroupId) -> usize {
         self.pools.partition_point(|pool| pool.group < group)
     }
@@ -63,8 +63,8 @@ impl Relays {
         self.listed + pool
     }
 
-    /// A short flow begins: relay `id`, an earlier flow's or the next new one, is now its own. It accepts the connection that
-    /// ends at `near`, and opens the next at `far`.
+    /// Begins a short flow: relay `id`, an earlier flow's or the next new one, is now its own. It accepts the
+    /// connection that ends at `near`, and opens the next at `far`.
     pub(crate) fn begin_short(
         &mut self,
         id: RelayId,
@@ -93,7 +93,7 @@ impl Relays {
         }
     }
 
-    /// A short flow is over, at this appliance as everywhere: it is counted, and leaves nothing behind.
+    /// Ends a short flow, which is over everywhere: it is counted, and leaves no state.
     pub(crate) fn end_short(
         &mut self,
         id: RelayId,
@@ -114,7 +114,7 @@ impl Relays {
         }
     }
 
-    /// Adds what a short flow has counted so far.
+    /// Adds the counts of a short flow so far.
     pub(crate) fn count_short(&mut self, id: RelayId, connections: &Connections) {
         let relay = &self.list[id.index()];
         for (totals, stream) in self.totals[relay.totals].iter_mut().zip(&relay.streams) {

@@ -26,11 +26,11 @@ pub(crate) struct Relay {
     /// The endpoint that faces the acceptor.
     pub(crate) far: EndpointId,
     pub(crate) handshake: HandshakeOrder,
-    /// The far connection has been requested.
+    /// True once the far connection has been requested.
     pub(crate) has_connected: bool,
-    /// One end failed, and the other was reset.
+    /// True if one end failed, and the other was reset.
     pub(crate) is_dead: bool,
-    /// Streams that are passed on, forward and backward.
+    /// The relayed streams, forward and backward.
     pub(super) streams: [RelayedStream; 2],
     /// Index of the [`Totals`] in which it is counted.
     pub(super) totals: usize,
@@ -52,7 +52,7 @@ pub(super) struct NewRelay {
     pub(super) near: EndpointId,
     pub(super) far: EndpointId,
     pub(super) handshake: HandshakeOrder,
-    /// One for each direction.
+    /// The disciplines of both directions.
     pub(super) disciplines: [Discipline; 2],
     pub(super) totals: usize,
 }
@@ -74,7 +74,7 @@ impl Relay {
 /// All appliances at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Relays {
-    /// One for each flow at each appliance, as in [`SimulationConfig::splits`]; then those of short flows.
+    /// The relays of each flow at each appliance, as in [`SimulationConfig::splits`]; then those of short flows.
     pub(super) list: Vec<Relay>,
     /// Number of relays that do not serve short flows.
     pub(super) listed: usize,
@@ -88,7 +88,8 @@ pub(crate) struct Relays {
 }
 
 impl Relays {
-    /// The near endpoint of a relay accepts the connection before it, its far endpoint opens the one after it.
+    /// The relays of a scenario. The near endpoint of a relay accepts the connection before it, its far endpoint opens
+    /// the one after it.
     pub(crate) fn new(config: &SimulationConfig) -> Self {
         let list: Vec<Relay> = (0..config.splits.len()).map(|index| listed(config, RelayId::new(index))).collect();
         let copiers = config.appliances.iter().map(|appliance| Copier::new(appliance.copying)).collect();
@@ -109,19 +110,19 @@ impl Relays {
         RelayId::new(self.list.len())
     }
 
-    /// True if something is recorded over time.
+    /// True if series are recorded.
     pub(crate) fn are_recorded(&self) -> bool {
         self.series.is_some()
     }
 
-    /// A row for each direction of each relay, if any are recorded.
+    /// Records a row for each direction of each relay, if requested.
     pub(crate) fn sample(&mut self, now: SimTime, connections: &Connections) {
         if let Some(series) = &mut self.series {
             series.sample(now, &mut self.list, connections);
         }
     }
 
-    /// The rows of all; no columns if none are recorded.
+    /// The table of all rows; without columns if none are recorded.
     pub(crate) fn take_table(&mut self, config: &SimulationConfig) -> Table {
         let series = self.series.take();
         series.map_or_else(Table::default, |series| series.into_table(config, self))

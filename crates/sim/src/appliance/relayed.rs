@@ -20,18 +20,19 @@ pub(crate) struct RelayedStream {
     pub(crate) orders: Orders,
     /// Time of the discipline's pending event; [`SimTime::NEVER`] without one.
     pub(crate) wake: SimTime,
-    /// Read and not yet written.
+    /// Octets read and not yet written.
     pub(crate) copying: Bytes,
     pub(crate) written: Bytes,
-    /// Waits for its turn to be copied.
+    /// True while it waits for its turn to be copied.
     pub(crate) is_queued: bool,
-    /// The sender's FIN has been passed on.
+    /// True once the sender's FIN has been passed on.
     pub(crate) is_finished: bool,
     pub(crate) ece_raised: u64,
     pub(crate) latency: LatencyLog,
-    /// Its discipline holds data back since then; only known where somebody watches.
+    /// Time since which its discipline holds data back; only known with observers.
     pub(super) held_since: Option<SimTime>,
-    /// Arrived and not sent on, and arrived and not acknowledged by the other side, as they were written down last.
+    /// Octets that have arrived and were not sent on, and those not acknowledged by the other side, as of the last
+    /// record.
     kept: [Bytes; 2],
 }
 
@@ -81,7 +82,7 @@ impl RelayedStream {
         }
     }
 
-    /// Writes down what has arrived and what has been sent on.
+    /// Records the arrived data and the data sent on.
     pub(crate) fn note(&mut self, readings: &Readings, window: &MeasureWindow, totals: &mut Totals) {
         let counts = window.holds(readings.now);
         self.latency.on_arrived(readings.now, readings.arrived);
@@ -89,7 +90,7 @@ impl RelayedStream {
         self.keep(readings.now, [readings.backlog(), readings.in_socket()], window, totals);
     }
 
-    /// Sets the kept octets: not sent on, not acknowledged.
+    /// Sets the held octets: not sent on, not acknowledged.
     pub(crate) fn keep(&mut self, now: SimTime, kept: [Bytes; 2], window: &MeasureWindow, totals: &mut Totals) {
         let before = std::mem::replace(&mut self.kept, kept);
         for (part, gauge) in [&mut totals.backlog, &mut totals.in_socket].into_iter().enumerate() {
@@ -97,7 +98,7 @@ impl RelayedStream {
         }
     }
 
-    /// Counts over the whole run.
+    /// The counts over the whole run.
     pub(crate) fn counts(&self, connections: &Connections) -> RelayedCounts {
         RelayedCounts::new(&connections[self.from], &connections[self.to], self.ece_raised)
     }
@@ -109,8 +110,8 @@ impl RelayedStream {
         from.unread().min(to.writable().min(low).saturating_sub(self.copying))
     }
 
-    /// Its discipline holds data back: the near side may not send a segment, or what has come waits though the send buffer has
-    /// room.
+    /// True if its discipline holds data back: the near side may not send a segment, or arrived data waits though the
+    /// send buffer has room.
     pub(super) fn is_held(&self, connections: &Connections) -> bool {
         let (from, to) = (&connections[self.from], &connections[self.to]);
         let is_shut = self.orders.window.is_some_and(|window| window < Bytes(u64::from(from.mss())));
@@ -118,7 +119,7 @@ impl RelayedStream {
         is_shut || (waits && self.orders.not_sent.is_some() && to.writable() > self.copying)
     }
 
-    /// Everything that the sender will ever send has been passed on, but for the end of it.
+    /// True if all data of the sender has been passed on, except for the end of the stream.
     pub(crate) fn is_at_end(&self, connections: &Connections) -> bool {
         let from = &connections[self.from];
         !self.is_finished && from.is_peer_finished() && from.unread() == Bytes::ZERO && self.copying == Bytes::ZERO

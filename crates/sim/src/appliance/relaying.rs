@@ -1,4 +1,4 @@
-//! Appliances at work on the connections that they split. A scenario without one never comes here.
+//! The operation of appliances on the connections that they split. A scenario without appliances never runs this code.
 
 use ackclock_events::Event;
 use ackclock_relay::Orders;
@@ -12,7 +12,7 @@ use crate::hosts::Hosts;
 use crate::ids::{ApplianceId, RelayDirection, RelayId};
 
 impl Relays {
-    /// Something happened at an end of this relay.
+    /// Handles an event at an end of this relay.
     #[cold]
     pub(crate) fn on_event(&mut self, id: RelayId, hosts: &mut Hosts) {
         self.carry_handshake(id, hosts);
@@ -23,7 +23,7 @@ impl Relays {
         }
     }
 
-    /// A discipline asked to be asked again.
+    /// Handles the time that a discipline has requested.
     pub(crate) fn on_discipline(&mut self, at: RelayDirection, hosts: &mut Hosts) {
         let stream = self.stream_mut(at);
         if stream.wake != hosts.now() {
@@ -35,7 +35,7 @@ impl Relays {
         }
     }
 
-    /// Nothing has come yet: what a SYN has said is not taken back, so that disciplines are asked before.
+    /// Begins a relay before any data: a SYN's window is not taken back, so that disciplines are called first.
     pub(crate) fn begin(&mut self, id: RelayId, hosts: &mut Hosts) {
         for at in id.directions() {
             self.ask_discipline(at, hosts);
@@ -63,8 +63,8 @@ impl Relays {
         }
     }
 
-    /// If one end has failed, the other is reset, and what is still on its way between them is lost as it is to a
-    /// connection that is reset. True if so.
+    /// Carries the failure of one end to the other, which is reset; data between them is lost, as on any reset. Returns
+    /// true if an end has failed.
     fn carry_failure(&mut self, id: RelayId, hosts: &mut Hosts) -> bool {
         let relay = &mut self.list[id.index()];
         if relay.is_dead {
@@ -87,7 +87,7 @@ impl Relays {
         true
     }
 
-    /// Passes on what can be, asks the discipline, and does as it says.
+    /// Passes on available data, calls the discipline, and applies its decision.
     fn pass_on(&mut self, at: RelayDirection, hosts: &mut Hosts) {
         self.note(at, hosts); // what came must be known before some of it leaves
         self.copy(at, hosts);
@@ -133,7 +133,7 @@ impl Relays {
         relay.streams[at.direction().index()].note(&readings, &self.window, totals);
     }
 
-    /// Asks the discipline and does as it says. True if the limit of what waits to be sent is another one.
+    /// Calls the discipline and applies its decision. Returns true if the limit of unsent data has changed.
     fn ask_discipline(&mut self, at: RelayDirection, hosts: &mut Hosts) -> bool {
         let readings = self[at].readings(hosts.now(), &hosts.connections);
         let stream = self.stream_mut(at);
@@ -163,7 +163,7 @@ impl Relays {
         });
     }
 
-    /// Passes the end of the stream on to the receiver, once it has everything.
+    /// Passes the end of the stream on to the receiver, after all its data.
     fn carry_end(&mut self, at: RelayDirection, hosts: &mut Hosts) {
         let stream = self.stream_mut(at);
         if stream.is_at_end(&hosts.connections) {
@@ -172,7 +172,7 @@ impl Relays {
         }
     }
 
-    /// Passes on what is ready, at once or through the copier.
+    /// Passes on available data, directly or through the copier.
     fn copy(&mut self, at: RelayDirection, hosts: &mut Hosts) {
         let ready = self[at].ready(&hosts.connections);
         if ready == Bytes::ZERO {
@@ -188,7 +188,7 @@ impl Relays {
         }
     }
 
-    /// The copier may have finished a chunk, or have time for one.
+    /// Runs the copier, which may have finished a chunk, or be free for one.
     pub(crate) fn run_copier(&mut self, appliance: ApplianceId, hosts: &mut Hosts) {
         let now = hosts.now();
         while let Some((at, octets)) = self.copiers[appliance.index()].take_done(now) {
@@ -224,7 +224,7 @@ impl Relays {
         }
     }
 
-    /// Takes octets out of the receive buffer; returns how many it had.
+    /// Takes octets out of the receive buffer; returns their number.
     fn take(&mut self, at: RelayDirection, octets: Bytes, hosts: &mut Hosts) -> Bytes {
         let from = self[at].from;
         let taken = hosts.call(from, |endpoint, now, out| endpoint.read_now(now, octets, out));

@@ -32,7 +32,7 @@ const COLUMNS: [&str; 16] = [
     "rto_s",
 ];
 
-/// Rows so far. Short flows have none.
+/// The rows so far; short flows have none.
 #[derive(Clone, Debug)]
 pub(crate) struct ApplianceSeries {
     time: Vec<f64>,
@@ -53,7 +53,7 @@ impl ApplianceSeries {
         }
     }
 
-    /// A row for each direction of a listed flow in which anything ever arrived; those come first.
+    /// Records a row for each direction of a listed flow with any arrivals; those flows come first.
     pub(super) fn sample(&mut self, now: SimTime, relays: &mut [Relay], connections: &Connections) {
         for (index, relay) in relays.iter_mut().take(self.previous.len()).enumerate() {
             for (stream, at) in relay.streams.iter_mut().zip(RelayId::new(index).directions()) {

@@ -18,12 +18,12 @@ use crate::summary::{distribution, queue_summary};
 /// Summary of one appliance and the flows that it split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApplianceSummary {
-    /// Name in the scenario.
+    /// The name in the scenario.
     pub name: String,
-    /// Latency of all flows of the scenario's own list together, on the way forward: from an octet's arrival, in order,
-    /// to when it was first sent on, weighted by octets; null if nothing was.
+    /// Latency of all flows of the scenario's own list together, in the forward direction: from an octet's arrival, in
+    /// order, until it was first sent on, weighted by octets; null if none was.
     pub added_latency_ms: Option<Distribution>,
-    /// The flows that it took, in the scenario's order; then the groups of short flows, each as one.
+    /// The flows of the appliance, in the scenario's order; then the groups of short flows, each as one.
     pub flows: Vec<SplitSummary>,
 }
 
@@ -43,7 +43,7 @@ pub struct SplitSummary {
     pub reset: bool,
     /// Direction from the opener to the acceptor.
     pub forward: DirectionSummary,
-    /// Back; null if nothing came.
+    /// Direction from the acceptor to the opener; null without data.
     pub backward: Option<DirectionSummary>,
 }
 
@@ -64,23 +64,23 @@ pub struct DirectionSummary {
     pub arrived_bytes: u64,
     /// Payload that the other side has acknowledged.
     pub acknowledged_bytes: u64,
-    /// Time from an octet's arrival, in order, to when it was first sent on, weighted by octets; null if nothing was.
+    /// Time from an octet's arrival, in order, until it was first sent on, weighted by octets; null if none was.
     pub added_latency_ms: Option<Distribution>,
-    /// Arrived and not sent on, weighted by time.
+    /// Octets arrived and not sent on, weighted by time.
     pub backlog_bytes: QueueSummary,
-    /// Arrived and not acknowledged by the other side, weighted by time.
+    /// Octets arrived and not acknowledged by the other side, weighted by time.
     pub in_socket_bytes: QueueSummary,
-    /// Number of times that congestion was signalled to the sender.
+    /// Number of congestion signals to the sender.
     pub ece_raised: u64,
     /// Segments sent on, retransmissions included.
     pub sent_segments: u64,
-    /// Segments sent on again.
+    /// Number of retransmitted segments.
     pub retransmitted_segments: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Times that fast recovery began.
+    /// Number of fast recoveries.
     pub fast_recoveries: u64,
-    /// Out-of-order data at the receiver beyond; null where another appliance receives, and for short flows.
+    /// Out-of-order data at the next receiver; null where that is another appliance, and for short flows.
     pub blocking: Option<BlockingSummary>,
 }
 
@@ -95,7 +95,7 @@ pub struct BlockingSummary {
     pub duration_ms: Option<Distribution>,
 }
 
-/// A run up to a moment.
+/// The results of a run up to a moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) now: SimTime,
@@ -123,7 +123,7 @@ pub(crate) fn summarize(run: Run<'_>) -> Vec<ApplianceSummary> {
     named.map(summary).collect()
 }
 
-/// Latency of octets on the way forward over all flows of the scenario's own list, in nanoseconds.
+/// Latency of octets in the forward direction over all flows of the scenario's own list, in nanoseconds.
 fn together(relays: &Relays, appliance: usize) -> Histogram {
     let mut all = Histogram::default();
     for (_, relay) in relays.listed().filter(|(_, relay)| relay.appliance.index() == appliance) {
@@ -189,7 +189,7 @@ impl DirectionSummary {
     }
 }
 
-/// Distribution in milliseconds of a histogram in nanoseconds.
+/// The distribution in milliseconds of a histogram in nanoseconds; `None` if it is empty.
 fn non_empty(histogram: &Histogram) -> Option<Distribution> {
     (!histogram.is_empty()).then(|| distribution(histogram, 1e6))
 }

@@ -7,14 +7,14 @@ use ackclock_units::{Bytes, Histogram};
 
 use super::gauge::Gauge;
 
-/// Distributions over the measurement window, and the counts of short flows that are over.
+/// Distributions over the measurement window, and the counts of finished short flows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
-    /// Nanoseconds that octets stayed, weighted by octets.
+    /// Latency of octets in nanoseconds, weighted by octets.
     pub(crate) latency: Histogram,
-    /// Arrived and not sent on.
+    /// Octets arrived and not sent on.
     pub(crate) backlog: Gauge,
-    /// Arrived and not acknowledged by the other side.
+    /// Octets arrived and not acknowledged by the other side.
     pub(crate) in_socket: Gauge,
     /// Counts of finished flows.
     pub(crate) ended: RelayedCounts,

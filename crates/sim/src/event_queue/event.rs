@@ -4,7 +4,7 @@ use ackclock_net::{EndpointId, LinkId};
 
 use crate::ids::{ApplianceId, DatagramFlowId, FlowId, GroupId, RelayDirection, StreamId};
 
-/// A future event.
+/// An event of the future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The first packet on this link arrives at its far end.
@@ -17,7 +17,7 @@ pub(crate) enum Event {
     App(StreamId),
     /// This flow opens its connection.
     Start(FlowId),
-    /// Sampling of series.
+    /// The sampling of series.
     Sample,
     /// The measurement window begins.
     MeasureFrom,
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     Arrival(GroupId),
     /// A datagram of this flow leaves.
     Datagram(DatagramFlowId),
-    /// The discipline of this direction through an appliance asked to be asked again.
+    /// The discipline of this direction through an appliance has requested this time.
     Discipline(RelayDirection),
     /// The copier of this appliance has written a chunk, or has time for one.
     Copier(ApplianceId),
@@ -35,7 +35,7 @@ pub(crate) enum Event {
     Abort(FlowId),
     /// The application that reads at this end stops reading.
     StopReading(EndpointId),
-    /// A link is changed: which of the scenario's changes it is.
+    /// A link is changed, by the scenario's change of this number.
     Change(u32),
     /// Packets left this link, or were dropped there, whose senders must be notified.
     Left(LinkId),
@@ -47,7 +47,7 @@ const KIND_SHIFT: u32 = 24;
 const KIND_MASK: u64 = 15;
 const INDEX_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
-/// Largest number of things of one kind that events can refer to.
+/// Largest number of items of one kind that events can refer to.
 pub(crate) const MOST_NUMBERS: usize = 1 << KIND_SHIFT;
 
 impl Event {

@@ -1,5 +1,5 @@
-//! A four-ary heap of keys. Children come in whole groups of four, of which those that are not there come after everything, so
-//! that finding the least of four takes no branch.
+//! A four-ary heap of keys. Children come in whole groups of four. Absent ones come after all keys, so that finding the
+//! least of four needs no branch.
 
 use super::NO_KEY as VACANT;
 
@@ -17,7 +17,7 @@ impl Heap {
         self.count
     }
 
-    /// The smallest key.
+    /// The smallest of the keys.
     pub(super) fn first(&self) -> Option<u128> {
         self.places.first().copied().filter(|key| *key != VACANT)
     }
@@ -30,14 +30,14 @@ impl Heap {
         self.count += 1;
     }
 
-    /// Room for a root, or for one more group of children.
+    /// Makes room for a root, or for one more group of children.
     #[cold]
     fn grow(&mut self) {
         let more = if self.places.is_empty() { 1 } else { 4 };
         self.places.resize(self.places.len() + more, VACANT);
     }
 
-    /// Takes the least key out.
+    /// Removes the least key.
     pub(super) fn drop_first(&mut self) {
         let Some(last) = self.count.checked_sub(1) else { return };
         self.count = last;

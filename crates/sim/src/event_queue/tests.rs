@@ -71,7 +71,7 @@ fn every_event_comes_out_as_it_went_in() {
     }
 }
 
-/// Step of a test: events are scheduled at these distances from the first, and then some of the first taken out or
+/// A step of a test: events are scheduled at these distances from the first, and then some of the first are removed or
 /// replaced.
 type Step = (Vec<u64>, usize, Option<u64>);
 

@@ -1,14 +1,14 @@
-//! A wheel of spans of time, each with its keys in no order.
+//! A wheel of spans of time, each with its keys unordered.
 //!
-//! How long a span is follows from what happens: it is halved when many keys lie in one and few find none, and doubled when too many find no
-//! span that is theirs. Nothing but speed depends on it.
+//! The length of a span adapts: it is halved when many keys lie in one and few are beyond the wheel, and doubled when
+//! too many are beyond it. Only speed depends on it.
 
 use super::time_of;
 
 const SPANS: u64 = 4096;
 const NONE: u32 = u32::MAX;
 
-/// A span of nanoseconds at first: two to this power.
+/// The initial span, as a power of two in nanoseconds.
 const FIRST_SHIFT: u32 = 12;
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=40;
 
@@ -18,7 +18,7 @@ const ASK_AFTER: u64 = 512;
 /// Number of events in a span above which it is too long.
 const MANY_IN_A_SPAN: u64 = 6;
 
-/// A key, and the one behind it in its span.
+/// A key, and the next one in its span.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     key: u128,
@@ -28,20 +28,20 @@ struct Node {
 /// Timing wheel: keys by spans of time.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
-    /// The first key of each span, once there has been one.
+    /// The first key of each span that ever had one.
     firsts: Vec<u32>,
-    /// Spans with keys, and the words of these that have any.
+    /// The spans with keys, and the words of these bits that are not zero.
     taken: [u64; (SPANS / 64) as usize],
     words: u64,
     nodes: Vec<Node>,
-    /// The first of the nodes that are free.
+    /// The first free node.
     free: u32,
     count: usize,
     /// The number of the span that was taken last. Every key here is in one of the `SPANS - 1` behind it.
     current: u64,
     shift: u32,
-    /// Since it was last asked whether spans are of the right length: spans taken, keys that found none, and the number of
-    /// events scheduled until then.
+    /// Counts since the last check of the length of spans: spans taken, keys beyond the wheel, and scheduled events by
+    /// then.
     spans: u64,
     refused: u64,
     scheduled: u64,
@@ -70,7 +70,7 @@ impl Wheel {
         self.count
     }
 
-    /// The wheel is empty and stands at `time`. Returns where the span there ends.
+    /// Begins with an empty wheel at `time`. Returns the end of the span there.
     pub(super) fn begin(&mut self, time: u64) -> u64 {
         self.firsts.resize(SPANS as usize, NONE);
         self.current = time >> self.shift;
@@ -110,7 +110,7 @@ impl Wheel {
         self.count == 0
     }
 
-    /// The next span with keys, which there is, becomes the current one, and its keys are put into `keys`. Returns where it ends.
+    /// Makes the next span with keys, which exists, the current one, and moves its keys into `keys`. Returns its end.
     pub(super) fn take_next(&mut self, keys: &mut Vec<u128>) -> u64 {
         self.current += self.distance_to_next();
         self.take_span((self.current % SPANS) as usize, keys);
@@ -118,8 +118,8 @@ impl Wheel {
         self.end_of_current()
     }
 
-    /// Checks now and then whether spans are too long or too short, after a number of scheduled events. If so, they
-    /// have another length once the wheel has been emptied and begun anew.
+    /// Checks from time to time whether spans are too long or too short, after a number of scheduled events. If so,
+    /// they have another length once the wheel has been emptied and restarted.
     #[inline]
     pub(super) fn adapts_length(&mut self, scheduled: u64) -> bool {
         self.spans >= ASK_AFTER && self.choose_length(scheduled)
@@ -177,7 +177,7 @@ impl Wheel {
         }
     }
 
-    /// Takes every key out.
+    /// Removes all keys.
     pub(super) fn empty_into(&mut self, keys: &mut Vec<u128>) {
         while self.count > 0 {
             self.current += self.distance_to_next();

@@ -1,30 +1,29 @@
 //! Packets that have left the first link of their route, or were dropped there: their senders count the data that waits
 //! at their hosts.
 //!
-//! Of links that are not served packet by packet it is known when a packet will leave as soon as it comes: of them only what was dropped
-//! is told.
+//! A clocked link knows the departure of a packet as soon as it comes: only its drops are reported.
 
 use ackclock_net::{EndpointId, Generation, LinkId, Packet, Payload};
 
 use super::hop::Hop;
 
-/// Data of one packet.
+/// The data of one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departed {
     /// Sender of the packet.
     pub(crate) sender: EndpointId,
     /// Generation of the connection.
     pub(crate) generation: Generation,
-    /// Octets of payload.
+    /// The octets of payload.
     pub(crate) octets: u32,
-    /// It was dropped as it arrived, and not later or sent.
+    /// True if it was dropped as it arrived, and not later or sent.
     pub(crate) is_refused: bool,
 }
 
 /// Departures to report, by link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Departures {
-    /// Lists by link, as far as there is one whose departures are wanted; `None` where they are not.
+    /// Lists by link, if the link's departures are recorded.
     of: Vec<Option<Vec<Departed>>>,
 }
 
@@ -42,8 +41,8 @@ impl Departures {
         self.of.get(link.index()).is_some_and(Option::is_some)
     }
 
-    /// Records a packet with data that has left a link, or was dropped there, which is `is_refused` if it was dropped
-    /// as it arrived; only at the first link of its route. Returns true if it is the only unreported one.
+    /// Records a packet with data that has left a link, or was dropped there; `is_refused` if it was dropped as it
+    /// arrived. Only at the first link of its route. Returns true if it is the only unreported one.
     pub(super) fn add(&mut self, link: LinkId, packet: &Packet, hops: &[Hop], is_refused: bool) -> bool {
         let Some(Some(list)) = self.of.get_mut(link.index()) else { return false };
         let Payload::Tcp(segment) = &packet.payload else { return false };
@@ -60,12 +59,12 @@ impl Departures {
         self.of[link.index()].replace(Vec::new()).unwrap_or_default()
     }
 
-    /// See [`Self::take`].
+    /// Takes the list back: see [`Self::take`].
     pub(crate) fn give_back(&mut self, link: LinkId, list: Vec<Departed>) {
         self.of[link.index()] = Some(list);
     }
 
-    /// Takes those of a link over from another part, and gives others for them.
+    /// Exchanges the departures of a link between two parts.
     pub(super) fn swap(&mut self, other: &mut Self, link: LinkId) {
         if let (Some(here), Some(there)) = (self.of.get_mut(link.index()), other.of.get_mut(link.index())) {
             std::mem::swap(here, there);

@@ -8,22 +8,22 @@ use crate::event_queue::MOST_NUMBERS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hop(u32);
 
-/// Destination of a packet behind a hop.
+/// The destination of a packet behind a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// The packet enters this link.
     Link(LinkId),
-    /// Onto this link, ahead of time.
+    /// The packet enters this link ahead of time.
     Express(LinkId),
-    /// It is at its endpoint.
+    /// The packet is at its endpoint.
     Endpoint,
 }
 
 impl Hop {
-    /// Set in the number of a link that packets enter ahead of time.
+    /// The bit of a link that packets enter ahead of time.
     const EXPRESS: u32 = 1 << 31;
 
-    /// The end of a route, which is no link.
+    /// The end of a route, which is not a link.
     pub(super) const END: Self = Self(Self::EXPRESS - 1);
 
     pub(super) fn onto(link: LinkId) -> Self {
@@ -31,7 +31,7 @@ impl Hop {
         Self(link.index() as u32)
     }
 
-    /// The same hop, ahead of time.
+    /// The hop with entry ahead of time.
     pub(super) fn express(self) -> Self {
         Self(self.0 | Self::EXPRESS)
     }

@@ -1,14 +1,15 @@
-//! The time that hosts take, which is never twice the same: when they notice what has arrived, and when what they send is out.
+//! Interrupt jitter of hosts: the times at which they notice arriving packets, and at which their own packets are sent.
 //!
-//! No host looks at its network card all the time, nor does the card send at once: interrupts are moderated, cores wake up, other
-//! work is done first, and no two clocks are in step. Here a host looks at a link once in each span of the switch `host_noise`, at
-//! a random moment of it, and takes all that has arrived by then; what it sends reaches the next node at such moments, too. So
-//! order is kept, and a packet waits for at most two spans at either end, 7/12 of one in the mean. Flows do not stay in step with
-//! the departures of a queue: the phase effects of Floyd and Jacobson ("On Traffic Phase Effects in Packet-Switched Gateways",
-//! 1991), by which the same flow finds the queue full for ever.
+//! A host does not poll its network card continuously, nor does the card send immediately: interrupts are moderated,
+//! cores wake up, other work is done first, and clocks are not in phase. Here a host polls a link once in each span of
+//! the switch `host_noise`, at a random moment, and takes all packets that have arrived by then. Its own packets reach
+//! the next node at such moments, too. So order is kept, and a packet waits for at most two spans at either end, 7/12
+//! of one in the mean. This avoids the phase effects of Floyd and Jacobson ("On Traffic Phase Effects in
+//! Packet-Switched Gateways", 1991), by which the same flow finds the queue full for ever.
 //!
-//! The moments follow from the seed, the link and the number of the span alone: nothing is drawn in turn, and nothing is kept. All
-//! that is on a host's link is treated alike, so that nothing overtakes; where flows of one host differ, the largest noise holds.
+//! The moments depend only on the seed, the link and the number of the span: there is no sequence of draws, and no
+//! state. All packets on a host's link are treated alike, so that none overtakes; where flows of one host differ, the
+//! largest noise holds.
 
 use ackclock_net::LinkId;
 use ackclock_units::{RandomStream, SimDuration, SimTime, mix, reduce};
@@ -24,9 +25,9 @@ pub(super) struct HostNoise {
 /// Moments of processing at one link.
 #[derive(Clone, Copy, Debug)]
 struct Looks {
-    /// Zero where hosts look all the time.
+    /// Span of the moments; zero for hosts without noise.
     span: SimDuration,
-    /// 2^64 over it, rounded down.
+    /// The inverse of the span: 2^64 over it, rounded down.
     inverse: u64,
     /// Key that separates its moments from those of other links.
     key: u64,
@@ -37,7 +38,7 @@ impl HostNoise {
         Self { key: RandomStream::new(seed, "host noise").bits(), looks: Vec::new() }
     }
 
-    /// A host of this noise is at an end of the link.
+    /// Adds the noise of a host at an end of the link.
     pub(super) fn add(&mut self, link: LinkId, noise: SimDuration) {
         if noise == SimDuration::ZERO {
             return;
@@ -50,13 +51,12 @@ impl HostNoise {
         looks.inverse = ((1 << 64) / u128::from(looks.span.0)).min(u128::from(u64::MAX)) as u64;
     }
 
-    /// Packets come out of this link in bunches.
+    /// True if packets come out of this link at moments of its noise.
     pub(super) fn is_on(&self, link: LinkId) -> bool {
         self.looks.get(link.index()).is_some_and(|looks| looks.span > SimDuration::ZERO)
     }
 
-    /// Moment at which a packet that comes out of `link` at `arrival` goes on, or is noticed, where that is not at
-    /// once.
+    /// Moment at which a packet that comes out of `link` at `arrival` goes on, or is noticed, if it is later.
     #[inline]
     pub(super) fn at(&self, link: LinkId, arrival: SimTime) -> Option<SimTime> {
         let looks = self.looks.get(link.index()).filter(|looks| looks.span > SimDuration::ZERO)?;
@@ -65,7 +65,8 @@ impl HostNoise {
 }
 
 impl Looks {
-    /// The first look that is not before `arrival`. Which of two it is nobody can predict, a processor neither: both are worked out.
+    /// The first moment that is not before `arrival`. Which of two it is cannot be predicted by a processor: both are
+    /// computed.
     #[inline]
     fn next(self, arrival: SimTime) -> SimTime {
         let number = self.number(arrival);
@@ -74,7 +75,7 @@ impl Looks {
         std::hint::select_unpredictable(first >= arrival, first, second)
     }
 
-    /// Whole spans before `arrival`: a product takes a part of the time of a division, and is one too few at most.
+    /// Whole spans before `arrival`. A product takes a fraction of the time of a division, and is at most one too few.
     #[inline]
     fn number(self, arrival: SimTime) -> u64 {
         let number = ((u128::from(arrival.0) * u128::from(self.inverse)) >> 64) as u64;

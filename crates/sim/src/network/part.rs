@@ -1,4 +1,5 @@
-//! A network that is one part of several, each run by a thread of its own: what crosses its borders, and what parts exchange.
+//! A network that is one part of several, each run by a thread of its own: packets across its borders, and the exchange
+//! between parts.
 
 use ackclock_net::{LinkId, Packet, UnderWay};
 use ackclock_units::SimTime;
@@ -9,8 +10,9 @@ use crate::event_queue::Event;
 use crate::partition::{Borders, Crossing};
 
 impl Network {
-    /// The next packet of `link` arrives at `time`, in place of the queue's first event. Where it has come from another part, its
-    /// event would have been scheduled when it was sent, if that was later than the arrival of the one before it, now.
+    /// Schedules the arrival of the next packet of `link` at `time`, in place of the queue's first event. An event from
+    /// another part counts as scheduled when the packet was sent, or now, at the arrival of the one before it, if that
+    /// is later.
     pub(super) fn arrive_next(&mut self, link: LinkId, time: SimTime) {
         let sent = self.borders.as_mut().and_then(|borders| borders.deliver(link));
         let since = self.now().max(sent.unwrap_or(SimTime::ZERO));
@@ -24,7 +26,7 @@ impl Network {
         self.is_arrival_told = true;
     }
 
-    /// A packet goes on in another part, where it will come out at the far end of `link`.
+    /// Sends a packet to another part, where it will come out at the far end of `link`.
     pub(super) fn leave(&mut self, link: LinkId, arrival: SimTime, UnderWay { packet: id, hop, .. }: UnderWay) {
         let packet = Packet { hop, ..*self.packets.get(id) };
         let crossing = Crossing { link, sent: self.now(), arrival, packet };
@@ -35,7 +37,7 @@ impl Network {
         }
     }
 
-    /// A packet has come from another part.
+    /// Takes a packet from another part.
     pub(crate) fn receive(&mut self, crossing: &Crossing) {
         let Crossing { link, arrival, packet, .. } = crossing;
         let is_alone = self.links[link.index()].receive(*arrival, self.packets.put(packet));
@@ -48,7 +50,7 @@ impl Network {
         }
     }
 
-    /// Takes the links that `is_there` says so of over from another part, and gives others for them.
+    /// Exchanges the links for which `is_there` is true with another part.
     pub(crate) fn swap(&mut self, other: &mut Self, is_there: impl Fn(LinkId) -> bool) {
         for link in (0..self.links.len()).map(LinkId::new).filter(|link| is_there(*link)) {
             std::mem::swap(&mut self.links[link.index()], &mut other.links[link.index()]);
@@ -57,13 +59,13 @@ impl Network {
         }
     }
 
-    /// Borders of this part.
+    /// The borders of this part.
     pub(crate) fn borders(&mut self) -> &mut Borders {
         self.borders.as_mut().expect("this is a part of a network")
     }
 
-    /// Each route as its stages, which are what packets pass between two events: a link, and those behind it that
-    /// they enter ahead of time.
+    /// The routes as lists of stages. A stage is the way of packets between two events: a link, and those behind it
+    /// that they enter ahead of time.
     pub(crate) fn routes(&self) -> impl Iterator<Item = Vec<Vec<LinkId>>> {
         let goes_on = |_: &Hop, next: &Hop| matches!(next.next(), Next::Express(_));
         let link = |hop: &Hop| match hop.next() {

@@ -1,4 +1,4 @@
-//! Links that are served packet by packet: their queues, and what becomes of a packet in them.
+//! Links that are served packet by packet: their queues, and the fate of packets in them.
 
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
@@ -13,14 +13,14 @@ use crate::event_queue::Event;
 use crate::watch::At;
 
 impl Network {
-    /// Records the effects of a link's queue on packets.
+    /// Records the drops and marks of a link's queue.
     pub(crate) fn watch_link(&mut self, link: LinkId) {
         if let Some(mut link) = self.links[link.index()].served() {
             link.watch();
         }
     }
 
-    /// A packet arrives at a served link, whose queue keeps it until it travels on.
+    /// Offers a packet to a served link, whose queue keeps it until it travels on.
     #[inline(never)]
     pub(super) fn offer(&mut self, id: LinkId, UnderWay { packet: place, hop, .. }: UnderWay) {
         let now = self.now();
@@ -83,14 +83,14 @@ impl Network {
         at_once
     }
 
-    /// See [`Self::depart`].
+    /// Schedules these arrivals: see [`Self::depart`].
     fn arrive_at_once(&mut self, id: LinkId, arrivals: usize) {
         for _ in 0..arrivals {
             self.queue.push(self.now(), Event::Link(id));
         }
     }
 
-    /// The service event of a link fires; it is the queue's first.
+    /// Handles the service event of a link, the queue's first.
     pub(crate) fn on_service(&mut self, id: LinkId) {
         let now = self.now();
         let (mut next, mut arrivals) = (None, 0);
@@ -105,11 +105,11 @@ impl Network {
         self.arrive_at_once(id, arrivals);
     }
 
-    /// Asks for the memory of the packet that comes out of a link after the next one, and of the link behind. Returns the end that it goes
-    /// to.
+    /// Prefetches the packet that comes out of a link after the next one, and the link behind. Returns its destination
+    /// end.
     ///
-    /// Queues by flow let flows take turns, so that each packet comes to memory that has been left for long; but what comes out of a link is
-    /// known long before.
+    /// Queues by flow let flows take turns, so that the memory of each packet is no longer cached; but the next packet
+    /// of a link is known long before.
     #[inline]
     pub(crate) fn fetch_ahead(&self, id: LinkId) -> Option<EndpointId> {
         let packet = self.links[id.index()].second()?;
@@ -120,7 +120,7 @@ impl Network {
         Some(packet.to)
     }
 
-    /// A link is changed, as an operator would.
+    /// Changes a link, as an operator would.
     #[cold]
     pub(crate) fn change(&mut self, change: &LinkChange) {
         let (now, id) = (self.now(), change.link);
@@ -134,7 +134,8 @@ impl Network {
         }
     }
 
-    /// Begins what service a link can. Returns when it is to be served again, if no event is pending for that.
+    /// Begins a service of a link if it can. Returns the time at which it is to be served again, if no event is pending
+    /// for that.
     fn serve(&mut self, id: LinkId) -> Option<SimTime> {
         let now = self.now();
         let mut link = self.links[id.index()].served()?;
@@ -156,8 +157,8 @@ impl Network {
         self.tells_of_packets || self.telemetry.is_some() || self.departures.are_wanted(link)
     }
 
-    /// Notes that a packet goes no further than the link that it came to, which was the next on its way before `hop`:
-    /// its sender is notified if it counts the data that waits there, and some does.
+    /// Notes that a packet was dropped at the link to which it came, the next on its way before `hop`. Its sender is
+    /// notified if it counts the data that waits there.
     #[cold]
     pub(super) fn note_refused(&mut self, link: LinkId, place: PacketId, hop: HopIndex) {
         if !self.departures.are_wanted(link) || self.links[link.index()].free_at() <= self.now() {
@@ -169,7 +170,7 @@ impl Network {
         }
     }
 
-    /// A packet went no further on a served link.
+    /// Reports a packet that was lost on a served link.
     #[cold]
     fn tell_loss(&mut self, link: LinkId, lost: Option<Packet>, cause: DropCause) {
         let now = self.now();
@@ -182,8 +183,8 @@ impl Network {
         }
     }
 
-    /// Drops and marks by the queue of a served link: as one arrived, which is taken for the one that is dropped, or later, to one that
-    /// has waited.
+    /// Reports drops and marks by the queue of a served link: at an arrival, whose packet is taken for the dropped one,
+    /// or later, of packets that have waited.
     #[cold]
     fn tell_treated(&mut self, id: LinkId, on_arrival: bool) {
         let now = self.now();
@@ -205,7 +206,7 @@ impl Network {
         }
     }
 
-    /// The events of a served link's queue, and whether a packet entered service.
+    /// Reports the events of a served link's queue, and a packet that entered service.
     #[cold]
     fn tell_service(&mut self, id: LinkId, begins: bool) {
         self.tell_treated(id, false);
@@ -221,7 +222,7 @@ impl Network {
         }
     }
 
-    /// A packet enters service: a link that writes does so into one with data.
+    /// Writes telemetry into a packet with data that enters service, if the link does.
     fn write_telemetry(&mut self, id: LinkId) {
         let now = self.now();
         let Some(telemetry) = &mut self.telemetry else { return };

@@ -1,9 +1,9 @@
 //! In-band telemetry: records that links write into packets with data, and that receivers send back with their next
 //! segment.
 //!
-//! A packet has the number of a place here ([`TelemetryId`]), so that packets are as long as ever where no link writes. What a
-//! receiver has yet to send back lies with its end: what the latest data brought, as TCP's timestamps do. The ACK ranges of a QUIC
-//! packet behind its first travel in such a place, too.
+//! A packet has the number of a place here ([`TelemetryId`]), so that packets are no longer than without telemetry. The
+//! records that a receiver has yet to send back lie with its end: those of the latest data, as with TCP's timestamps.
+//! The ACK ranges of a QUIC packet behind its first travel in such a place, too.
 
 use ackclock_cc::HopRecord;
 use ackclock_net::{Generation, LinkId, NetworkConfig, Packet, Payload, TelemetryId};
@@ -12,11 +12,11 @@ use ackclock_wire::quic::AckRange;
 /// Telemetry and ACK ranges in a packet.
 #[derive(Clone, Debug, Default)]
 struct Carried {
-    /// Written on its own way.
+    /// Records written on its own way.
     own: Vec<HopRecord>,
-    /// Sent back: written on the way of the data that it acknowledges.
+    /// Records sent back: written on the way of the acknowledged data.
     echo: Vec<HopRecord>,
-    /// ACK ranges of QUIC.
+    /// ACK ranges of a QUIC packet.
     ranges: Vec<AckRange>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Telemetry {
     owed: Vec<Owed>,
     /// Telemetry that the packet which has just arrived sends back.
     echoed: Vec<HopRecord>,
-    /// ACK ranges of that packet.
+    /// ACK ranges of the packet that has just arrived.
     ranges: Vec<AckRange>,
 }
 
@@ -48,14 +48,14 @@ impl Telemetry {
         Self { writes, places, free, owed, echoed, ranges }
     }
 
-    /// ACK ranges set out with a packet. Returns its place.
+    /// Stores the ACK ranges of a packet. Returns their place.
     pub(super) fn put_ranges(&mut self, ranges: &[AckRange]) -> TelemetryId {
         let id = self.take_place();
         self.places[id.index()].ranges.extend_from_slice(ranges);
         id
     }
 
-    /// The ACK ranges of the packet that has arrived, in a buffer that is to come back.
+    /// The ACK ranges of the packet that has just arrived, in a buffer to give back.
     pub(super) fn ranges(&mut self) -> &mut Vec<AckRange> {
         &mut self.ranges
     }
@@ -65,14 +65,14 @@ impl Telemetry {
         self.writes[link.index()] && matches!(packet.payload, Payload::Tcp(segment) if segment.payload > 0)
     }
 
-    /// A link writes into a packet. Returns its place from now on.
+    /// Writes a record into a packet. Returns its place from now on.
     pub(super) fn write(&mut self, id: TelemetryId, record: HopRecord) -> TelemetryId {
         let id = if id.is_some() { id } else { self.take_place() };
         self.places[id.index()].own.push(record);
         id
     }
 
-    /// A packet leaves an end: it takes along what is to be sent back.
+    /// Adds the records that an end must send back to a packet that leaves it.
     pub(super) fn on_send(&mut self, packet: &mut Packet) {
         let end = packet.to.peer();
         let Some(owed) = self.owed.get_mut(end.index()).filter(|owed| !owed.hops.is_empty()) else { return };
@@ -85,7 +85,7 @@ impl Telemetry {
         self.owed[end.index()].hops = hops;
     }
 
-    /// A packet is where it was going.
+    /// Takes the records of a packet at its destination.
     pub(super) fn on_arrival(&mut self, packet: &Packet) {
         let carried = &mut self.places[packet.telemetry.index()];
         std::mem::swap(&mut self.echoed, &mut carried.echo);
@@ -106,7 +106,7 @@ impl Telemetry {
         &self.echoed
     }
 
-    /// A packet goes no further.
+    /// Frees the place of a packet that is dropped.
     pub(super) fn free(&mut self, id: TelemetryId) {
         if id.is_some() {
             let Carried { own, echo, ranges } = &mut self.places[id.index()];
@@ -117,7 +117,7 @@ impl Telemetry {
         }
     }
 
-    /// Number of packets that have a place.
+    /// Number of packets with a place.
     pub(super) fn in_use(&self) -> usize {
         self.places.len() - self.free.len()
     }

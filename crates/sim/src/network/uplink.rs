@@ -1,4 +1,4 @@
-//! The way out of an endpoint, into the network.
+//! The way from an endpoint into the network.
 
 use ackclock_net::{EndpointId, Generation, Packet};
 use ackclock_quic::QuicOutput;
@@ -10,7 +10,7 @@ use ackclock_wire::quic::{AckRange, QuicPacket};
 use super::Network;
 use crate::ids::RouteId;
 
-/// Packets of an endpoint enter the network at the first link of its route.
+/// The way of an endpoint's packets into the first link of their route.
 pub(crate) struct Uplink<'a> {
     pub(crate) network: &'a mut Network,
     /// The endpoint at the other end.

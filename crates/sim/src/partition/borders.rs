@@ -26,7 +26,7 @@ pub(crate) struct Borders {
     /// The number of this part.
     part: usize,
     partition: Arc<Partition>,
-    /// Packets for each part that are not there yet.
+    /// Packets for each part that have not been handed over.
     outgoing: Vec<Vec<Crossing>>,
     /// Packets along each link from another part.
     incoming: Vec<Incoming>,
@@ -35,9 +35,9 @@ pub(crate) struct Borders {
 /// Packets along a link from another part.
 #[derive(Clone, Debug, Default)]
 struct Incoming {
-    /// Times at which the packets on the way were sent, but for the first.
+    /// Departure times of the packets on the way, except for the first.
     sent: VecDeque<SimTime>,
-    /// Time at which the last of all arrives.
+    /// Time of the last arrival.
     last_arrival: SimTime,
 }
 
@@ -48,7 +48,7 @@ impl Borders {
         Self { part, partition: Arc::clone(partition), outgoing, incoming }
     }
 
-    /// Packets come out at the far end of this link in another part.
+    /// True if packets of this link come out at its far end in another part.
     #[inline]
     pub(crate) fn lie_behind(&self, link: LinkId) -> bool {
         self.partition.part_behind(link) != self.part
@@ -59,8 +59,8 @@ impl Borders {
         self.outgoing[self.partition.part_behind(crossing.link)].push(crossing);
     }
 
-    /// A packet comes. Returns when the event of its arrival would have been scheduled if the link were whole and it is the only one
-    /// on its way: when it was sent, or, if one was still before it then, when that arrived.
+    /// Takes a packet. Returns the time at which its arrival would have been scheduled on an undivided link without
+    /// other packets: its departure, or the arrival of the one before it, if that was later.
     pub(crate) fn receive(&mut self, crossing: &Crossing, is_alone: bool) -> SimTime {
         let incoming = &mut self.incoming[crossing.link.index()];
         if !is_alone {
@@ -69,12 +69,13 @@ impl Borders {
         std::mem::replace(&mut incoming.last_arrival, crossing.arrival).max(crossing.sent)
     }
 
-    /// The first packet on its way along a link has arrived. Returns when the next was sent, if that comes from another part.
+    /// Takes note that the first packet along a link has arrived. Returns the departure of the next, if that comes from
+    /// another part.
     pub(crate) fn deliver(&mut self, link: LinkId) -> Option<SimTime> {
         self.incoming[link.index()].sent.pop_front()
     }
 
-    /// Packets that have left for each part.
+    /// Packets that have left for each part, by part.
     pub(crate) fn outgoing(&mut self) -> &mut [Vec<Crossing>] {
         &mut self.outgoing
     }

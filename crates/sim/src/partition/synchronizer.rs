@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ackclock_units::interrupt::ask;
-use ackclock_units::{Patience, SimDuration, SimTime};
+use ackclock_units::interrupt::check;
+use ackclock_units::{SimDuration, SimTime, SpinWait};
 
 use super::Partition;
 use super::borders::Crossing;
 
-/// Time for which a waiting part spins before it parks: as long as it mostly has to wait.
+/// Time for which a waiting part spins before it parks, as long as most waits.
 const LONGEST_LOOK: Duration = Duration::from_millis(1);
 
-/// Longest sleep of a part before it asks whether the run is still wanted.
+/// Longest sleep of a part before it checks whether the run is cancelled.
 const NAP: Duration = Duration::from_millis(20);
 
 /// Number of progress reports of a part in a lookahead.
@@ -28,14 +28,14 @@ pub(crate) struct Synchronizer {
     posts: AtomicU64,
     has_failed: Arc<AtomicBool>,
     /// Spin-wait of each part.
-    patience: Patience,
-    /// Parts that have let go of their cores, and what wakes them.
+    spin_wait: SpinWait,
+    /// Parked parts, and the means to wake them.
     sleepers: AtomicUsize,
     asleep: Mutex<()>,
     change: Condvar,
 }
 
-/// Result of waiting.
+/// The result of waiting.
 enum Answer {
     Reach(SimTime),
     Failure,
@@ -50,13 +50,13 @@ impl Answer {
 /// Progress of a part and its mailboxes, shared with the other parts.
 #[derive(Debug)]
 struct PartStatus {
-    /// It sends nothing before this, but for what it has sent.
+    /// Time before which it sends nothing more.
     clock: AtomicU64,
-    /// It does nothing before this unless something comes that it has not taken in.
+    /// Time before which it does nothing, unless it takes new packets.
     next: AtomicU64,
     /// Mailboxes from each part from which packets come.
     boxes: Vec<Mailbox>,
-    /// Distance that it goes before it reports its progress.
+    /// Distance between its progress reports.
     stride: SimDuration,
 }
 
@@ -64,15 +64,15 @@ struct PartStatus {
 #[derive(Debug)]
 struct Mailbox {
     from: usize,
-    /// Shortest time on the way.
+    /// Shortest delay on the way.
     takes: SimDuration,
     crossings: Mutex<Vec<Crossing>>,
-    /// Nothing in it arrives before this.
+    /// Time before which nothing in it arrives.
     earliest: AtomicU64,
 }
 
 impl Synchronizer {
-    /// Between parts that have all come to `now`.
+    /// A synchronizer of parts that have all come to `now`.
     pub(crate) fn new(partition: &Partition, now: SimTime) -> Self {
         let parts = 0..partition.parts();
         let mailbox = |from, to| Some(Mailbox::new(from, partition.lookahead(from, to)?));
@@ -86,30 +86,30 @@ impl Synchronizer {
             parts: parts.clone().map(status).collect(),
             posts: AtomicU64::new(0),
             has_failed: Arc::default(),
-            patience: Patience::among(partition.parts(), LONGEST_LOOK),
+            spin_wait: SpinWait::among(partition.parts(), LONGEST_LOOK),
             sleepers: AtomicUsize::new(0),
             asleep: Mutex::default(),
             change: Condvar::new(),
         }
     }
 
-    /// Distance that a part goes before it reports its progress.
+    /// Distance between the progress reports of a part.
     pub(crate) fn stride(&self, part: usize) -> SimDuration {
         self.parts[part].stride
     }
 
-    /// Nothing comes to a part before this but what has been sent.
+    /// Time before which only sent packets come to a part.
     pub(crate) fn horizon(&self, part: usize) -> SimTime {
         self.horizon_if(part, SimTime::ZERO)
     }
 
-    /// Horizon of a part if nothing happens anywhere before `quiet`.
+    /// Horizon of a part if no part acts before `quiet`.
     fn horizon_if(&self, part: usize, quiet: SimTime) -> SimTime {
         let arrival = |mailbox: &Mailbox| quiet.max(time(&self.parts[mailbox.from].clock)) + mailbox.takes;
         self.parts[part].boxes.iter().map(arrival).min().unwrap_or(SimTime::NEVER)
     }
 
-    /// Time before which no part acts; `None` if that is not known, because one is sending.
+    /// Time before which no part acts; `None` if it is unknown, because one is sending.
     fn quiet(&self) -> Option<SimTime> {
         let posts = self.posts.load(SeqCst);
         // What a part takes in is in what it does next before it is out of the box, so the box is looked at first.
@@ -127,7 +127,7 @@ impl Synchronizer {
         first.filter(|_| self.posts.load(SeqCst) == posts)
     }
 
-    /// A part has sent, and come to `now`; what it does next is at `next`.
+    /// Takes the packets that a part has sent, and its time `now`; its next event is at `next`.
     pub(crate) fn post(&self, part: usize, outgoing: &mut [Vec<Crossing>], now: SimTime, next: SimTime) {
         let mut has_sent = false;
         for (status, crossings) in self.parts.iter().zip(outgoing).filter(|(_, crossings)| !crossings.is_empty()) {
@@ -143,7 +143,7 @@ impl Synchronizer {
         self.wake();
     }
 
-    /// Something has changed that others may wait for.
+    /// Wakes parts that may wait for a change.
     fn wake(&self) {
         if self.sleepers.load(SeqCst) > 0 {
             drop(self.asleep.lock());
@@ -151,7 +151,7 @@ impl Synchronizer {
         }
     }
 
-    /// Hands over what has been sent to a part, by sender and in the order of sending.
+    /// Hands over the packets to a part, by sender and in the order of sending.
     pub(crate) fn collect(&self, part: usize, mut take: impl FnMut(&Crossing)) {
         let status = &self.parts[part];
         for mailbox in &status.boxes {
@@ -160,14 +160,13 @@ impl Synchronizer {
     }
 
     /// Spin-wait of a part.
-    pub(crate) fn patience(&self) -> Patience {
-        self.patience.clone()
+    pub(crate) fn spin_wait(&self) -> SpinWait {
+        self.spin_wait.clone()
     }
 
-    /// Waits until a part may go beyond `horizon`, and returns how far then; `None` if that will never be, because
-    /// another has failed.
-    pub(crate) fn wait(&self, part: usize, horizon: SimTime, patience: &mut Patience) -> Option<SimTime> {
-        if let Some(answer) = patience.look(|| self.look(part, horizon)) {
+    /// Waits until a part may go beyond `horizon`, and returns the new horizon; `None` if another part has failed.
+    pub(crate) fn wait(&self, part: usize, horizon: SimTime, spin_wait: &mut SpinWait) -> Option<SimTime> {
+        if let Some(answer) = spin_wait.poll(|| self.look(part, horizon)) {
             return answer.reach();
         }
         self.sleepers.fetch_add(1, SeqCst);
@@ -177,13 +176,13 @@ impl Synchronizer {
                 break answer;
             }
             asleep = self.change.wait_timeout(asleep, NAP).unwrap_or_else(PoisonError::into_inner).0;
-            ask();
+            check();
         };
         self.sleepers.fetch_sub(1, SeqCst);
         answer.reach()
     }
 
-    /// State for a waiting part; `None` while it has to wait.
+    /// The answer for a waiting part; `None` while it has to wait.
     fn look(&self, part: usize, horizon: SimTime) -> Option<Answer> {
         if self.has_failed.load(SeqCst) {
             return Some(Answer::Failure);
@@ -192,7 +191,7 @@ impl Synchronizer {
         (reach > horizon).then_some(Answer::Reach(reach))
     }
 
-    /// Set once a part has failed.
+    /// The flag that is set once a part has failed.
     pub(crate) fn failure(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.has_failed)
     }
@@ -218,7 +217,7 @@ impl Mailbox {
         self.earliest.store(earliest(&held), SeqCst);
     }
 
-    /// All that is in it, which `next` is no later than from now on.
+    /// Takes all packets; `next` is no later than they are from now on.
     fn take(&self, next: &AtomicU64) -> Vec<Crossing> {
         let mut held = self.open();
         next.fetch_min(earliest(&held), SeqCst);
@@ -227,7 +226,7 @@ impl Mailbox {
     }
 }
 
-/// A part of the least of the lookaheads of those to whom a part sends.
+/// The distance between reports: a fraction of the least lookahead to the receiving parts.
 fn stride(lookaheads: impl Iterator<Item = SimDuration>) -> SimDuration {
     SimDuration((lookaheads.min().map_or(u64::MAX / 2, |least| least.0) / STRIDES).max(1))
 }
@@ -240,7 +239,7 @@ fn time(clock: &AtomicU64) -> SimTime {
     SimTime(clock.load(SeqCst))
 }
 
-/// See [`Synchronizer::alarm`].
+/// An alarm of a thread: see [`Synchronizer::alarm`].
 pub(crate) struct Alarm<'a> {
     synchronizer: &'a Synchronizer,
 }

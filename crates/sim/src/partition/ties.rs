@@ -10,40 +10,40 @@ use crate::config::{AppConfig, FlowConfig, Sampling, SimulationConfig};
 /// Reason for which nodes must stay together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tie {
-    /// Events at one end of a link without delay take effect at the other at once.
+    /// A link without delay: events at one end take effect at the other immediately.
     NoDelay,
-    /// Parts would wait for each other more than they would work.
+    /// Short delays: parts would wait for each other more than they would work.
     ShortDelays,
-    /// A link whose queue is no DropTail queue, or whose rate or delay changes, is known to both its ends.
+    /// A served link: both its ends know its state.
     ServedLink,
-    /// A discarder counts what passes it at several nodes.
+    /// A discarder that counts packets at several nodes.
     SharedDiscarder,
-    /// An application waits for what the other end has read.
+    /// An application that waits for the reader at the other end.
     WaitsForReader,
-    /// An appliance works on both connections that it joins.
+    /// An appliance, which works on both connections that it joins.
     Appliance,
-    /// Short flows take the places of those before them.
+    /// Short flows, which take the places of those before them.
     ShortFlows,
-    /// Both ends of a flow of datagrams keep one account.
+    /// A flow of datagrams, whose ends share one account.
     Datagrams,
-    /// Parts from outside are called one at a time.
+    /// External parts, which are called one at a time.
     ExternalParts,
-    /// A row at each event contains values of both ends.
+    /// A trace at each event, with values of both ends.
     EventTrace,
-    /// Events are reported in the order in which they happen.
+    /// Observed events, which are reported in order.
     Watched,
-    /// The telemetry of all packets lies in one table.
+    /// Telemetry, which lies in one table for all packets.
     Telemetry,
-    /// The ACK ranges of QUIC lie there, too.
+    /// ACK ranges of QUIC, which lie in the same table.
     Quic,
-    /// Links are changed while they work.
+    /// Changes of links during the run.
     Changes,
-    /// Controllers have an agent in common.
+    /// Controllers that share an agent.
     SharedAgents,
 }
 
 impl Tie {
-    /// Reason in words.
+    /// The reason in words.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::NoDelay => "links without delay",
@@ -70,7 +70,7 @@ impl Tie {
 pub(super) struct Groups {
     /// Another node of the same group, or the node itself.
     parent: Vec<usize>,
-    /// Ties by which nodes were joined.
+    /// The ties by which nodes were joined.
     ties: BTreeSet<Tie>,
 }
 
@@ -80,7 +80,7 @@ impl Groups {
         Self { parent: (0..nodes).collect(), ties: BTreeSet::new() }
     }
 
-    /// The node that stands for a node's group.
+    /// The representative of a node's group.
     pub(super) fn of(&self, node: NodeId) -> usize {
         let mut at = node.index();
         while self.parent[at] != at {
@@ -89,7 +89,7 @@ impl Groups {
         at
     }
 
-    /// Root of the node's group; the path to it is shortened.
+    /// The root of the node's group; shortens the path to it.
     fn find(&mut self, node: NodeId) -> usize {
         let mut at = node.index();
         while self.parent[at] != at {
@@ -99,7 +99,7 @@ impl Groups {
         at
     }
 
-    /// Joins the groups of two nodes. Returns false if they are one already.
+    /// Joins the groups of two nodes. Returns false if they are already one.
     pub(super) fn join(&mut self, a: NodeId, b: NodeId) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         self.parent[a.max(b)] = a.min(b);
@@ -117,17 +117,18 @@ impl Groups {
         }
     }
 
-    /// There was another reason not to part nodes.
+    /// Notes another reason not to part nodes.
     pub(crate) fn note(&mut self, tie: Tie) {
         self.ties.insert(tie);
     }
 
-    /// Ties by which nodes were joined.
+    /// The ties by which nodes were joined.
     pub(super) fn ties(&self) -> impl Iterator<Item = Tie> {
         self.ties.iter().copied()
     }
 
-    /// Joins what a scenario ties together. Returns a node of what has to be in the first part, if there is such a thing.
+    /// Joins the nodes that a scenario ties together. Returns a node of those that must be in the first part, if there
+    /// are any.
     pub(super) fn join_tied(&mut self, config: &SimulationConfig) -> Option<NodeId> {
         self.join_served_links(config);
         self.join_discarders(config);
@@ -166,7 +167,7 @@ fn waits_for_reader(flow: &FlowConfig) -> bool {
     waits(&flow.app) || flow.reply.as_ref().is_some_and(waits)
 }
 
-/// True if a controller or an application of the flow is from outside.
+/// True if a controller or an application of the flow is external.
 fn has_external(flow: &FlowConfig) -> bool {
     let is_external = |app: &AppConfig| matches!(app, AppConfig::External(_));
     matches!(flow.controller, ControllerConfig::External(_))
@@ -174,7 +175,7 @@ fn has_external(flow: &FlowConfig) -> bool {
         || flow.reply.as_ref().is_some_and(is_external)
 }
 
-/// The nodes of what is run in the first part as a whole.
+/// The nodes of the items that run in the first part as a whole.
 fn pinned(config: &SimulationConfig) -> Vec<(Tie, Vec<NodeId>)> {
     let ends = |flow: &FlowConfig| [flow.from, flow.to];
     let mut pinned: Vec<(Tie, Vec<NodeId>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! A simulation before anything has happened: connections, streams and the events that begin it all.
+//! A simulation before its first event: connections, streams and the initial events.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use ackclock_cc::ControllerConfig;
 use ackclock_net::{ConnectionIndex, EndpointId, NodeId, Router};
 use ackclock_quic::QuicEndpoint;
 use ackclock_tcp::{Endpoint, Reading, TcpConfig};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Shared, SimTime};
 
 use super::Simulation;
@@ -25,12 +25,12 @@ use crate::streams::Streams;
 use crate::traffic::{CompletionLog, DatagramFlows, EmptyPath, ShortFlows};
 
 impl Simulation {
-    /// A simulation at time zero. The configuration is a checked one: see the scenario crate.
+    /// A simulation at time zero. The configuration must be checked: see the scenario crate.
     pub fn new(config: &SimulationConfig) -> Self {
         Self::of(&Arc::new(config.clone()))
     }
 
-    /// Same as [`Self::new`], for a shared configuration: with many thousand flows it takes megabytes.
+    /// A simulation like [`Self::new`], for a shared configuration: with many thousand flows it takes megabytes.
     pub fn of(config: &Arc<SimulationConfig>) -> Self {
         let mut network = Network::new(&config.network_of_connections(), config.seed);
         if config.trace.events.is_some() {
@@ -47,7 +47,7 @@ impl Simulation {
         add_connections(config, &mut hosts, &mut router);
         let mut streams = Streams::new(config.measure);
         for flow in (0..config.flows.len()).map(FlowId::new) {
-            ask();
+            check();
             add_streams(flow, config, &mut streams, &mut hosts, &mut router);
             schedule_flow(flow, config, &mut hosts);
         }
@@ -81,7 +81,7 @@ impl Simulation {
     }
 }
 
-/// The applications of a flow, each with the stream that it writes.
+/// Adds the applications of a flow, each with its stream.
 fn add_streams(
     id: FlowId,
     config: &SimulationConfig,
@@ -156,11 +156,11 @@ enum Listens {
     AndAsks,
 }
 
-/// The connections of every flow: its own, then those that appliances open.
+/// Adds the connections of every flow: its own, then those that appliances open.
 fn add_connections(config: &SimulationConfig, hosts: &mut Hosts, router: &mut Router<'_>) {
     hosts.connections.expect(config.connections());
     for connection in (0..config.connections()).map(ConnectionIndex::new) {
-        ask();
+        check();
         let (opener, acceptor) = (opener(config, connection), acceptor(config, connection));
         let [there, back] = [(&opener, &acceptor), (&acceptor, &opener)]
             .map(|(from, to)| hosts.network.add_route(router, from.place(), to.place()));

@@ -1,4 +1,4 @@
-//! Links that are changed while a simulation is under way, by whoever runs it.
+//! Changes of links during a simulation, by its caller.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::event_queue::{Event, MOST_NUMBERS};
 use crate::traffic::{highest_rate, least_delay};
 
 impl Simulation {
-    /// True if a run that is under way can be changed so. A link can that its scenario changes
-    /// ([`ackclock_net::LinkConfig::takes_changes`]). Completion times are held to the best that the path ever is: where they are
-    /// counted, nothing becomes better than was known from the beginning.
+    /// True if this change is possible during a run: its scenario must change the link
+    /// ([`ackclock_net::LinkConfig::takes_changes`]). Completion times refer to the best path of the run: where they
+    /// are counted, a change must not improve on it.
     pub fn takes_change(&self, change: &LinkChange) -> bool {
         let network = &self.config.network;
         let counts_completions =
@@ -22,8 +22,8 @@ impl Simulation {
         network.link(change.link).takes_changes() && !(counts_completions && is_best_ever)
     }
 
-    /// Changes a link at a time to come, as if the scenario had said so from the beginning: a run of a scenario that does has the same
-    /// results. Returns false, and does nothing, if that cannot be ([`Self::takes_change`]).
+    /// Changes a link at a future time, with the same results as if the scenario contained the change. Returns false,
+    /// and does nothing, if the change is not possible ([`Self::takes_change`]).
     ///
     /// # Panics
     ///

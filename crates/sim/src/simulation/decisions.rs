@@ -1,14 +1,14 @@
-//! Controllers that decide after events: frozen policies. Without one, nothing here is ever asked.
+//! Controllers that decide after events: frozen policies. A run without one skips this code.
 
 use ackclock_cc::ControllerConfig;
 use ackclock_net::{Packet, Payload};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 
 use super::Simulation;
 use crate::config::SimulationConfig;
 use crate::event_queue::Event;
 
-/// True if a controller of the scenario's may decide.
+/// True if a controller of the scenario may decide.
 pub(super) fn has_deciders(config: &SimulationConfig) -> bool {
     let short_flows = config.traffic.arrivals.iter().map(|arrivals| &arrivals.flow);
     let flows = config.flows.iter().chain(short_flows).map(|flow| &flow.controller);
@@ -18,7 +18,7 @@ pub(super) fn has_deciders(config: &SimulationConfig) -> bool {
 }
 
 impl Simulation {
-    /// The event at hand is over. If it made a decision due, that is taken now, and what it lets go leaves at once.
+    /// Takes a decision that the event has made due, and sends the segments that it permits.
     pub(super) fn decide_after(&mut self, event: Event, packet: &Packet) {
         let end = match event {
             Event::Link(_) if !matches!(packet.payload, Payload::Udp(_)) => packet.to,
@@ -26,7 +26,7 @@ impl Simulation {
             _ => return,
         };
         if self.hosts.view(end).is_decision_due() {
-            ask(); // a large policy takes milliseconds
+            check(); // a large policy takes milliseconds
             self.hosts.either(end, |tcp, now, out| tcp.decide(now, out), |quic, now, out| quic.decide(now, out));
             self.hosts.arm_timer(end);
         }

@@ -11,19 +11,19 @@ use crate::ids::FlowId;
 use crate::outcome::EngineCounters;
 
 impl Simulation {
-    /// True once the receiver has all that a flow will ever send, or the connection was given up.
+    /// True once the receiver has all data of a flow, or the connection was given up.
     pub fn is_over(&self, flow: FlowId) -> bool {
         let stream = self.hosts.connections.sends(opener_of(flow));
         let is_complete = stream.is_some_and(|stream| self.streams.get(stream).completion.is_some());
         is_complete || self.hosts.view(opener_of(flow)).is_aborted()
     }
 
-    /// Packets that wait for a link.
+    /// Number of packets that wait for a link.
     pub fn waiting_packets(&mut self, link: LinkId) -> usize {
         self.link(link).waiting()
     }
 
-    /// A link as it is now.
+    /// The present state of a link.
     pub fn link(&mut self, link: LinkId) -> &Link {
         let now = self.now();
         let link = &mut self.hosts.network.links[link.index()];
@@ -31,17 +31,17 @@ impl Simulation {
         link
     }
 
-    /// `FlightSize` at the sending end of a flow (RFC 5681).
+    /// Flight size (`FlightSize`) at the sending end of a flow (RFC 5681).
     pub fn flight_size(&self, flow: FlowId) -> Bytes {
         self.hosts.view(opener_of(flow)).flight_size()
     }
 
-    /// True once the sending end of a flow has measured a round trip.
+    /// True once the sending end of a flow has an RTT sample.
     pub fn has_rtt_sample(&self, flow: FlowId) -> bool {
         self.hosts.view(opener_of(flow)).has_rtt_sample()
     }
 
-    /// Segments that the sending end of a flow has sent again.
+    /// Segments that the sending end of a flow has retransmitted.
     pub fn retransmissions(&self, flow: FlowId) -> u64 {
         self.hosts.view(opener_of(flow)).counters().retransmitted_segments
     }

@@ -1,8 +1,8 @@
-//! Samples over time, and where the measurement begins and ends.
+//! Samples over time, and the borders of the measurement window.
 
 use ackclock_net::{EndpointId, Link, LinkId, LinkStats};
 use ackclock_units::SimTime;
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 
 use super::Simulation;
 use crate::end_view::EndView;
@@ -14,7 +14,7 @@ use crate::stream::Stream;
 use crate::streams::Streams;
 use crate::summary::link_summary;
 
-/// All of a simulation, or a part of one.
+/// The sampled state of a simulation, or of a part of one.
 pub(super) struct Seen<'a> {
     pub(super) streams: &'a Streams,
     pub(super) hosts: &'a mut Hosts,
@@ -36,7 +36,7 @@ impl Observed for Seen<'_> {
 
 impl Simulation {
     pub(super) fn on_sample(&mut self) {
-        ask(); // of a large network a sample takes milliseconds
+        check(); // of a large network a sample takes milliseconds
         let now = self.hosts.now();
         let Self { hosts, recorder, streams, relays, datagrams, .. } = self;
         recorder.sample(now, &mut Seen { streams, hosts });
@@ -55,12 +55,12 @@ impl Simulation {
         }
     }
 
-    /// The window ends before what else happens now.
+    /// Ends the window, before other events of the same time.
     pub(super) fn end_measurement(&mut self) {
         self.end_measurement_by(Link::end_measurement_before);
     }
 
-    /// The run ends, and the window with it if that has not ended before.
+    /// Ends the window with the run, if it has not ended before.
     pub(super) fn end_measurement_with_run(&mut self) {
         if self.link_summaries.is_none() {
             self.end_measurement_by(Link::end_measurement);

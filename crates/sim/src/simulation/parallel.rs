@@ -1,15 +1,15 @@
 //! One simulation on several cores.
 //!
-//! The network is cut into parts, each with its own queue of events, and each part is run by a thread. A packet needs at least the
-//! delay of a link to come from one part to another, so a part may go ahead of the others by that much before it has to know
-//! what they have sent (conservative synchronisation by lookahead: Chandy and Misra 1979; UNISON, 2024, cuts the networks of ns-3
-//! much alike). Since the order of events at an instant says nothing of who scheduled them ([`crate::event_queue`]), each
-//! part handles its events in the order in which one queue of all events would give them, and the results are the same to the
-//! byte, however many parts there are.
+//! The network is cut into parts, each with its own queue of events, and each part is run by a thread. A packet needs
+//! at least the delay of a link to come from one part to another, so a part may run ahead of the others by that much
+//! before it must know their packets. This is conservative synchronisation by lookahead (Chandy and Misra 1979);
+//! UNISON, 2024, cuts the networks of ns-3 in a similar way. The order of events at an instant does not depend on their
+//! origin ([`crate::event_queue`]). So each part handles its events in the order of one queue of all events, and the
+//! results are the same to the byte for any number of parts.
 //!
-//! A part is a [`Simulation`] of the whole network, of which only what the [`Partition`] gives to it comes to life. What looks
-//! at all of the network at once, samples and the borders of the measurement window, waits until all parts have come to
-//! that moment.
+//! A part is a [`Simulation`] of the whole network, of which it runs only the share that the [`Partition`] assigns to
+//! it. Events that concern the whole network, samples and the borders of the measurement window, wait until all parts
+//! have come to that moment.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use ackclock_events::{Record, Source};
 use ackclock_net::{EndpointId, Link, LinkId};
-use ackclock_units::interrupt::{ask, stop_by};
+use ackclock_units::interrupt::{check, stop_by};
 use ackclock_units::{SimDuration, SimTime};
 use serde::Serialize;
 
@@ -33,50 +33,50 @@ use crate::partition::{Borders, Partition, Synchronizer};
 use crate::recorder::Observed;
 use crate::stream::Stream;
 
-/// Longest wait for a part before asking whether the run is still wanted.
+/// Longest wait for a part before a check for cancellation.
 const NAP: Duration = Duration::from_millis(20);
 
-/// A simulation under way in parts. Clones continue alike.
+/// A simulation under way in parts. Clones continue in the same way.
 #[derive(Clone, Debug)]
 pub struct ParallelSimulation {
-    /// The first part, and between two calls of [`Self::whole`] and the next run all of it.
+    /// The first part; between a call of [`Self::whole`] and the next run, the whole simulation.
     first: Simulation,
     others: Vec<Simulation>,
     partition: Arc<Partition>,
     /// Events that concern all parts.
     shared_events: EventQueue,
-    /// The state of the other parts is in the first.
+    /// True if the first part has the state of the others.
     is_gathered: bool,
 }
 
-/// Partition of a simulation.
+/// The partition of a simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartitionSummary {
     /// Number of parts into which the network was cut.
     pub parts: usize,
-    /// Least time that a part may go ahead of another; `None` with one part, or for parts that send nothing to each
-    /// other.
+    /// Least time that a part may run ahead of another; `None` with one part, or for parts that do not communicate.
     pub lookahead_s: Option<f64>,
-    /// Share of all work that the part with most work has, by a rough estimate.
+    /// Share of the part with most work, by a rough estimate.
     pub largest_share: f64,
     /// Reasons that keep nodes together, in words.
     pub ties: Vec<&'static str>,
 }
 
 impl ParallelSimulation {
-    /// A copy that continues alike; see [`Simulation::copy`].
+    /// A clone that continues in the same way; see [`Simulation::copy`].
     #[inline(never)]
     #[must_use]
     pub fn copy(&self) -> Self {
         self.clone()
     }
 
-    /// A simulation at time zero, cut into at most `threads` parts. The configuration is a checked one: see the scenario crate.
+    /// A simulation at time zero, cut into at most `threads` parts. The configuration must be checked: see the scenario
+    /// crate.
     pub fn new(config: &SimulationConfig, threads: NonZeroUsize) -> Self {
         Self::of(&Arc::new(config.clone()), threads)
     }
 
-    /// Same as [`Self::new`], for a shared configuration.
+    /// A simulation like [`Self::new`], for a shared configuration.
     pub fn of(config: &Arc<SimulationConfig>, threads: NonZeroUsize) -> Self {
         let mut first = Simulation::of(config);
         let partition = Arc::new(Partition::new(config, &first.hosts.network, threads.get()));
@@ -92,7 +92,7 @@ impl ParallelSimulation {
         Self { first, others, partition, shared_events, is_gathered: true }
     }
 
-    /// Partition of the simulation.
+    /// The partition of the simulation.
     pub fn partition(&self) -> PartitionSummary {
         PartitionSummary {
             parts: self.partition.parts(),
@@ -120,22 +120,23 @@ impl ParallelSimulation {
         })
     }
 
-    /// See [`Simulation::event_sources`]. A run that is watched is one part.
+    /// The sources of events: see [`Simulation::event_sources`]. An observed run is one part.
     pub fn event_sources(&self) -> &[Source] {
         self.first.event_sources()
     }
 
-    /// See [`Simulation::take_events`].
+    /// Takes the events so far: see [`Simulation::take_events`].
     pub fn take_events(&mut self) -> Vec<Record> {
         self.first.take_events()
     }
 
-    /// See [`Simulation::put_back_events`].
+    /// Returns events to the simulation: see [`Simulation::put_back_events`].
     pub fn put_back_events(&mut self, records: Vec<Record>) {
         self.first.put_back_events(records);
     }
 
-    /// See [`Simulation::run_to_events`]; as [`Self::run_until`] if nobody watches.
+    /// Runs until there are events to take: see [`Simulation::run_to_events`]. Without observers it is
+    /// [`Self::run_until`].
     ///
     /// # Panics
     /// If the run of a part does.
@@ -218,7 +219,7 @@ impl ParallelSimulation {
         }
     }
 
-    /// Runs all parts until `until`, and handles in between what concerns them all.
+    /// Runs all parts until `until`, and handles the events in between that concern them all.
     fn run_spans(&mut self, until: SimTime, synchronizer: &Synchronizer, crew: &[Worker]) {
         loop {
             let end = Moment::after(until);
@@ -233,7 +234,7 @@ impl ParallelSimulation {
         }
     }
 
-    /// All parts run at the same time, until all that happens before `end` has happened.
+    /// Runs all parts at the same time, until all events before `end` have been handled.
     fn run_span(&mut self, end: Moment, synchronizer: &Synchronizer, crew: &[Worker]) {
         for (worker, simulation) in crew.iter().zip(self.others.drain(..)) {
             worker.give(Span { simulation, end });
@@ -242,7 +243,7 @@ impl ParallelSimulation {
         self.others.extend(crew.iter().map(Worker::take_back));
     }
 
-    /// An event that concerns all parts, which have all come to it.
+    /// Handles an event that concerns all parts, which have all come to it.
     fn handle_shared(&mut self, now: SimTime) {
         let Some((_, event)) = self.shared_events.first_before(Moment::after(now)) else { return };
         self.shared_events.drop_first();
@@ -272,7 +273,7 @@ impl ParallelSimulation {
     }
 }
 
-/// Parts, each of which has something of what is sampled.
+/// The parts, each with a share of the sampled state.
 struct SeenInParts<'a> {
     parts: Vec<Seen<'a>>,
     partition: &'a Partition,
@@ -299,7 +300,7 @@ struct Worker {
     done: Receiver<Simulation>,
 }
 
-/// Task of a worker: run a part until `end`.
+/// The task of a worker: a part that runs until `end`.
 struct Span {
     simulation: Simulation,
     end: Moment,
@@ -333,7 +334,7 @@ impl Worker {
         loop {
             match self.done.recv_timeout(NAP) {
                 Ok(simulation) => return simulation,
-                Err(RecvTimeoutError::Timeout) => ask(),
+                Err(RecvTimeoutError::Timeout) => check(),
                 Err(RecvTimeoutError::Disconnected) => panic!("a part is handed back unless its run has failed"),
             }
         }
@@ -352,7 +353,7 @@ impl Simulation {
     /// progress several times in a lookahead: if each part reported only when it has to wait for the others, they would
     /// run in turn.
     fn run_part(&mut self, part: usize, synchronizer: &Synchronizer, end: Moment) {
-        let (mut horizon, mut patience) = (synchronizer.horizon(part), synchronizer.patience());
+        let (mut horizon, mut spin_wait) = (synchronizer.horizon(part), synchronizer.spin_wait());
         loop {
             synchronizer.collect(part, |crossing| self.hosts.network.receive(crossing));
             let reach = horizon.min(self.next_event().max(self.now()) + synchronizer.stride(part));
@@ -362,7 +363,7 @@ impl Simulation {
             if reach > end.time() {
                 return;
             }
-            let Some(further) = synchronizer.wait(part, reach, &mut patience) else { return };
+            let Some(further) = synchronizer.wait(part, reach, &mut spin_wait) else { return };
             horizon = further;
         }
     }
@@ -373,7 +374,7 @@ impl Simulation {
     }
 }
 
-/// Part to which an event belongs that is scheduled before the run begins; `None` if all parts have it.
+/// Part of an event that is scheduled before the run begins; `None` if all parts have it.
 fn part_of(event: Event, streams: &crate::streams::Streams, partition: &Partition) -> Option<usize> {
     match event {
         Event::Sample | Event::MeasureFrom | Event::MeasureUntil => None,

@@ -1,4 +1,4 @@
-//! A run that is watched: what events come from, and who takes them.
+//! An observed run: the sources of its events, and their delivery.
 
 use ackclock_events::{Observer, Record, Source, SourceKind};
 use ackclock_net::{Direction, LinkId};
@@ -15,7 +15,7 @@ use crate::watch::{EventSelection, Watch};
 /// Number of records that are handed over together.
 const BATCH: usize = 1_024;
 
-/// Sets a simulation up that is to be watched: the sources are its streams, then what appliances send, then its links.
+/// Prepares a simulation for observers: the sources are its streams, then the senders of appliances, then its links.
 pub(super) fn start(config: &SimulationConfig, hosts: &mut Hosts, streams: &Streams, relays: &Relays) {
     let Some(selection) = &config.trace.events else { return };
     let selection = &of_connections(selection, config);
@@ -33,7 +33,7 @@ pub(super) fn start(config: &SimulationConfig, hosts: &mut Hosts, streams: &Stre
     hosts.network.begin_watch(watch, selection);
 }
 
-/// Flows by the numbers of their connections, which their packets have.
+/// The selection with flows by the numbers of their connections, which their packets have.
 fn of_connections(selection: &EventSelection, config: &SimulationConfig) -> EventSelection {
     let connections = |flows: &Vec<usize>| flows.iter().flat_map(|&flow| config.connections_of(flow)).collect();
     EventSelection { flows: selection.flows.as_ref().map(connections), ..selection.clone() }
@@ -75,13 +75,13 @@ fn watch_relays(
 }
 
 impl Simulation {
-    /// Everything that events may come from, in the order of its numbers; nothing unless the run is watched
+    /// The sources of events, in the order of their numbers; none unless the run is observed
     /// ([`TraceConfig::events`](crate::TraceConfig::events)).
     pub fn event_sources(&self) -> &[Source] {
         self.hosts.network.watch.as_ref().map_or(&[], |watch| &watch.sources)
     }
 
-    /// Events since the last call. They are then not part of the results.
+    /// Takes the events since the last call, which are then not part of the results.
     pub fn take_events(&mut self) -> Vec<Record> {
         let now = self.now();
         let Some(watch) = &mut self.hosts.network.watch else { return Vec::new() };
@@ -89,14 +89,14 @@ impl Simulation {
         watch.take()
     }
 
-    /// Gives events back, the last of those that were taken last: they are part of the results.
+    /// Returns events, the last of those taken last: they are part of the results again.
     pub fn put_back_events(&mut self, records: Vec<Record>) {
         if let Some(watch) = &mut self.hosts.network.watch {
             watch.put_back(records);
         }
     }
 
-    /// Same as [`Self::run_until`], with reports of events to `observer`; of the sources before.
+    /// Runs like [`Self::run_until`], with reports of events to `observer`; it learns the sources first.
     pub fn run_observed(&mut self, until: SimTime, observer: &mut dyn Observer) {
         observer.begin(self.event_sources());
         while self.run_to_events(until) {
@@ -105,7 +105,7 @@ impl Simulation {
         self.hand_over(observer);
     }
 
-    /// Same as [`Self::run_until`], but stops when there is a batch of events to take. Returns true if it did.
+    /// Runs like [`Self::run_until`], but stops when there is a batch of events to take. Returns true if it did.
     pub fn run_to_events(&mut self, until: SimTime) -> bool {
         let is_enough =
             |simulation: &Self| simulation.hosts.network.watch.as_ref().is_some_and(|watch| watch.len() >= BATCH);

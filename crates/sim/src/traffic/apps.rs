@@ -9,7 +9,7 @@ use super::sizes::LARGEST;
 use crate::config::{AppConfig, Span};
 
 declare! {
-    /// One file; the connection closes after it.
+    /// A single file; the connection closes after it.
     #[derive(Copy, Eq)]
     pub struct FileApp {
         /// Size of the file.
@@ -18,7 +18,7 @@ declare! {
 }
 
 impl FileApp {
-    /// The application that it is.
+    /// The application with these parameters.
     pub fn app(&self) -> AppConfig {
         AppConfig::Files { sizes: vec![self.size], gap: SimDuration::ZERO }
     }
@@ -38,16 +38,16 @@ declare! {
     /// Several files in turn: each begins when the receiver has read the last; the connection closes after the last.
     #[derive(Eq)]
     pub struct FilesApp {
-        /// The size of each.
+        /// Size of each file.
         sizes: Option<Vec<Bytes>> = unset("size and count")
             .at_least(Bytes(1))
             .at_most(LARGEST)
             .must_be("a list of at least one size", |sizes| sizes.as_ref().is_none_or(|sizes: &Vec<Bytes>| !sizes.is_empty())),
-        /// The size of all, with `count`.
+        /// Size of every file, with `count`.
         size: Option<Bytes> = unset("sizes").at_least(Bytes(1)).at_most(LARGEST),
         /// Number of files, with `size`.
         count: Option<u64> = unset("sizes").at_least(1).unit("files"),
-        /// Time from the end of one to the beginning of the next.
+        /// Time from the end of one file to the beginning of the next.
         gap: SimDuration = SimDuration::ZERO,
     }
     check FilesApp::review;
@@ -76,12 +76,12 @@ impl FilesApp {
         }
     }
 
-    /// Number of files that it sends.
+    /// Number of files.
     pub fn files(&self) -> u64 {
         self.sizes.as_ref().map_or(self.count.unwrap_or(0), |sizes| sizes.len() as u64)
     }
 
-    /// The application that it is.
+    /// The application with these parameters.
     pub fn app(&self) -> AppConfig {
         let alike = || vec![self.size.unwrap_or(Bytes(1)); self.files() as usize];
         AppConfig::Files { sizes: self.sizes.clone().unwrap_or_else(alike), gap: self.gap }
@@ -89,20 +89,20 @@ impl FilesApp {
 }
 
 declare! {
-    /// Writes during on periods, is silent during off periods.
+    /// Writes during on periods, and is silent during off periods.
     #[derive(Copy, Eq)]
     pub struct OnOffApp {
         /// Length of an on period; `{ exponential = "1 s" }` draws it.
         on: Span = required(Span::Constant(SimDuration::from_secs(1))).above(SimDuration::ZERO),
         /// Length of an off period; `{ exponential = "1 s" }` draws it.
         off: Span = required(Span::Constant(SimDuration::from_secs(1))).above(SimDuration::ZERO),
-        /// Rate at which it writes while on.
+        /// Rate during on periods.
         rate: Option<Bandwidth> = unset("as fast as the connection takes it").at_least(Bandwidth(1)).at_most(MAX_RATE),
     }
 }
 
 impl OnOffApp {
-    /// The application that it is.
+    /// The application with these parameters.
     pub fn app(&self) -> AppConfig {
         AppConfig::OnOff { on: self.on, off: self.off, rate: self.rate }
     }
@@ -118,7 +118,7 @@ impl Entry for OnOffApp {
     };
 }
 
-/// Written as a duration, or as a table with the mean of an exponential one.
+/// A length, written as a duration, or as a table with the mean of an exponential one.
 impl Value for Span {
     type Bound = SimDuration;
 
@@ -171,10 +171,10 @@ impl Value for Span {
 }
 
 declare! {
-    /// Datagrams at a rate.
+    /// Datagrams at a constant rate.
     #[derive(Copy, Eq)]
     pub struct RateApp {
-        /// Rate of payload.
+        /// Rate of the payload.
         rate: Bandwidth = required(Bandwidth(1_000_000)).at_least(Bandwidth(1)).at_most(MAX_RATE),
     }
 }
@@ -203,11 +203,11 @@ impl Entry for RateApp {
 words! {
     /// ECN field of a datagram's packet.
     pub enum DatagramEcn {
-        /// Not capable of ECN.
+        /// Not ECN-capable: codepoint Not-ECT.
         "not_ect" = NotEct,
-        /// Codepoint ECT(0).
+        /// Codepoint ECT(0), ECN-capable.
         "ect0" = Ect0,
-        /// Codepoint ECT(1).
+        /// Codepoint ECT(1), the identifier of L4S.
         "ect1" = Ect1,
     }
 }
@@ -229,9 +229,9 @@ declare! {
         /// Payload of each datagram.
         // The largest and its headers fill IPv4's 16-bit length.
         payload: Bytes = default(Bytes(1_200)).at_least(Bytes(1)).at_most(Bytes(65_507)),
-        /// None leaves from this time on.
+        /// Time from which no datagram leaves.
         until: Option<SimDuration> = unset("the end of the run"),
-        /// ECN field of their packets.
+        /// ECN field of the datagrams' packets.
         ecn: DatagramEcn = DatagramEcn::NotEct,
     }
 }

@@ -40,7 +40,7 @@ impl ArrivalStream {
         arrivals
     }
 
-    /// Time at which the next flow arrives, if one does.
+    /// The time of the next arrival, if there is one.
     pub(crate) fn next(&self, config: &ArrivalsConfig) -> Option<SimTime> {
         let is_listed = match &config.arrivals {
             Arrivals::Drawn { .. } => true,
@@ -49,7 +49,7 @@ impl ArrivalStream {
         (is_listed && self.arrived < config.count && self.next < config.until).then_some(self.next)
     }
 
-    /// The flow whose time has come.
+    /// Takes the flow that arrives now.
     pub(crate) fn take(&mut self, config: &ArrivalsConfig) -> Arrival {
         let arrival = match &config.arrivals {
             Arrivals::Drawn { size, reply, .. } => Arrival {

@@ -1,4 +1,4 @@
-//! Completion times: of short flows and of requests, one by one and summed up by size.
+//! Completion times of short flows and of requests, one by one and by classes of size.
 
 use ackclock_units::{Bytes, Histogram, SimDuration, SimTime};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::config::{FlowConfig, MeasureWindow};
 use crate::outcome::{Column, ColumnData, Distribution, Table};
 use crate::summary::distribution;
 
-/// Slowdowns are counted in millionths.
+/// The unit of slowdowns: millionths.
 const MILLIONTHS: f64 = 1e6;
 
 /// A short flow, or an exchange, that is complete.
@@ -17,7 +17,7 @@ pub struct Completion {
     pub start: SimTime,
     /// Payload in both directions.
     pub size: Bytes,
-    /// Time to complete.
+    /// The completion time.
     pub time: SimDuration,
     /// Time to complete on an empty path.
     pub ideal: SimDuration,
@@ -29,8 +29,8 @@ impl Completion {
     }
 }
 
-/// Completions of one group or connection. Those that began outside the measurement window are listed, and not summed
-/// up.
+/// The completions of one group or connection. Those that began outside the measurement window are listed, and not
+/// summarised.
 #[derive(Clone, Debug)]
 pub struct CompletionLog {
     all: Sums,
@@ -69,13 +69,13 @@ impl Sums {
 }
 
 impl CompletionLog {
-    /// Log with classes of size up to each of `buckets`, and one above the last.
+    /// A log with classes of size up to each of `buckets`, and one above the last.
     pub fn new(buckets: &[Bytes]) -> Self {
         let ends = buckets.iter().copied().map(Some).chain((!buckets.is_empty()).then_some(None));
         Self { all: Sums::default(), buckets: ends.map(|end| (end, Sums::default())).collect(), rows: Vec::new() }
     }
 
-    /// One more, which counts if it began in the window.
+    /// Adds a completion, which counts if it began in the window.
     pub fn add(&mut self, completion: Completion, window: &MeasureWindow) {
         self.rows.push(completion);
         if !window.holds(completion.start) {
@@ -118,7 +118,7 @@ impl CompletionLog {
 /// Counts of a group beside its completions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupCounts {
-    /// Begun within the measurement window.
+    /// Flows begun within the measurement window.
     pub(crate) started: u64,
     pub(crate) aborted: u64,
     pub(crate) retransmitted_segments: u64,
@@ -127,10 +127,10 @@ pub(crate) struct GroupCounts {
     pub(crate) max_concurrent: u64,
 }
 
-/// A group of short flows; those that began within the measurement window.
+/// A group of short flows, of which those that began within the measurement window count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupSummary {
-    /// Name in the scenario.
+    /// The name in the scenario.
     pub name: String,
     /// Name of the controller in the scenario.
     pub controller: String,
@@ -138,17 +138,17 @@ pub struct GroupSummary {
     pub profile: &'static str,
     /// Flows of the group that began.
     pub started: u64,
-    /// Number of started flows whose last octet was read before the run ended.
+    /// Number of started flows whose last octet was read before the end of the run.
     pub completed: u64,
-    /// Given up or reset, over the whole run.
+    /// Flows given up or reset, over the whole run.
     pub aborted: u64,
-    /// Most that there were at once, over the whole run.
+    /// Largest number of concurrent flows, over the whole run.
     pub max_concurrent: u64,
-    /// Data segments sent again, over the whole run.
+    /// Number of retransmitted segments, over the whole run.
     pub retransmitted_segments: u64,
     /// Expiries of the retransmission timer at both ends, those of the handshake included, over the whole run.
     pub timeouts: u64,
-    /// Mean payload of those completed, both ways; null if there are none.
+    /// Mean payload of completed flows, both ways; null if there are none.
     pub mean_bytes: Option<f64>,
     /// Time from the SYN to the last octet read; null if none was completed.
     pub fct_ms: Option<Distribution>,
@@ -161,11 +161,11 @@ pub struct GroupSummary {
 /// The completed flows of one class of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SizeBucket {
-    /// The flows of the class carry more than this.
+    /// Size that all flows of the class exceed.
     pub above_bytes: u64,
     /// Largest size in the class; null for the last class.
     pub up_to_bytes: Option<u64>,
-    /// Number of completions in the bucket.
+    /// Number of completions in the class.
     pub completed: u64,
     /// Time from the SYN to the last octet read; null if there are none.
     pub fct_ms: Option<Distribution>,
@@ -173,7 +173,7 @@ pub struct SizeBucket {
     pub slowdown: Option<Distribution>,
 }
 
-/// Requests and their responses on one connection; those that began within the measurement window.
+/// Requests and their responses on one connection; those that began within the measurement window count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExchangeSummary {
     /// Responses read to their end.
@@ -182,7 +182,7 @@ pub struct ExchangeSummary {
     pub mean_bytes: Option<f64>,
     /// Time from the request's first octet to the response's last; null if there are none.
     pub time_ms: Option<Distribution>,
-    /// Completion time over the one on an empty path; null if there are none.
+    /// Completion time over that on an empty path; null if there are none.
     pub slowdown: Option<Distribution>,
 }
 
@@ -206,7 +206,7 @@ impl GroupSummary {
     }
 }
 
-/// `completions.parquet`: a row for each short flow and exchange, by group, then by time of completion.
+/// The table `completions.parquet`: a row for each short flow and exchange, by group, then by time of completion.
 pub fn completion_table(logs: &[(String, &CompletionLog)]) -> Table {
     let rows =
         || logs.iter().enumerate().flat_map(|(code, (_, log))| log.rows.iter().map(move |row| (code as u32, row)));

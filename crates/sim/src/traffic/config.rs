@@ -17,19 +17,19 @@ use crate::config::{FlowConfig, Span};
 pub struct TrafficConfig {
     /// Groups of short flows.
     pub arrivals: Vec<ArrivalsConfig>,
-    /// Flows of datagrams.
+    /// The flows of datagrams.
     pub datagrams: Vec<DatagramConfig>,
 }
 
 /// Short flows that arrive during the run, each on a connection of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrivalsConfig {
-    /// Common properties of the flows: ends, TCP, congestion control, and the time of the earliest arrival. Its
-    /// application is ignored.
+    /// Common properties of the flows: ends, TCP, congestion control, and the time of the earliest arrival. The
+    /// application in it is ignored.
     pub flow: FlowConfig,
     /// Times and sizes of the arrivals.
     pub arrivals: Arrivals,
-    /// None arrives from this time on.
+    /// Time from which no flow arrives.
     pub until: SimTime,
     /// Largest number of arrivals.
     pub count: u64,
@@ -42,15 +42,15 @@ pub struct ArrivalsConfig {
 /// Times and sizes of short flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
-    /// Drawn at random while the simulation runs.
+    /// Random draws during the simulation.
     Drawn {
-        /// Distribution of the gaps from one to the next.
+        /// Distribution of the gaps between arrivals.
         gaps: Gaps,
         /// Mean gap in nanoseconds, more than zero.
         mean_gap: f64,
         /// Octets that the opener sends.
         size: SizeDistribution,
-        /// Octets that the acceptor sends back once it has read all.
+        /// Octets that the acceptor sends back after it has read all.
         reply: Option<SizeDistribution>,
     },
     /// Flows from a list, in order of time.
@@ -60,11 +60,11 @@ pub enum Arrivals {
 /// Distribution of the gaps between arrivals around their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gaps {
-    /// Exponentially: arrivals are a Poisson process.
+    /// Exponential gaps: arrivals are a Poisson process.
     Exponential,
-    /// Constant gaps.
+    /// Equal gaps between arrivals.
     Constant,
-    /// Log-normally, with this standard deviation of the logarithm: bursts and pauses.
+    /// Log-normal gaps with this standard deviation of the logarithm: bursts and pauses.
     LogNormal {
         /// Standard deviation of the logarithm.
         sigma: f64,
@@ -88,28 +88,28 @@ impl Entry for LogNormalGaps {
 /// One short flow of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedFlow {
-    /// After the group's start.
+    /// Time after the group's start.
     pub after: SimDuration,
     /// Octets that the opener sends.
     pub size: Bytes,
-    /// Octets that the acceptor sends back once it has read all.
+    /// Octets that the acceptor sends back after it has read all.
     pub reply: Bytes,
 }
 
 /// A flow of UDP datagrams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatagramConfig {
-    /// Unique in the scenario.
+    /// The name, which is unique in the scenario.
     pub name: String,
-    /// The host that sends them.
+    /// The sending host.
     pub from: NodeId,
-    /// The host that they go to.
+    /// The receiving host.
     pub to: NodeId,
-    /// Record what leaves the sending host, for a pcapng file.
+    /// True if the sending host records its packets, for a pcapng file.
     pub capture: bool,
     /// Earliest time of the first datagram.
     pub start: SimTime,
-    /// None leaves from this time on.
+    /// Time from which no datagram leaves.
     pub until: SimTime,
     /// Payload of each datagram; of media, of the largest.
     pub payload: u32,
@@ -142,15 +142,15 @@ pub enum Sending {
 /// A video client that chooses a bitrate for each segment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VideoConfig {
-    /// The bitrates that there are, in rising order.
+    /// The available bitrates, in rising order.
     pub ladder: Vec<Bandwidth>,
     /// Playing time of a segment.
     pub segment: SimDuration,
-    /// Playing time of the whole video, whose last segment may be shorter; `None`: without end.
+    /// Playing time of the whole video, whose last segment may be shorter; `None` is endless.
     pub length: Option<SimDuration>,
-    /// Octets of the request for one.
+    /// Octets of the request for a segment.
     pub request: Bytes,
-    /// Playing time that the client buffers at most.
+    /// Largest playing time in the client's buffer.
     pub buffer: SimDuration,
     /// Playing time in the buffer with which playback begins, and begins again after it has run dry.
     pub playback: SimDuration,
@@ -161,19 +161,19 @@ pub struct VideoConfig {
 /// Rule by which a video client chooses the bitrate of the next segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VideoChoice {
-    /// By the buffer's level: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
+    /// The buffer's level: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
     Buffer {
-        /// Below this level, the lowest bitrate.
+        /// Level below which the lowest bitrate is chosen.
         reservoir: SimDuration,
         /// Range of the buffer's level from the lowest to the highest bitrate, above the reservoir.
         cushion: SimDuration,
     },
-    /// By throughput: the highest bitrate below the harmonic mean of the last segments' throughputs, as the RB client
-    /// of Yin et al. (SIGCOMM 2015, section 7.1.2).
+    /// Throughput: the highest bitrate below the harmonic mean of the last segments' throughputs, as the RB client of
+    /// Yin et al. (SIGCOMM 2015, section 7.1.2).
     Rate {
-        /// Number of segments that count.
+        /// Number of segments in the mean.
         window: usize,
-        /// Fraction of the mean that a bitrate may take.
+        /// Largest bitrate as a fraction of the mean.
         safety: f64,
     },
 }

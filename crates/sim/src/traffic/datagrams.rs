@@ -1,9 +1,9 @@
-//! Datagrams (UDP): when they leave, without congestion control or as a flow of media has them ([`super::media`]).
+//! Datagrams (UDP): their departures, without congestion control or in a flow of media ([`super::media`]).
 //!
 //! Source: RFC 768.
 
 use ackclock_net::{Datagram, EndpointId, Packet, RandomStream, Router};
-use ackclock_units::interrupt::ask;
+use ackclock_units::interrupt::check;
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 use ackclock_wire::Ecn;
 
@@ -17,10 +17,10 @@ use crate::ids::{DatagramFlowId, RouteId};
 use crate::network::{Network, Place};
 use crate::outcome::Table;
 
-/// Periods of a source that is on and off that are passed over between two questions whether the run is still wanted.
+/// Periods of an on-off source that are skipped between checks for cancellation.
 const PERIODS_BETWEEN_QUESTIONS: u64 = 1 << 16;
 
-/// All flows of datagrams at work.
+/// All flows of datagrams in operation.
 #[derive(Clone, Debug)]
 pub(crate) struct DatagramFlows {
     list: Vec<RoutedFlow>,
@@ -73,7 +73,7 @@ impl DatagramFlows {
         Self { list, series }
     }
 
-    /// The time of a flow's next datagram has come, or what else it waits for.
+    /// Handles a flow's time: for its next datagram, or for another event.
     pub(crate) fn send(&mut self, id: DatagramFlowId, network: &mut Network) {
         let now = network.now();
         let flow = &mut self.list[id.index()];
@@ -94,7 +94,7 @@ impl DatagramFlows {
         }
     }
 
-    /// A datagram of a flow has arrived at this end.
+    /// Takes a datagram of a flow at this end.
     pub(crate) fn receive(&mut self, id: DatagramFlowId, to: EndpointId, datagram: &Datagram, network: &mut Network) {
         let (now, flow) = (network.now(), &mut self.list[id.index()]);
         match &mut flow.work {
@@ -123,12 +123,12 @@ impl DatagramFlows {
             .collect()
     }
 
-    /// True if something is recorded over time.
+    /// True if series are recorded.
     pub(crate) fn are_recorded(&self) -> bool {
         self.series.is_some()
     }
 
-    /// A row for each flow of media, if any is recorded.
+    /// Records a row for each flow of media, if requested.
     pub(crate) fn sample(&mut self, now: SimTime) {
         let Some(series) = &mut self.series else { return };
         for (index, flow) in self.list.iter().enumerate() {
@@ -138,7 +138,7 @@ impl DatagramFlows {
         }
     }
 
-    /// The rows of all; no columns if none are recorded.
+    /// The table of all rows; without columns if none are recorded.
     pub(crate) fn take_table(&mut self, config: &SimulationConfig) -> Table {
         let names = || config.traffic.datagrams.iter().map(|flow| flow.name.clone()).collect();
         self.series.take().map_or_else(Table::default, |series| series.into_table(names()))
@@ -146,7 +146,7 @@ impl DatagramFlows {
 }
 
 impl RoutedFlow {
-    /// Sends what a flow of media has to send, either way, and sees to it that it is asked again.
+    /// Sends the packets of a flow of media, either way, and schedules its next call.
     fn act(&mut self, id: DatagramFlowId, network: &mut Network) {
         let now = network.now();
         let Self { work: Work::Media(media), route, back, receiver, ecn, .. } = self else { return };
@@ -165,7 +165,7 @@ impl RoutedFlow {
 }
 
 impl Work {
-    /// Creates a source, and the time at which it must be called first.
+    /// Creates a source, and returns the time of its first call.
     fn new(datagrams: &DatagramConfig, config: &SimulationConfig) -> (Self, Option<SimTime>) {
         if let Sending::Media(app) = &datagrams.sending {
             let mut media = MediaFlow::new(app, datagrams, config.seed, config.measure);
@@ -181,17 +181,17 @@ impl Work {
 /// Panic message for a media flow without the sender that [`Work::new`] gives it.
 const MEDIA: &str = "media has a sender of its own";
 
-/// One flow of datagrams: its sender, which says when the next leaves, and its receiver, which counts.
+/// One flow of datagrams: its sender, which schedules the next, and its receiver, which counts.
 #[derive(Clone, Debug)]
 pub struct DatagramFlow {
     payload: u32,
     until: SimTime,
     sending: Sending,
     random: RandomStream,
-    /// Beginning of the evenly spaced datagrams, and how many of them have left.
+    /// Beginning of the evenly spaced datagrams, and the number of those that have left.
     spaced_from: SimTime,
     spaced: u64,
-    /// End of the on period under way, and what all before it and the off periods have pushed back.
+    /// End of the present on period, and the delay that all periods before it have caused.
     on_until: SimTime,
     off: SimDuration,
     /// Remainder of the last random gap below whole nanoseconds.
@@ -202,7 +202,7 @@ pub struct DatagramFlow {
 }
 
 impl DatagramFlow {
-    /// Before its first datagram; random gaps and periods are of the seed's stream of its name.
+    /// A flow before its first datagram; random gaps and periods come from the seed's stream of its name.
     pub fn new(config: &DatagramConfig, seed: u64, window: MeasureWindow) -> Self {
         let mut flow = Self {
             payload: config.payload,
@@ -233,7 +233,7 @@ impl DatagramFlow {
         (first < self.until).then_some(first)
     }
 
-    /// A datagram leaves now: its number, and when the next leaves.
+    /// Sends a datagram now: returns its number, and the time of the next.
     pub fn send(&mut self, now: SimTime) -> (u32, Option<SimTime>) {
         let number = self.number;
         self.number = number.wrapping_add(1);
@@ -247,14 +247,14 @@ impl DatagramFlow {
         (number, (next < self.until).then_some(next))
     }
 
-    /// Datagram k leaves k payloads after the beginning, rounded up once: the rate is exact.
+    /// The departure of datagram k: k payloads after the beginning, rounded up once, so that the rate is exact.
     fn evenly(&mut self, rate: Bandwidth) -> SimTime {
         self.spaced += 1;
         self.spaced_from + rate.serialization_delay(Bytes(u64::from(self.payload) * self.spaced))
     }
 
-    /// Next departure in on periods: as if there were on periods only, and later by the off periods so far; the
-    /// remainder of a gap at the end of an on period counts in the next.
+    /// The next departure in on periods: that of endless on periods, later by the off periods so far. The remainder of
+    /// a gap at the end of an on period counts in the next.
     fn in_periods(&mut self, on: Span, off: Span, rate: Bandwidth) -> SimTime {
         let next = self.evenly(rate);
         for periods in 1_u64.. {
@@ -266,7 +266,7 @@ impl DatagramFlow {
             self.off += off;
             self.on_until += off + draw(on, &mut self.random);
             if periods.is_multiple_of(PERIODS_BETWEEN_QUESTIONS) {
-                ask();
+                check();
             }
         }
         unreachable!("there are no more periods than a run has nanoseconds")
@@ -280,7 +280,7 @@ impl DatagramFlow {
         SimDuration(whole)
     }
 
-    /// Takes in a datagram that arrived.
+    /// Takes a datagram that has arrived.
     pub fn receive(&mut self, now: SimTime, sent: SimTime, number: u32, marked: bool) {
         self.sink.on_received(now, sent, number, self.payload, marked);
     }
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Departure times after the beginning.
+    /// The departure times after the beginning.
     fn departures(config: &DatagramConfig) -> Vec<u64> {
         let mut flow = DatagramFlow::new(config, 5, MeasureWindow::default());
         let mut next = flow.first();
@@ -416,7 +416,8 @@ mod tests {
         assert!((summary.goodput_bps - 7.2e6).abs() < 1e-6);
     }
 
-    /// The reference: lost is what did not arrive though a later one did, whether that left within the window or behind it.
+    /// A datagram is lost if it did not arrive although a later one did (the reference), whether that left within the
+    /// window or behind it.
     #[test]
     fn what_is_lost_at_the_end_of_the_window_is_lost() {
         let config = config(Sending::Constant(Bandwidth(8_000_000)), 8 * MS);

@@ -5,9 +5,10 @@
 //! SIGCOMM 2013, section 5) with a handshake. Slow start makes a flow of more than its initial window slower than that
 //! even on an empty path.
 //!
-//! Where a link changes, by its schedule or at a time of the scenario, the empty path is the best that it ever is: its least delay,
-//! its highest rate. Of a trace it has the mean rate, which a short flow may exceed in a burst of opportunities, as data may pass the ACK ahead of it in
-//! a queue of several bands, or be without it behind a discarder: such a flow's ideal is the time that it took.
+//! Where a link changes, by its schedule or at a time of the scenario, the empty path has its least delay and its
+//! highest rate. A trace counts with its mean rate. A short flow may exceed that in a burst of opportunities; its data
+//! may also pass the ACK ahead of it in a queue of several bands, or lack it behind a discarder. The ideal of such a
+//! flow is its own time.
 
 use std::sync::Arc;
 
@@ -23,12 +24,12 @@ use crate::config::FlowConfig;
 /// A time for each link; few paths have more.
 type Row = SmallVec<[f64; 8]>;
 
-/// Model of an empty path.
+/// A model of an empty path.
 #[derive(Clone, Debug)]
 pub struct EmptyPath {
     forward: OneWay,
     backward: OneWay,
-    /// SYN there, SYN-ACK back.
+    /// The time of the SYN there and the SYN-ACK back, ns.
     handshake: f64,
     /// Octets of the ACK that leaves before the first data.
     ack: u64,
@@ -38,11 +39,11 @@ pub struct EmptyPath {
 /// The links in one direction.
 #[derive(Clone, Debug)]
 struct OneWay {
-    /// Nanoseconds an octet takes on each link, and the octets that its framing adds.
+    /// For each link, the nanoseconds of an octet, and the octets of its framing.
     links: Vec<(f64, u64)>,
     delay: f64,
-    /// One of them is served packet by packet, so that data may pass the ACK or find a burst of opportunities, or has a discarder,
-    /// which may have taken the ACK.
+    /// True if data may be faster than the model: a served link, where it may pass the ACK or find a burst of
+    /// opportunities, or a discarder, which may have taken the ACK.
     may_be_faster: bool,
 }
 
@@ -55,16 +56,16 @@ impl EmptyPath {
         Self { forward, backward, handshake, ack: opening.ack, mss: opening.mss }
     }
 
-    /// Time on the empty path from the SYN to the last octet, of `size` octets there and then `reply` octets back, for
-    /// a flow that took `time`.
+    /// The time on the empty path from the SYN to the last octet, for a flow that took `time`. The flow has `size`
+    /// octets there and then `reply` octets back.
     pub fn completion(&self, size: Bytes, reply: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], size, self.ack);
         let back = self.data(&self.backward, self.mss[1], reply, 0);
         self.bounded(self.handshake + there + back, time)
     }
 
-    /// Time on the empty path from the first octet of a request to the last of the response, on a connection that is
-    /// open, for one that took `time`.
+    /// The time on the empty path from the first octet of a request to the last of the response, on an open connection.
+    /// The exchange itself took `time`.
     pub fn exchange(&self, request: Bytes, response: Bytes, time: SimDuration) -> SimDuration {
         let there = self.data(&self.forward, self.mss[0], request, 0);
         let back = self.data(&self.backward, self.mss[1], response, 0);
@@ -76,7 +77,7 @@ impl EmptyPath {
         if self.forward.may_be_faster || self.backward.may_be_faster { ideal.min(time) } else { ideal }
     }
 
-    /// `size` octets behind a packet of `before` octets.
+    /// The time of `size` octets behind a packet of `before` octets.
     fn data(&self, way: &OneWay, mss: u64, size: Bytes, before: u64) -> f64 {
         if size == Bytes::ZERO {
             return 0.0;
@@ -98,7 +99,7 @@ impl OneWay {
         }
     }
 
-    /// Time at which a single packet is at the far end.
+    /// The time at which a single packet is at the far end.
     fn alone(&self, octets: u64) -> f64 {
         self.transfer(0, octets, 1, octets)
     }
@@ -106,8 +107,8 @@ impl OneWay {
     /// Time at which the last of `count` packets that leave back to back is at the far end: all but the last have
     /// `full` octets, the last has `last`. A packet of `before` octets leaves ahead of them, if that is not 0.
     ///
-    /// A packet leaves a link when it and the packet before it have both come so far; so the last leaves at the end of
-    /// the longest way through the table of packets and links.
+    /// A packet leaves a link after its own arrival there, and after the packet before it. So the last leaves at the
+    /// end of the longest way through the table of packets and links.
     fn transfer(&self, before: u64, full: u64, count: u64, last: u64) -> f64 {
         let times = |octets: u64| -> Row {
             let time = |(pace, framing): &(f64, u64)| if octets == 0 { 0.0 } else { pace * (octets + framing) as f64 };
@@ -151,9 +152,9 @@ fn follow(left: &Row, times: &Row) -> Row {
     left.iter().zip(times).map(leave).collect()
 }
 
-/// Times at which the last of `more` further packets leaves each link, of which each takes `times`, after one that
-/// `left` them then: the way turns from the first packet's row at one link, and goes down through the rows where that
-/// takes longest.
+/// Times at which the last of `more` further packets leaves each link; each takes `times`, after one that `left` them
+/// then. The way turns from the first packet's row at one link, and goes down through the rows where that takes
+/// longest.
 fn repeat(left: &Row, times: &Row, more: u64) -> Row {
     if more == 0 {
         return left.clone();
@@ -180,7 +181,7 @@ struct Opening {
 }
 
 impl Opening {
-    /// Lets two endpoints open a connection, and looks.
+    /// Lets two endpoints open a connection, and records their packets.
     fn of(flow: &FlowConfig) -> Self {
         // A controller has no part in it.
         let controller = ControllerConfig::Reno(RenoConfig::default());

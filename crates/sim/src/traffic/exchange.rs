@@ -1,4 +1,4 @@
-//! Requests and responses on one connection: the opener asks, the acceptor answers, and the opener goes on.
+//! Requests and responses on one connection: the opener sends a request, the acceptor a response, and so on.
 
 use ackclock_net::RandomStream;
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -7,14 +7,14 @@ use super::sizes::SizeDistribution;
 use super::video::Video;
 use crate::config::{AppConfig, Span};
 
-/// A request, and the response that it asks for.
+/// A request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
     pub(crate) request: Bytes,
     pub(crate) response: Bytes,
 }
 
-/// The application that asks.
+/// The application that makes requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Requester {
     kind: Kind,
@@ -37,7 +37,7 @@ struct Drawn {
 }
 
 impl Requester {
-    /// The requester of `app`, which is one that has responses.
+    /// The requester of `app`, which must have responses.
     pub(crate) fn new(app: &AppConfig, seed: u64, name: &str) -> Self {
         let kind = match app {
             AppConfig::RequestResponse { request, response, think, count } => Kind::Drawn(Drawn {
@@ -65,12 +65,12 @@ impl Requester {
         exchange
     }
 
-    /// The request under way.
+    /// The pending request.
     pub(crate) fn pending(&self) -> Option<Exchange> {
         self.pending.map(|(_, exchange)| exchange)
     }
 
-    /// Takes in a response that has been read. Returns the time of its request, the exchange, and the time of the next
+    /// Takes a response that has been read. Returns the time of its request, the exchange, and the time of the next
     /// request, if any.
     pub(crate) fn on_response(&mut self, now: SimTime) -> Option<(SimTime, Exchange, Option<SimTime>)> {
         let (asked, exchange) = self.pending.take()?;

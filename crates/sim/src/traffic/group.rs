@@ -1,4 +1,4 @@
-//! A group of short flows, whoever carries them: when each arrives and how large it is, what is counted, and what is complete.
+//! A group of short flows, whatever carries them: their arrivals and sizes, their counts and their completions.
 //!
 //! The simulator's endpoints are one carrier ([`super::ShortFlows`]), real sockets may be another.
 
@@ -11,7 +11,7 @@ use super::config::ArrivalsConfig;
 use super::empty_path::EmptyPath;
 use crate::config::SimulationConfig;
 
-/// See the module. Its configuration is the caller's to keep, and the same at every call.
+/// A group of short flows. The caller keeps its configuration, which must be the same at every call.
 #[derive(Clone, Debug)]
 pub struct FlowGroup {
     stream: ArrivalStream,
@@ -21,7 +21,7 @@ pub struct FlowGroup {
 }
 
 impl FlowGroup {
-    /// None has arrived yet; `there` and `back` are the links between the ends of its flows.
+    /// A group before its first arrival; `there` and `back` are the links between the ends of its flows.
     pub fn new(arrivals: &ArrivalsConfig, config: &SimulationConfig, there: &[LinkId], back: &[LinkId]) -> Self {
         Self {
             stream: ArrivalStream::new(arrivals, config.seed),
@@ -31,12 +31,12 @@ impl FlowGroup {
         }
     }
 
-    /// Time at which the next flow arrives, if one does.
+    /// The time of the next arrival, if there is one.
     pub fn next(&self, arrivals: &ArrivalsConfig) -> Option<SimTime> {
         self.stream.next(arrivals)
     }
 
-    /// The flow whose time has come, which begins at `now`.
+    /// Takes the flow that arrives at `now`.
     pub fn begin(&mut self, now: SimTime, arrivals: &ArrivalsConfig, config: &SimulationConfig) -> Arrival {
         let counts = &mut self.counts;
         counts.started += u64::from(config.measure.holds(now));
@@ -45,20 +45,20 @@ impl FlowGroup {
         self.stream.take(arrivals)
     }
 
-    /// The last octet of a flow that began at `start` was read at `now`.
+    /// Completes a flow that began at `start`: its last octet was read at `now`.
     pub fn complete(&mut self, (start, now): (SimTime, SimTime), flow: Arrival, config: &SimulationConfig) {
         let time = now - start;
         let ideal = self.path.completion(flow.size, flow.reply, time);
         self.log.add(Completion { start, size: flow.size + flow.reply, time, ideal }, &config.measure);
     }
 
-    /// A flow is over: all of it is acknowledged, or it has failed.
+    /// Ends a flow: all of it is acknowledged, or it has failed.
     pub fn end(&mut self, is_complete: bool) {
         self.counts.concurrent -= 1;
         self.counts.aborted += u64::from(!is_complete);
     }
 
-    /// Adds what one end of a flow has counted.
+    /// Adds the counts of one end of a flow.
     pub fn count(&mut self, retransmitted_segments: u64, timeouts: u64) {
         self.counts.retransmitted_segments += retransmitted_segments;
         self.counts.timeouts += timeouts;

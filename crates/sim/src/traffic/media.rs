@@ -1,8 +1,8 @@
 //! A flow of interactive media over datagrams: its sender, its receiver, and the reports that travel back.
 //!
-//! Source: what the two ends do is `ackclock_media`'s; here they are given times and packets. Both keep one account, as those of plain
-//! datagrams do: a packet carries its number and size, and what else its headers would tell (which frame, which is the last of
-//! it, what a report says) is looked up here. Packets are real ones, of the size that they would have.
+//! Source: `ackclock_media` implements the two ends; this module provides times and packets. Both ends share one
+//! account, as those of plain datagrams do: a packet carries its number and size. The other content of its headers (the
+//! frame, its last packet, a report) is looked up here. Packets have their real size.
 
 mod frames;
 mod series;
@@ -44,23 +44,23 @@ pub(super) struct MediaFlow {
     /// Reports under way, by their numbers.
     reports: VecDeque<Option<Report>>,
     first_report: u32,
-    /// Room for the packets of a report.
+    /// Buffers for the packets of a report.
     spare: Vec<Vec<Arrival>>,
     reports_sent: u64,
     /// Octets of the reports that left while frames were made.
     report_octets: u64,
     until: SimTime,
-    /// The part of the window in which frames are made.
+    /// The part of the window with frames.
     making: MeasureWindow,
     /// Time of its earliest event, at which it is called next.
     wake: SimTime,
-    /// Octets of the whole run.
+    /// Octets sent in the whole run.
     sent: u64,
     received: u64,
     last_delay: f64,
 }
 
-/// A value over time.
+/// A time average of a value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Average {
     value: f64,
@@ -86,7 +86,7 @@ pub struct MediaSummary {
     pub frames: u64,
     /// Number of frames that arrived whole before the run ended.
     pub frames_received: u64,
-    /// Frames of which packets were thrown away at the sender, over the whole run.
+    /// Frames with discarded packets at the sender, over the whole run.
     pub frames_discarded: u64,
     /// Time from the encoder to the arrival of the last packet; null if no frame arrived.
     pub frame_delay_ms: Option<Distribution>,
@@ -94,7 +94,7 @@ pub struct MediaSummary {
     pub queue_ms: Option<Distribution>,
     /// Reports that the receiver sent, over the whole run.
     pub reports: u64,
-    /// Payload of those that left before the flow's `until`, over its time, in bit/s.
+    /// Payload of the reports that left before the flow's `until`, over its time, in bit/s.
     pub reports_bps: f64,
 }
 
@@ -130,7 +130,7 @@ impl MediaFlow {
         }
     }
 
-    /// Time at which it must be called again, if no event is pending for then or before.
+    /// The time of its next call, if no event is pending for then or before.
     pub(super) fn wake(&mut self) -> Option<SimTime> {
         let time = self.sender.deadline().min(self.receiver.deadline());
         let is_sooner = time < self.wake;
@@ -138,7 +138,7 @@ impl MediaFlow {
         is_sooner.then_some(time)
     }
 
-    /// An event has come: true if it is the one that it waits for, and not one whose place an earlier has taken.
+    /// Takes an event: true if it is the awaited one, and not one that an earlier has replaced.
     pub(super) fn is_due(&mut self, now: SimTime) -> bool {
         let is_due = now >= self.wake;
         if is_due {
@@ -179,7 +179,7 @@ impl MediaFlow {
         Some((number, octets))
     }
 
-    /// Takes in a packet that arrives.
+    /// Takes a packet that has arrived.
     pub(super) fn on_packet(&mut self, now: SimTime, datagram: &Datagram) {
         let is_marked = datagram.ecn == Ecn::Ce;
         self.sink.on_received(now, datagram.sent, datagram.number, datagram.payload, is_marked);
@@ -191,7 +191,7 @@ impl MediaFlow {
         }
     }
 
-    /// A report comes back.
+    /// Takes a report that has come back.
     pub(super) fn on_report(&mut self, now: SimTime, number: u32) {
         let index = number.checked_sub(self.first_report).map(|index| index as usize);
         let Some(report) = index.and_then(|index| self.reports.get_mut(index)).and_then(Option::take) else { return };

@@ -1,7 +1,8 @@
-//! Short flows at work: groups of them, each flow with a connection of its own, and one more for each appliance that splits it.
+//! Short flows in operation: groups of them, each flow with a connection of its own, and one more for each appliance
+//! that splits it.
 //!
-//! The connections of a flow follow each other: its opener has the first, its acceptor the last. When it is over, their places
-//! are another's.
+//! The connections of a flow follow each other: its opener has the first, its acceptor the last. When it is over, their
+//! places are reused.
 
 use std::iter;
 use std::sync::Arc;
@@ -37,28 +38,28 @@ pub(crate) struct ShortFlows {
 #[derive(Clone, Debug)]
 struct Group {
     flows: FlowGroup,
-    /// There and back, of each connection from the opener on.
+    /// Routes there and back, of each connection from the opener on.
     routes: Vec<[RouteId; 2]>,
     /// The capture at the openers' host.
     view: Option<ViewId>,
 }
 
-/// A short flow: where its connections are, and how far it is.
+/// A short flow: the places of its connections, and its progress.
 #[derive(Clone, Copy, Debug)]
 struct ShortFlow {
-    /// The first of its connections.
+    /// The first of the flow's connections.
     first: ConnectionIndex,
-    /// Appliances on its path; it has as many connections more.
+    /// Number of appliances on its path, each with one connection more.
     splits: usize,
-    /// The first of its relays, if there are appliances.
+    /// The first of the flow's relays, if there are appliances.
     relays: RelayId,
     group: GroupId,
     start: SimTime,
     arrival: Arrival,
     is_under_way: bool,
-    /// The opener has written.
+    /// True once the opener has written.
     has_asked: bool,
-    /// The acceptor has written, or has nothing to write.
+    /// True once the acceptor has written, or has nothing to write.
     has_answered: bool,
     is_complete: bool,
 }
@@ -120,7 +121,7 @@ impl ShortFlows {
         Self { groups, flows: Vec::new(), free: Vec::new() }
     }
 
-    /// The time of a group's next flow has come: it opens its connection.
+    /// Starts the next flow of a group, which opens its connection.
     pub(crate) fn start(&mut self, id: GroupId, config: &SimulationConfig, hosts: &mut Hosts, relays: &mut Relays) {
         let now = hosts.now();
         let arrivals = &config.traffic.arrivals[id.index()];
@@ -150,7 +151,7 @@ impl ShortFlows {
         }
     }
 
-    /// Connections for a flow of this group: those of a flow that is over, or new ones.
+    /// Connections for a flow of this group: those of a finished flow, or new ones.
     fn take_place(
         &mut self,
         group: GroupId,
@@ -193,7 +194,7 @@ impl ShortFlows {
         id
     }
 
-    /// Something happened at an end of a flow: the application there writes, or finds that it has everything.
+    /// Handles an event at an end of a flow: the application there writes, or finds that it has all data.
     pub(crate) fn on_event(&mut self, id: ShortFlowId, end: EndpointId, config: &SimulationConfig, hosts: &mut Hosts) {
         let flow = &mut self.flows[id.index()];
         let (opener, acceptor) = (flow.opener(), flow.acceptor());
@@ -214,8 +215,8 @@ impl ShortFlows {
         }
     }
 
-    /// Gives the places of a flow back once all is acknowledged on every connection, or one of them has failed; something has
-    /// happened at `end`.
+    /// Frees the places of a flow once all is acknowledged on every connection, or one of them has failed; the event
+    /// was at `end`.
     pub(crate) fn release_if_over(
         &mut self,
         (id, end): (ShortFlowId, EndpointId),
@@ -266,7 +267,7 @@ impl ShortFlows {
         }
     }
 
-    /// Adds what the flow's own ends have counted.
+    /// Adds the counts of the flow's own ends.
     fn count_ends(&mut self, flow: &ShortFlow, hosts: &Hosts) {
         let group = &mut self.groups[flow.group.index()].flows;
         for end in [flow.opener(), flow.acceptor()] {
@@ -275,7 +276,7 @@ impl ShortFlows {
         }
     }
 
-    /// Adds what flows that are not over have counted, here and at appliances.
+    /// Adds the counts of unfinished flows, here and at appliances.
     pub(crate) fn count_what_is_under_way(&mut self, hosts: &Hosts, relays: &mut Relays) {
         let under_way: Vec<ShortFlow> = self.flows.iter().filter(|flow| flow.is_under_way).copied().collect();
         for flow in &under_way {
@@ -301,7 +302,7 @@ impl ShortFlows {
     }
 }
 
-/// A flow that has connections and is not under way.
+/// The places of a flow that is not under way.
 fn new_place(first: ConnectionIndex, splits: usize, relays: RelayId) -> ShortFlow {
     ShortFlow {
         first,
@@ -317,7 +318,7 @@ fn new_place(first: ConnectionIndex, splits: usize, relays: RelayId) -> ShortFlo
     }
 }
 
-/// The appliances on the path of a flow that is about to begin expect it.
+/// Prepares the appliances on the path of a flow that is about to begin.
 #[cold]
 fn begin_relays(id: ShortFlowId, flow: &ShortFlow, config: &SimulationConfig, hosts: &mut Hosts, relays: &mut Relays) {
     let first_pool = relays.first_pool(flow.group);
@@ -332,7 +333,7 @@ fn begin_relays(id: ShortFlowId, flow: &ShortFlow, config: &SimulationConfig, ho
     }
 }
 
-/// A flow is over; its relays serve another one.
+/// Ends the relays of a flow, which serve another one.
 #[cold]
 fn end_relays(flow: &ShortFlow, has_failed: bool, hosts: &Hosts, relays: &mut Relays) {
     let first_pool = relays.first_pool(flow.group);
@@ -341,7 +342,7 @@ fn end_relays(flow: &ShortFlow, has_failed: bool, hosts: &Hosts, relays: &mut Re
     }
 }
 
-/// End that opens the connection at this place of a flow: its own end, or the far end of the appliance before.
+/// The end that opens the connection at this place of a flow: its own end, or the far end of the appliance before.
 fn opening_end(arrivals: &ArrivalsConfig, place: usize, configs: &mut Shared<TcpConfig>) -> Endpoint {
     let Some(before) = place.checked_sub(1) else {
         return Endpoint::new(Arc::clone(&arrivals.flow.sender), &arrivals.flow.controller, Reading::AtOnce);
@@ -350,7 +351,7 @@ fn opening_end(arrivals: &ArrivalsConfig, place: usize, configs: &mut Shared<Tcp
     Endpoint::new(configs.get(&far.tcp), &far.controller, Reading::OnCall)
 }
 
-/// End that accepts the connection: the near end of the next appliance, or the flow's own end.
+/// The end that accepts the connection: the near end of the next appliance, or the flow's own end.
 fn accepting_end(
     config: &SimulationConfig,
     arrivals: &ArrivalsConfig,
@@ -386,12 +387,12 @@ fn has_read_all(acceptor: &Endpoint, size: Bytes) -> bool {
     is_open && acceptor.received() >= size
 }
 
-/// True if the peer has acknowledged all that this end wrote, and its FIN.
+/// True if the peer has acknowledged all data of this end, and its FIN.
 fn is_acknowledged(endpoint: &Endpoint) -> bool {
     matches!(endpoint.state(), State::FinWait2 | State::TimeWait | State::Closed)
 }
 
-/// Discards the reset of a connection that is over for both ends.
+/// An output that discards the reset of a connection that is over for both ends.
 struct Nowhere;
 
 impl Output for Nowhere {

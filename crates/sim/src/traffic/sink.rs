@@ -1,8 +1,8 @@
 //! The receiver's statistics of datagrams.
 //!
-//! Sources: jitter as RFC 3550 counts it (section 6.4.1), and loss up to the highest number that arrived (appendix A.3); copies as RFC
-//! 4737 section 3.3 and RFC 5560 have them: only the first to arrive is measured, the others are counted. Departures: RFC 3550
-//! counts a copy as an arrival, so that copies hide losses.
+//! Sources: jitter by RFC 3550 (section 6.4.1), and loss up to the highest number that arrived (appendix A.3); copies
+//! by RFC 4737 section 3.3 and RFC 5560: only the first to arrive is measured, the others are counted. Departures: RFC
+//! 3550 counts a copy as an arrival, so that copies hide losses.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::config::MeasureWindow;
 use crate::outcome::Distribution;
 use crate::summary::distribution;
 
-/// RFC 3550 section 6.4.1: the gain of the jitter estimator.
+/// The gain of the jitter estimator (RFC 3550 section 6.4.1).
 const JITTER_GAIN: f64 = 1.0 / 16.0;
 
 /// The receiver's statistics of the datagrams that left within the measurement window.
@@ -24,7 +24,7 @@ pub(super) struct Sink {
     window: MeasureWindow,
     sent: u64,
     sent_octets: u64,
-    /// Number of the first that left in the window.
+    /// Number of the first datagram that left in the window.
     first: Option<u32>,
     received: u64,
     received_octets: u64,
@@ -32,17 +32,17 @@ pub(super) struct Sink {
     next: u32,
     out_of_order: u64,
     marked: u64,
-    /// Arrivals of what had arrived.
+    /// Arrivals of datagrams that had already arrived.
     duplicates: u64,
     arrived: Arrived,
     /// One-way delays in nanoseconds.
     delay: Histogram,
     last_delay: Option<SimDuration>,
-    /// Jitter in nanoseconds.
+    /// The jitter in nanoseconds.
     jitter: f64,
 }
 
-/// Numbers that have arrived: a bit for each from the first that has not.
+/// Numbers that have arrived: a bit for each from the first missing one.
 #[derive(Clone, Debug, Default)]
 struct Arrived {
     words: VecDeque<u64>,
@@ -51,7 +51,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    /// False if it was there.
+    /// Adds a number; false if it was already there.
     fn insert(&mut self, number: u32) -> bool {
         let Some(place) = number.checked_sub(self.first) else { return false };
         let (word, bit) = (place as usize / 64, 1 << (place % 64));
@@ -68,7 +68,7 @@ impl Arrived {
     }
 }
 
-/// One flow of datagrams; those that left within the measurement window.
+/// One flow of datagrams; those that left within the measurement window count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DatagramSummary {
     /// Name in the scenario.
@@ -77,13 +77,13 @@ pub struct DatagramSummary {
     pub sent: u64,
     /// Datagrams that arrived before the run ended, each counted once.
     pub received: u64,
-    /// Datagrams that did not arrive though a later one did.
+    /// Datagrams that did not arrive although a later one did.
     pub lost: u64,
     /// Datagrams that arrived after a later one; of copies, the first counts.
     pub out_of_order: u64,
     /// Datagrams that arrived with a CE mark.
     pub marked: u64,
-    /// Further arrivals of datagrams that had arrived.
+    /// Further arrivals of datagrams that had already arrived.
     pub duplicates: u64,
     /// Payload sent, in bit/s.
     pub sent_bps: f64,
@@ -149,14 +149,15 @@ impl Sink {
         }
     }
 
-    /// One has arrived that left outside the window: where that was behind it, all that left within and has not arrived is late or lost.
+    /// Takes the arrival of a datagram that left outside the window. If it left behind the window, all missing ones
+    /// that left within are late or lost.
     fn on_other(&mut self, number: u32) {
         if let Some(first) = self.first.filter(|first| *first < number) {
             self.next = first + self.sent as u32;
         }
     }
 
-    /// Period in which datagrams count, in a run that ends at `end`.
+    /// The period in which datagrams count, in a run that ends at `end`.
     pub(super) fn span(&self, config: &DatagramConfig, end: SimTime) -> (SimTime, SimTime) {
         let from = self.window.from.map_or(config.start, |from| from.max(config.start));
         let until = self.window.until.map_or(end, |until| until.min(end)).min(config.until);

@@ -3,7 +3,7 @@
 //! Sources of the two data-centre workloads: the tables of the ns-2 scripts published with pFabric (Alizadeh et al.,
 //! SIGCOMM 2013) and used in the field since, which follow the web-search traffic of DCTCP (Alizadeh et al., SIGCOMM
 //! 2010, figure 4) and the data-mining traffic of VL2 (Greenberg et al., SIGCOMM 2009, figure 2). They count packets of
-//! 1460 bytes; between two points the distribution function is straight.
+//! 1460 bytes; the distribution function is linear between two points.
 //!
 //! Verified point by point against tables published elsewhere: the web-search one against `DCTCP_CDF.txt` of
 //! `TrafficGenerator` and `WebSearch_distribution.txt` of HPCC, whose round bytes it has in packets of 1500; the data-mining
@@ -18,7 +18,7 @@ use ackclock_declare::{About, Entry, Review, declare, required, unset};
 use ackclock_net::RandomStream;
 use ackclock_units::{Bytes, math};
 
-/// No flow is larger: a PiB.
+/// The largest flow: a PiB.
 pub(super) const LARGEST: Bytes = Bytes(1 << 50);
 
 /// A point of a distribution function.
@@ -26,7 +26,7 @@ pub(super) const LARGEST: Bytes = Bytes(1 << 50);
 pub struct CdfPoint {
     /// A size in octets.
     pub size: f64,
-    /// The fraction of flows that are no larger.
+    /// The fraction of flows up to that size.
     pub fraction: f64,
 }
 
@@ -63,56 +63,58 @@ pub const DATA_MINING: [CdfPoint; 9] = [
     packets(666_667, 1.0),
 ];
 
-/// Distribution of sizes. Values are checked: positive, in order, with a mean.
+/// A distribution of sizes. Values are checked: positive, in order, with a mean.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeDistribution {
-    /// Every size is this.
+    /// One size for all.
     Constant(Bytes),
-    /// Any size from `min` to `max` alike.
+    /// A uniform distribution from `min` to `max`.
     Uniform {
-        /// Smallest size.
+        /// The smallest size.
         min: Bytes,
-        /// Largest size.
+        /// The largest size.
         max: Bytes,
     },
-    /// Exponential distribution of sizes.
+    /// An exponential distribution.
     Exponential {
         /// Mean of the sizes.
         mean: Bytes,
     },
-    /// Pareto, `P(X > x) = (min / x)^shape`, cut off at `max` if there is one (the bounded Pareto distribution).
+    /// A Pareto distribution, `P(X > x) = (min / x)^shape`, cut off at `max` if it is given (the bounded Pareto
+    /// distribution).
     Pareto {
         /// The least size, in octets.
         min: f64,
-        /// Tail index; more than 1 without a `max`, or there were no mean.
+        /// Tail index; more than 1 without a `max`, since the mean is infinite otherwise.
         shape: f64,
-        /// The largest size, in octets; `None` bounds nothing.
+        /// The largest size, in octets; `None` is unbounded.
         max: Option<f64>,
     },
-    /// Log-normal distribution of sizes.
+    /// A log-normal distribution.
     LogNormal {
         /// Median: `e` to the mean of the logarithm.
         median: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
-    /// A distribution function that is straight between points: from 0, in rising order, to 1.
+    /// A distribution function that is linear between points: from 0, in rising order, to 1.
     Cdf(Arc<[CdfPoint]>),
-    /// One out of a list, each as likely.
+    /// A list of equally likely sizes.
     Samples(Arc<[Bytes]>),
 }
 
 declare! {
-    /// Pareto distribution of sizes.
+    /// A Pareto distribution of sizes.
     #[derive(Copy)]
     pub struct ParetoSizes {
-        /// The least size; or give the mean.
+        /// Least size, in place of the mean.
         min: Option<Bytes> = unset("by mean").at_least(Bytes(1)).at_most(LARGEST),
-        /// The mean, without a largest size.
+        /// Mean size, without a largest size.
         mean: Option<Bytes> = unset("by min").at_least(Bytes(1)).at_most(LARGEST),
-        /// Tail index: the smaller, the heavier the tail; more than 1 without a max, or there were no mean.
+        /// Tail index: the smaller, the heavier the tail; more than 1 without a max, since the mean is infinite
+        /// otherwise.
         shape: f64 = required(1.2).above(0.0).at_most(1e3),
-        /// The largest size, which cuts the tail off.
+        /// Largest size, which cuts off the tail.
         max: Option<Bytes> = unset("none").at_least(Bytes(1)).at_most(LARGEST),
     }
     check ParetoSizes::review;
@@ -161,12 +163,12 @@ impl From<ParetoSizes> for SizeDistribution {
 }
 
 declare! {
-    /// Log-normal distribution of sizes.
+    /// A log-normal distribution of sizes.
     #[derive(Copy)]
     pub struct LogNormalSizes {
-        /// The median; or give the mean.
+        /// Median size, in place of the mean.
         median: Option<Bytes> = unset("by mean").at_least(Bytes(1)).at_most(LARGEST),
-        /// Mean of the sizes.
+        /// Mean size, in place of the median.
         mean: Option<Bytes> = unset("by median").at_least(Bytes(1)).at_most(LARGEST),
         /// Standard deviation of the logarithm.
         sigma: f64 = required(1.0).above(0.0).at_most(5.0),

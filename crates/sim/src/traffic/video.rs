@@ -16,7 +16,7 @@ use super::config::{VideoChoice, VideoConfig};
 use super::exchange::Exchange;
 
 kinds! {
-    /// Rule by which a video client chooses a bitrate.
+    /// The rule by which a video client chooses a bitrate.
     #[derive(Copy)]
     pub enum Choose {
         /// By the level of its buffer: BBA-0 of Huang et al. (SIGCOMM 2014, section 4).
@@ -28,10 +28,10 @@ kinds! {
 }
 
 declare! {
-    /// By the level of the buffer.
+    /// The rule by the level of the buffer.
     #[derive(Copy, Eq)]
     pub struct ByBuffer {
-        /// Below this level, the lowest bitrate.
+        /// Level of the buffer below which the lowest bitrate is chosen.
         reservoir: Option<SimDuration> = unset("3/8 of the buffer").source("Huang et al. 2014 section 4"),
         /// Range of the buffer's level from the lowest to the highest bitrate, above the reservoir.
         cushion: Option<SimDuration> = unset("up to 9/10 of the buffer").source("Huang et al. 2014 section 4"),
@@ -48,12 +48,12 @@ impl ByBuffer {
 }
 
 declare! {
-    /// By the throughput of the last segments.
+    /// The rule by the throughput of the last segments.
     #[derive(Copy)]
     pub struct ByRate {
-        /// Over how many the harmonic mean of throughput is taken.
+        /// Segments in the harmonic mean of throughputs.
         window: usize = default(5).at_least(1).at_most(1_000).unit("segments").source("Yin et al. 2015 section 7.1.2"),
-        /// Fraction of that mean that a bitrate may take.
+        /// Largest bitrate as a fraction of that mean.
         safety: f64 = default(1.0).above(0.0).at_most(10.0),
     }
 }
@@ -61,13 +61,13 @@ declare! {
 /// The ladder of Pensieve (Mao et al., SIGCOMM 2017, section 5.1), 240p to 1440p, with its segments of 4 s.
 const LADDER: [u64; 6] = [300_000, 750_000, 1_200_000, 1_850_000, 2_850_000, 4_300_000];
 
-/// Huang et al. 2014, section 4.
+/// The buffer of Huang et al. 2014, section 4.
 const BUFFER: SimDuration = SimDuration::from_secs(240);
 
 declare! {
     /// A video client that chooses the bitrate of each segment, as a scenario writes it.
     pub struct VideoApp {
-        /// The bitrates that there are.
+        /// Available bitrates of the video.
         ladder: Vec<Bandwidth> = default(LADDER.map(Bandwidth).to_vec())
             .must_be("bitrates in rising order, each above zero", |ladder| is_ladder(ladder))
             .source("Mao et al. 2017 section 5.1"),
@@ -76,12 +76,12 @@ declare! {
             .at_least(SimDuration::from_millis(1))
             .source("Mao et al. 2017 section 5.1"),
         /// Playing time of the whole video.
-        length: Option<SimDuration> = unset("without end").above(SimDuration::ZERO),
+        length: Option<SimDuration> = unset("endless").above(SimDuration::ZERO),
         /// Size of the request for a segment.
         request: Bytes = default(Bytes(200)).at_least(Bytes(1)).at_most(Bytes(1 << 30)),
-        /// Playing time that the client buffers at most; a segment at least.
+        /// Largest playing time in the client's buffer; at least a segment.
         buffer: Option<SimDuration> = unset("\"240 s\", or two segments if that is more").source("Huang et al. 2014 section 4"),
-        /// Playing time in the buffer with which playback begins, at first and after it ran dry.
+        /// Playing time in the buffer with which playback begins, at first and after an empty buffer.
         playback: Option<SimDuration> = unset("a segment"),
         /// Rule by which the client chooses a bitrate.
         choose: Choose = Choose::Buffer(ByBuffer::default()),
@@ -132,7 +132,7 @@ impl VideoApp {
         }
     }
 
-    /// The client that it is.
+    /// The client with these parameters.
     pub fn client(&self) -> VideoConfig {
         let buffer = self.buffered();
         let choice = match self.choose {
@@ -154,7 +154,7 @@ impl VideoApp {
     }
 }
 
-/// The client at work.
+/// A video client in operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Video {
     config: VideoConfig,
@@ -172,7 +172,7 @@ pub(crate) struct Video {
     switches: u64,
 }
 
-/// Playing time downloaded and not played, brought up to date on demand.
+/// Playing time downloaded and not played, updated on demand.
 #[derive(Clone, Debug)]
 struct Buffer {
     level: SimDuration,
@@ -183,9 +183,9 @@ struct Buffer {
     startup: Option<SimDuration>,
     stalled: SimDuration,
     stalls: u64,
-    /// All has been downloaded: when the buffer runs dry the video is over.
+    /// True once all has been downloaded: the video ends when the buffer is empty.
     is_complete: bool,
-    /// Time at which playback was over.
+    /// Time of the end of playback.
     over: Option<SimTime>,
 }
 
@@ -194,15 +194,15 @@ struct Buffer {
 pub struct VideoSummary {
     /// Segments that were downloaded.
     pub segments: u64,
-    /// Mean bitrate of these; null if there are none.
+    /// Mean bitrate of these segments; null if there are none.
     pub mean_bitrate_bps: Option<f64>,
-    /// Times that a segment had another bitrate than the one before.
+    /// Number of segments with another bitrate than the one before.
     pub switches: u64,
     /// Time from the first request to the beginning of playback; null if it never began.
     pub startup_s: Option<f64>,
-    /// Times that playback stopped because the buffer was empty.
+    /// Number of stops of playback because of an empty buffer.
     pub rebufferings: u64,
-    /// Time for which playback stood still, without the startup, seconds.
+    /// Duration of these stops, without the startup, seconds.
     pub rebuffering_s: f64,
     /// Rebuffering time over the time from the beginning of playback to the end of the video, or of the run; null if it
     /// never began.
@@ -224,7 +224,7 @@ impl Video {
         }
     }
 
-    /// Asks for the next segment.
+    /// Requests the next segment.
     pub(crate) fn ask(&mut self, now: SimTime) -> Exchange {
         self.buffer.advance(now);
         self.buffer.begin.get_or_insert(now);
@@ -236,13 +236,13 @@ impl Video {
         Exchange { request: self.config.request, response: Bytes(response.0.max(1)) }
     }
 
-    /// Playing time of the segment that comes next: what is left of the video, if that is less than a segment.
+    /// Playing time of the next segment: the rest of the video, if that is less than a segment.
     fn next_segment(&self) -> SimDuration {
         let left = self.config.length.map(|length| SimDuration(length.0.saturating_sub(self.got_time.0)));
         left.map_or(self.config.segment, |left| left.min(self.config.segment))
     }
 
-    /// Takes in a segment of `size` that was requested at `asked`. Returns the time of the next request.
+    /// Takes a segment of `size` that was requested at `asked`. Returns the time of the next request.
     pub(crate) fn on_segment(&mut self, asked: SimTime, now: SimTime, size: Bytes) -> Option<SimTime> {
         self.buffer.advance(now);
         let segment = self.next_segment();
@@ -359,7 +359,7 @@ impl Buffer {
         }
     }
 
-    /// A segment has arrived; playback begins, or begins again, with `playback` in the buffer or with the last segment.
+    /// Adds a segment. Playback begins, or begins again, with `playback` in the buffer or with the last segment.
     fn add(&mut self, now: SimTime, segment: SimDuration, playback: SimDuration, is_last: bool) {
         self.level += segment;
         self.is_complete = is_last;

@@ -20,7 +20,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 pub const DISCIPLINES: usize = 7;
 
-/// Each discipline of appliances that acts on its own; `ece_red` with limits that short flows reach.
+/// The disciplines of appliances that act on their own; `ece_red` with limits that short flows reach.
 pub fn disciplines() -> [DisciplineConfig; DISCIPLINES] {
     [
         DisciplineConfig::Socket,
@@ -40,7 +40,7 @@ pub struct Dumbbell {
     pub access: Bandwidth,
     /// Extra delay of each flow's path, one way; zero beyond the end.
     pub extra_one_way: Vec<SimDuration>,
-    /// The bottleneck's, if not DropTail.
+    /// Queue of the bottleneck, if not DropTail.
     pub queue: Option<QueueConfig>,
     pub tcp: TcpConfig,
     pub controllers: Vec<ControllerConfig>,
@@ -186,7 +186,7 @@ fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, del
 /// A packet as a capture shows it.
 pub struct Captured {
     pub time: SimTime,
-    /// Payload in octets.
+    /// The payload in octets.
     pub payload: u32,
     pub flow: u32,
     /// Index among the connections that have the flow's place in turn.

@@ -291,8 +291,9 @@ fn a_smaller_limit_holds_for_what_comes_and_a_loss_of_one_takes_all() {
     assert_eq!(link.end_measurement(end).lost(), 6);
 }
 
-/// Floyd and Jacobson 1993, section 4: the average falls as if so many packets had come while the link was idle as it could have sent.
-/// At 12 Mbit/s those of 1500 B take 1 ms, at 1.2 Mbit/s 10 ms: idle from 4 ms to 30 ms, with the change at 10 ms, are 6 and 2 of them.
+/// The average falls as if packets had come while the link was idle, as many as it could have sent (Floyd and Jacobson
+/// 1993, section 4). A packet of 1500 B takes 1 ms at 12 Mbit/s, and 10 ms at 1.2 Mbit/s. Idle from 4 ms to 30 ms, with
+/// the change at 10 ms, the link could have sent 6 and 2 of them.
 #[test]
 fn red_counts_idle_time_at_the_rate_of_each_part_of_a_schedule() {
     let step = |ms, rate| (SimDuration::from_millis(ms), Bandwidth(rate));

@@ -1,4 +1,4 @@
-//! Frames of video: when they were made, and when they have arrived whole.
+//! Frames of video: their creation, and their complete arrival.
 
 use std::collections::VecDeque;
 
@@ -6,21 +6,21 @@ use ackclock_units::{Histogram, SimDuration, SimTime};
 
 use crate::config::MeasureWindow;
 
-/// A frame that has not arrived by then does not.
+/// The age from which a frame counts as lost.
 const OLD: SimDuration = SimDuration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     made: SimTime,
-    /// Number of packets that have not arrived.
+    /// Number of missing packets.
     packets: u32,
 }
 
-/// Frames on their way.
+/// The frames on their way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
     under_way: VecDeque<Frame>,
-    /// Number of the first of these.
+    /// Number of the first frame on its way.
     first: u32,
     /// Number of frames made within the window.
     counted: u64,
@@ -39,7 +39,7 @@ impl Frames {
         }
     }
 
-    /// One of its packets has arrived for the first time.
+    /// Takes the first arrival of one of its packets.
     pub(super) fn on_packet(&mut self, now: SimTime, frame: u32, window: &MeasureWindow) {
         let index = frame.checked_sub(self.first).map(|index| index as usize);
         let Some(frame) = index.and_then(|index| self.under_way.get_mut(index)) else { return };

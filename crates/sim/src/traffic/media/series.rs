@@ -10,7 +10,7 @@ use crate::outcome::{Column, ColumnData, Table};
 const COLUMNS: [&str; 7] =
     ["target_bps", "encoder_bps", "sent_bps", "received_bps", "queued_bytes", "in_flight_bytes", "one_way_delay_s"];
 
-/// Rows recorded so far.
+/// The rows recorded so far.
 #[derive(Clone, Debug)]
 pub(crate) struct MediaSeries {
     time: Vec<f64>,
@@ -26,7 +26,7 @@ impl MediaSeries {
         Self { time: Vec::new(), flow: Vec::new(), columns: Default::default(), previous }
     }
 
-    /// A row of a flow.
+    /// Records a row of a flow.
     pub(crate) fn sample(&mut self, now: SimTime, index: usize, flow: &MediaFlow) {
         let before = std::mem::replace(&mut self.previous[index], (now, flow.sent, flow.received));
         let seconds = now.saturating_since(before.0).as_secs_f64();

@@ -9,7 +9,7 @@ fn mean(sizes: &[f64]) -> f64 {
     sizes.iter().sum::<f64>() / sizes.len() as f64
 }
 
-/// Fraction of `sizes` that are no larger than `limit`.
+/// The fraction of `sizes` up to `limit`.
 fn up_to(sizes: &[f64], limit: f64) -> f64 {
     sizes.iter().filter(|size| **size <= limit).count() as f64 / sizes.len() as f64
 }

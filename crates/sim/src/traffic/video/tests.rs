@@ -14,7 +14,7 @@ fn config(choice: VideoChoice, segments: u64) -> VideoConfig {
     }
 }
 
-/// Downloads over a link that carries `rate` bit/s and nothing else; returns the bitrates in Mbit/s.
+/// Downloads over a link that carries `rate` bit/s without other traffic; returns the bitrates in Mbit/s.
 fn download(client: &mut Video, rates: impl Fn(u64) -> u64) -> (Vec<u64>, SimTime) {
     let (mut now, mut chosen) = (SimTime::ZERO, Vec::new());
     for segment in 0.. {

@@ -1,22 +1,21 @@
-//! Phase effects: flows that may stay in step with a queue for a whole run, as far as the configuration shows.
+//! Phase effects: flows that may stay in phase with a queue for a whole run, as far as the configuration shows.
 //!
-//! A host whose own link is as fast as a bottleneck behind it can fill that link without a gap. Its packets then come to the
-//! bottleneck's queue exactly as others leave it, and where nothing is random, packets of others find the queue full for ever
-//! (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991).
+//! A host whose own link is as fast as a bottleneck behind it can fill that link without a gap. Its packets then come
+//! to the bottleneck's queue exactly as others leave it, and without randomness, packets of others find the queue full
+//! for ever (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991).
 
 use ackclock_net::{LinkConfig, LinkId, NetworkConfig, Router};
-use ackclock_units::{SimDuration, interrupt::ask};
+use ackclock_units::{SimDuration, interrupt::check};
 
 use crate::config::SimulationConfig;
 
 impl SimulationConfig {
-    /// The first link that flows share, and to which the host of one of them sends at just its rate, without noise; `None` if there
-    /// is none.
+    /// The first shared link at whose exact rate the host of a flow sends, without noise; `None` if there is none.
     pub fn link_in_step(&self) -> Option<&LinkConfig> {
         let mut router = Router::new(&self.network);
         let mut uses = vec![Use::default(); self.network.links.len()];
         for flow in &self.flows {
-            ask();
+            check();
             let path = router.shortest_path(flow.from, flow.to)?;
             for link in path.iter().skip(1) {
                 uses[link.index()].flows += 1;
@@ -35,11 +34,12 @@ impl SimulationConfig {
 #[derive(Clone, Copy, Default)]
 struct Use {
     flows: usize,
-    /// A host sends at just its rate.
+    /// True if a host sends at its exact rate.
     is_matched: bool,
 }
 
-/// The link behind the first one of a path that is just as fast, if nothing before it spreads packets otherwise.
+/// The link behind the first one of a path that is exactly as fast, unless the links before it spread packets
+/// otherwise.
 fn same_pace(network: &NetworkConfig, path: &[LinkId]) -> Option<LinkId> {
     let (first, others) = path.split_first()?;
     let first = network.link(*first);

@@ -1,30 +1,30 @@
 //! Spin-wait: polls for another thread's progress for a while, before letting go of the core.
 //!
-//! Threads that work by turns wait microseconds for each other, and waking one that sleeps takes as long, or many times that on a
-//! virtual machine, whose core sleeps with its thread. So who waits looks for a while first. It is to be longer than it takes to wake:
-//! or a single wait that was slept through would make the other thread sleep through the next, and so on for ever. Looks in vain, as
-//! where waits are long or other programs have the cores, make it look half as long the next time, until now and then it tries anew.
+//! Threads that work by turns wait microseconds for each other. Waking one that sleeps takes as long, or many times that on a virtual
+//! machine, whose core sleeps with its thread. So a thread polls for a while before it sleeps, and for longer than waking takes: or one
+//! sleep would make the other thread sleep in its turn, and so on. Polls in vain, as where waits are long or other programs have the
+//! cores, halve the next one, until now and then it begins anew.
 
 use std::hint::spin_loop;
 use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Looks from one question of the time to the next.
+/// Polls between two readings of the clock.
 const LOOKS_AT_A_TIME: u32 = 16;
 
 /// Number of consecutive waits with polls in vain after which it polls as long as at first.
 const TRIES_ANEW: u32 = 64;
 
-/// See the module. One for each thing that is waited for again and again.
+/// A wait for another thread that polls before it sleeps; one for each thing that is waited for again and again.
 #[derive(Clone, Debug)]
-pub struct Patience {
+pub struct SpinWait {
     longest: Duration,
-    /// Waits in a row in which looks were in vain.
+    /// Consecutive waits in which polls were in vain.
     in_vain: u32,
 }
 
-impl Patience {
+impl SpinWait {
     /// Spin-wait of one of `threads` threads, each of which polls for `longest` at most. Without a core for each of
     /// them, none polls: it would poll while the thread that it waits for waits for its core.
     pub fn among(threads: usize, longest: Duration) -> Self {
@@ -36,9 +36,9 @@ impl Patience {
         Self { longest, in_vain: 0 }
     }
 
-    /// Looks until there is something, but for no longer than is worth it; `None` if it is time to sleep.
+    /// Polls until there is an answer, for as long as that pays; `None` if it is time to sleep.
     #[allow(clippy::disallowed_methods, reason = "the time of polling is not part of a simulation")]
-    pub fn look<T>(&mut self, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    pub fn poll<T>(&mut self, mut look: impl FnMut() -> Option<T>) -> Option<T> {
         let most = self.longest / 1_u32.checked_shl(self.in_vain).unwrap_or(u32::MAX);
         let begun = Instant::now();
         loop {
@@ -65,40 +65,40 @@ mod tests {
 
     /// Time for which it polls for an event that never comes.
     #[allow(clippy::disallowed_methods, reason = "that is what is measured")]
-    fn in_vain(patience: &mut Patience) -> Duration {
+    fn in_vain(spin_wait: &mut SpinWait) -> Duration {
         let begun = Instant::now();
-        assert_eq!(patience.look(|| None::<()>), None);
+        assert_eq!(spin_wait.poll(|| None::<()>), None);
         begun.elapsed()
     }
 
     /// The least of several, as a thread may lose its core amid any.
-    fn least(looks: impl Fn(&mut Patience) -> Duration) -> Duration {
-        (0..20).map(|_| looks(&mut Patience::new(LONGEST))).min().expect("twenty of them")
+    fn least(looks: impl Fn(&mut SpinWait) -> Duration) -> Duration {
+        (0..20).map(|_| looks(&mut SpinWait::new(LONGEST))).min().expect("twenty of them")
     }
 
     #[test]
     fn looks_in_vain_make_it_look_half_as_long() {
         assert!(least(in_vain) >= LONGEST);
-        let second = least(|patience| {
-            in_vain(patience);
-            in_vain(patience)
+        let second = least(|spin_wait| {
+            in_vain(spin_wait);
+            in_vain(spin_wait)
         });
         assert!((LONGEST / 2..LONGEST).contains(&second), "{second:?}");
     }
 
     #[test]
     fn what_is_found_makes_it_patient_again() {
-        let mut patience = Patience::new(LONGEST);
+        let mut spin_wait = SpinWait::new(LONGEST);
         for _ in 0..10 {
-            in_vain(&mut patience);
+            in_vain(&mut spin_wait);
         }
         let mut looks = 0;
-        let found = patience.look(|| {
+        let found = spin_wait.poll(|| {
             looks += 1;
             (looks == 3).then_some(looks)
         });
         assert_eq!(found, Some(3));
-        assert!(in_vain(&mut patience) >= LONGEST);
+        assert!(in_vain(&mut spin_wait) >= LONGEST);
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
                 looks += 1;
                 None::<()>
             };
-            Patience::among(threads, 25 * LONGEST).look(&mut look); // for longer than a thread loses its core
+            SpinWait::among(threads, 25 * LONGEST).poll(&mut look); // for longer than a thread loses its core
             looks
         };
         assert_eq!(looks(usize::MAX), LOOKS_AT_A_TIME);
@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn it_tries_anew_now_and_then() {
-        let mut patience = Patience::new(LONGEST);
+        let mut spin_wait = SpinWait::new(LONGEST);
         for _ in 0..TRIES_ANEW {
-            in_vain(&mut patience);
+            in_vain(&mut spin_wait);
         }
-        assert!(in_vain(&mut patience) >= LONGEST);
+        assert!(in_vain(&mut spin_wait) >= LONGEST);
     }
 }
