@@ -45,7 +45,7 @@ class Finding:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Report what this machine offers: speed, other simulators to compare with, kernel features."""
+    """Report what this machine supports, and how to get the rest."""
     findings = list(_probed())
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
@@ -187,7 +187,7 @@ def _bpf() -> Finding:
 
 
 def _first_line(command: str, *arguments: str) -> str:
-    """The first line that a command prints; empty if it is not there, fails, or takes too long."""
+    """Return the first line of a command's output; empty if it is missing, fails, or takes too long."""
     done = _completed([command, *arguments] if arguments else command.split())
     return done.stdout.strip().partition("\n")[0] if done and done.returncode == 0 else ""
 
