@@ -24,8 +24,8 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
         text: The JSON; bytes are decoded as UTF-8.
 
     Raises:
-        ValueError: If it is not JSON or too deeply nested, or has a value that no file can hold: NaN, Infinity, a
-            number of thousands of digits, or half of a surrogate pair.
+        ValueError: If it is not JSON or too deeply nested; or has NaN, Infinity, a number of thousands of digits, or
+            half of a surrogate pair.
 
     Examples:
         >>> decoded('{"a": [1, 2.5, "b"]}')

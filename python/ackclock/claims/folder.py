@@ -194,8 +194,8 @@ class Claim:
         region: If they are lost and its statements are judged together: the name of the region in which all hold.
         on_record: Measurement of a `--full` run, for a costly study: its entry of `claims.json`.
         made: Software and date of the recorded measurement.
-        sign: Sign of the source's number, if the statement is that one thing is above (1) or below (-1) another: a mean
-            on the other side of 0 does not agree, however near it is. 0 if there is no such statement.
+        sign: Sign of the source's number, if the statement is that one thing is above (1) or below (-1) another; else
+            0. A mean on the other side of 0 does not agree, however near it is.
         origin: Origin of the statement.
         beside: The claims of its region, including itself.
         cites: The claims whose recorded numbers its reason gives.

@@ -1,11 +1,11 @@
 """Subject of a measurement: a hash of the scenarios and of the code that a number was measured with.
 
 A record stores it beside each number, so that in a copied and edited folder, numbers of another scenario decide
-nothing. It covers the names and places of the study's cases, the scenario files as documents, the files that these
-name, every override in order, options that repeat a setting, and the measure with its id (`ackclock.claims.own_code`).
-A Python module counts with its imports and the files that its texts name. It leaves out comments, whitespace and a
-scenario's `name`, limits of agreement, other studies and options, and the number of seeds. It also leaves out the
-engine, whose differences are found by measuring again (`ackclock.claims.reference`).
+nothing. It covers the names and places of the study's cases, the scenario files as documents, and the files that these
+name. It also covers every override in order, options that repeat a setting, and the measure with its id
+(`ackclock.claims.own_code`). A Python module counts with its imports and the files that its texts name. It leaves out
+comments, whitespace and a scenario's `name`, limits of agreement, other studies and options, and the number of seeds.
+It also leaves out the engine, whose differences are found by measuring again (`ackclock.claims.reference`).
 Departures: files that environment variables name are not read, since a record is shown where these are not set.
 """
 

@@ -1,12 +1,12 @@
 """Packet captures as streams, made at any point between the two ends.
 
 Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two
-halves, as seen from the capture point: from the oldest segment that an ACK first covers to this ACK (without
-retransmitted segments, as in Karn's algorithm), and from an ACK to the data that it releases, which echo its timestamp.
-Each sample of the first half is completed by the second half at that time: its minimum over the preceding round trip,
-since a sender may delay data after an ACK. Data after a silence of several round trips give no sample, as they waited
-for the application and not for an ACK. If the second half is nearly zero, the capture was made at the sender's host;
-then its overall minimum is used, since any variation is the sender's.
+halves, as seen from the capture point. The first extends from the oldest segment that an ACK first covers to this ACK,
+without retransmitted segments, as in Karn's algorithm. The second extends from an ACK to the data that it releases,
+which echo its timestamp. Each sample of the first half is completed by the minimum of the second half over the
+preceding round trip, since a sender may delay data after an ACK. Data after a silence of several round trips give no
+sample, as they waited for the application and not for an ACK. If the second half is nearly zero, the capture was made
+at the sender's host; then its overall minimum is used, since any variation is the sender's.
 
 A SYN with another number than the one before it, between the same ports, begins another connection (RFC 9293 section
 3.10.7.4): the end of the first need not have been captured.

@@ -1,12 +1,11 @@
 """Metrics of a study's run: those of each controller and of the path, all over the run's measurement window.
 
-Convergence follows the definition of the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory:
-the time from the last flow's start to the first second from which each flow stays within 25 % of an equal share for
-five seconds.
+Convergence follows the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory. It is the time
+from the last flow's start to the first of five seconds in which each flow is within 25 % of an equal share.
 
 Departures: the share is that of all flows' goodput in that second, not of the link's rate. Convergence must last: each
-flow's mean from that second to the end of the run, or of the first flow to finish, is also within 25 % of an equal
-share. A flow that starves later never converged.
+flow's mean over the rest of the run is also within 25 % of an equal share. The rest ends with the first flow to finish.
+A flow that starves later never converged.
 """
 
 from collections.abc import Collection, Mapping, Sequence
