@@ -230,7 +230,7 @@ class _Left:
         return []
 
     def write_perfetto(self, path: str) -> None:
-        raise ValueError(f"{path}: a run on the kernel must not ask for events; simulate it")
+        raise ValueError(f"{path}: the kernel records no events; simulate the scenario for them")
 
 
 def _table(octets: bytes) -> "pl.DataFrame":

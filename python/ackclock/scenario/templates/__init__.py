@@ -58,7 +58,7 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
     _check_name(name, kind, lang)
     template = _ROOT / kind if kind == "claims" else _ROOT / lang / kind
     if not template.is_dir():
-        raise TemplateError(f"--lang {lang}: a {kind} has no template in it; leave --lang out for one in Python")
+        raise TemplateError(f"--lang {lang}: must be python for a {kind}; leave it out")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise TemplateError(f"{target} is there already; name another folder")
     words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name), "@PLUGIN@": _plugin_crate()}
