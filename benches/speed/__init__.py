@@ -1,4 +1,4 @@
-"""Fixed scenarios that say how fast the engine is: packets and events per second of CPU, and peak memory."""
+"""Benchmarks of the engine on fixed scenarios: packets and events per second of CPU, and peak memory."""
 
 from .calls import CallCost, call_cost, queue_call_cost
 from .cases import CASES, Case

@@ -1,4 +1,4 @@
-"""What a call of a part written in Python costs: the same run with a built-in part and with one that does the same."""
+"""Cost of calls into parts written in Python: the same run with a built-in part and with its equivalent in Python."""
 
 import timeit
 from collections import deque
@@ -32,10 +32,10 @@ class CallCost:
     """CPU time of a call.
 
     Attributes:
-        calls: In one run.
-        call_ns: All of it: what the run takes longer, for each call. The two runs take turns, and the shortest of each
-            counts: what else a machine does makes a run longer and never shorter.
-        body_ns: The part that the method itself takes when Python calls it; the rest is the way there and back.
+        calls: Calls in one run.
+        call_ns: CPU time per call by which the run takes longer. The two runs alternate, and the fastest of each
+            counts: other load on the machine only makes runs slower.
+        body_ns: Part spent in the method itself when called from Python; the rest is the crossing in both directions.
     """
 
     calls: int
@@ -54,10 +54,10 @@ class Counting(Reno):
     kept: tuple[AckEvent, ...] = ()
 
     def on_ack(self, ack: AckEvent) -> None:
-        """Count.
+        """Count the call.
 
         Args:
-            ack: Handed on.
+            ack: Passed on.
         """
         Counting.calls += 1
         if len(Counting.kept) < _KEPT and ack.may_grow:
@@ -65,17 +65,17 @@ class Counting(Reno):
         super().on_ack(ack)
 
     def on_congestion(self, event: CongestionEvent) -> None:
-        """Count.
+        """Count the call.
 
         Args:
-            event: Handed on.
+            event: Passed on.
         """
         Counting.calls += 1
         super().on_congestion(event)
 
 
 def call_cost(built_in: Case, in_python: Case) -> CallCost:
-    """Measure what a call costs.
+    """Measure the cost of a call.
 
     Args:
         built_in: The run with the built-in Reno.
@@ -88,22 +88,22 @@ def call_cost(built_in: Case, in_python: Case) -> CallCost:
 
 
 class Fifo(Queue, name="bench_fifo"):
-    """First in, first out, with room for 500 packets."""
+    """First-in, first-out queue with room for 500 packets."""
 
     def __init__(self, start: LinkStart) -> None:
-        """Begin with nothing waiting.
+        """Begin with an empty queue.
 
         Args:
-            start: Handed on.
+            start: Passed on.
         """
         self.waiting: deque[Packet] = deque()
 
     def enqueue(self, now_ns: int, packet: Packet) -> None:
-        """Keep a packet.
+        """Append a packet.
 
         Args:
             now_ns: Not used.
-            packet: To keep.
+            packet: The packet.
         """
         if len(self.waiting) == _ROOM:
             self.drop(packet)
@@ -111,7 +111,7 @@ class Fifo(Queue, name="bench_fifo"):
             self.waiting.append(packet)
 
     def dequeue(self, now_ns: int) -> Packet | None:
-        """Return the oldest.
+        """Remove and return the oldest packet.
 
         Args:
             now_ns: Not used.
@@ -120,32 +120,32 @@ class Fifo(Queue, name="bench_fifo"):
 
 
 class CountingFifo(Fifo, name="bench_counting_fifo"):
-    """The same, which counts its calls."""
+    """First-in, first-out queue that counts its calls."""
 
     calls = 0
 
     def enqueue(self, now_ns: int, packet: Packet) -> None:
-        """Count.
+        """Count the call.
 
         Args:
-            now_ns: Handed on.
-            packet: Handed on.
+            now_ns: Passed on.
+            packet: Passed on.
         """
         CountingFifo.calls += 1
         super().enqueue(now_ns, packet)
 
     def dequeue(self, now_ns: int) -> Packet | None:
-        """Count.
+        """Count the call.
 
         Args:
-            now_ns: Handed on.
+            now_ns: Passed on.
         """
         CountingFifo.calls += 1
         return super().dequeue(now_ns)
 
 
 def queue_call_cost(built_in: Case, in_python: Case) -> CallCost:
-    """Measure what a call of a queue costs, `enqueue` and `dequeue` alike.
+    """Measure the mean cost of a call of `enqueue` or `dequeue`.
 
     Args:
         built_in: The run with a built-in queue.
@@ -159,7 +159,7 @@ def queue_call_cost(built_in: Case, in_python: Case) -> CallCost:
 
 
 def _longer_s(built_in: Case, in_python: Case) -> float:
-    """CPU time by which the run with Python is longer."""
+    """Return the CPU time by which the run with Python takes longer, seconds."""
     scenarios = built_in.scenario(), in_python.scenario()
     pairs = [[simulate(scenario)[1].cpu_s for scenario in scenarios] for _ in range(_PAIRS)]
     without_s, with_s = (min(seconds) for seconds in zip(*pairs, strict=True))
@@ -189,7 +189,7 @@ def _controller(kind: type[Reno]) -> str:
 
 
 def _body_ns(acks: tuple[AckEvent, ...]) -> float:
-    """Time for Python itself to call the method with events of the run, in congestion avoidance as nearly always."""
+    """Return the time of a call from Python with events of the run, nearly always in congestion avoidance."""
     start = Start(mss_bytes=1448, initial_window_bytes=14_480, initial_ssthresh_bytes=14_480)
     reno = Reno(start)
 

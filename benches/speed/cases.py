@@ -1,4 +1,4 @@
-"""What is measured."""
+"""Cases of the benchmark."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ _WINDOWS_OF_D = (10, 100, 1_000, 10_000, 100_000)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One scenario to measure.
+    """Scenario to measure.
 
     Attributes:
-        group: What names it on the command line.
-        name: Unique: the group, and what distinguishes it within the group.
-        title: What it is, in a few words.
+        group: Name on the command line.
+        name: Unique name: the group and the variant.
+        title: Short description.
         overrides: Changes to the group's scenario file.
     """
 
@@ -67,4 +67,4 @@ CASES: tuple[Case, ...] = (
     Case("python-queue", "python-queue-none", "1 CUBIC flow, 100 Mbit/s, 60 ms, 50 s, FIFO"),
     Case("python-queue", "python-queue", "the same, FIFO written in Python", _QUEUE_IN_PYTHON),
 )
-"""Everything that is measured, in the order in which it is printed."""
+"""All cases, in the order of the output."""

@@ -3,17 +3,15 @@
 import json
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.table import Table
 
 from ackclock._core import build_info
 from ackclock.base.printable import unknown
 from ackclock.base.system import processor
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output, si
 
 from . import (
@@ -40,11 +38,11 @@ GYM = "gym"
 
 GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM, THREADS]))
 _IN_A_CLONE = ("cost", "instructions", "plugins")
-"""Former cases, which need the sources."""
+"""Former cases, now in the repository only."""
 
 
 def bench(groups: Sequence[str] | None, min_cpu_s: float, *, as_json: bool) -> None:
-    """Measure, and print what was measured.
+    """Measure and print the results.
 
     Args:
         groups: The cases, all by default.
@@ -56,23 +54,32 @@ def bench(groups: Sequence[str] | None, min_cpu_s: float, *, as_json: bool) -> N
         errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
     results = _measure(chosen, min_cpu_s)
     memory = peak_memory_bytes(CASES[0]) if "a" in chosen else None
+    call, queue = _call_cost(results), _queue_call_cost(results)
     learning = [learning_cost(name, min_cpu_s=min_cpu_s) for name in LEARNING] if LEARN in chosen else []
     environments = _paces(min_cpu_s) if GYM in chosen else []
     on_threads = list(speed_ups()) if THREADS in chosen else []
     if as_json:
-        figures = _as_json(results, memory, _call_cost(results))
-        queue = _queue_call_cost(results)
-        figures["python_queue_call"] = queue.as_dict() if queue else None
-        figures["learning"] = [cost.as_dict() for cost in learning]
-        figures["environments"] = [pace.as_dict() for pace in environments]
-        figures["threads"] = [speed_up.as_dict() for speed_up in on_threads]
+        figures = {
+            "machine": {"processor": processor(), "system": platform.platform()},
+            "build": build_info(),
+            "cases": [_case_json(result) for result in results],
+            "ratios": ratios(results),
+            "memory_a_bytes": memory,
+            "python_call": call.as_dict() if call else None,
+            "python_queue_call": queue.as_dict() if queue else None,
+            "learning": [cost.as_dict() for cost in learning],
+            "environments": [pace.as_dict() for pace in environments],
+            "threads": [speed_up.as_dict() for speed_up in on_threads],
+        }
         print(json.dumps(figures, indent=2))
-    else:
-        _print(results, memory, _call_cost(results), learning)
-        _print_queue_call(_queue_call_cost(results))
-        _print_paces(environments)
-        _print_speed_ups(on_threads)
-        output().print(f"{build_info()['version']} {build_info()['profile']}, {processor()}", style="dim", markup=False)
+        return
+    if results:
+        print_list(_HEADINGS, map(_cells, results))
+    lines = [*_ratio_lines(results, memory), *_call_lines(call, queue)]
+    lines += [*map(_learning_line, learning), *map(_pace_line, environments), *map(_threads_line, on_threads)]
+    for line in lines:
+        output().print(line)
+    output().print(f"{build_info()['version']} {build_info()['profile']}, {processor()}", style="dim", markup=False)
 
 
 def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
@@ -133,22 +140,6 @@ def _queue_call_cost(results: Sequence[Measurement]) -> CallCost | None:
     return None if in_python is None else queue_call_cost(by_name[QUEUE_BUILT_IN], in_python)
 
 
-def _print_queue_call(call: CallCost | None) -> None:
-    if call:
-        print(f"a call of a queue in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them")
-
-
-def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> dict[str, Any]:
-    return {
-        "machine": {"processor": processor(), "system": platform.platform()},
-        "build": build_info(),
-        "cases": [_case_json(result) for result in results],
-        "ratios": ratios(results),
-        "memory_a_bytes": memory,
-        "python_call": call.as_dict() if call else None,
-    }
-
-
 def _case_json(result: Measurement) -> dict[str, Any]:
     return {
         "name": result.case.name,
@@ -163,51 +154,36 @@ def _case_json(result: Measurement) -> dict[str, Any]:
     }
 
 
-def _print(
-    results: Sequence[Measurement],
-    memory: dict[str, int] | None,
-    call: CallCost | None,
-    learning: Sequence[LearningCost],
-) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("", style="cyan", no_wrap=True)
-    table.add_column("scenario")
-    for heading in ("runs", "CPU s", "packets per\nCPU second", "events per\nCPU second", "ns per\npacket"):
-        table.add_column(heading, justify="right")
-    for result in results:
-        table.add_row(*_cells(result))
-    console = output()
-    if results:
-        console.print(table)
-    _print_ratios(console, results, memory)
-    if call:
-        console.print(
-            f"a call of a controller in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them"
-        )
-    for cost in learning:
-        per_decision_us = 1e6 / cost.decisions_per_cpu_s
-        console.print(
-            f"(learn) {cost.controller}: {cost.decisions_per_cpu_s:,.0f} decisions per CPU second, "
-            f"each with its step of learning, {per_decision_us:.0f} µs"
-        )
+_HEADINGS = ("", "scenario", "runs", "CPU s", "packets per\nCPU second", "events per\nCPU second", "ns per\npacket")
 
 
-def _print_paces(environments: "Sequence[Pace]") -> None:
-    for pace in environments:
-        threads = f"{pace.threads} threads" if pace.threads > 1 else "1 thread"
-        output().print(
-            f"(gym) {pace.name}: {pace.title}: {pace.steps_per_cpu_s:,.0f} steps per CPU second, "
-            f"{pace.steps_per_s:,.0f} a second on {threads}"
-        )
+def _call_lines(controller: CallCost | None, queue: CallCost | None) -> Iterator[str]:
+    for what, call in (("controller", controller), ("queue", queue)):
+        if call:
+            yield f"a call of a {what} in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them"
 
 
-def _print_speed_ups(on_threads: Sequence[SpeedUp]) -> None:
-    for speed_up in on_threads:
-        least, most = speed_up.ratios[0], speed_up.ratios[-1]
-        output().print(
-            f"(threads) {speed_up.name}: {speed_up.title}: {speed_up.median:.2f} times as fast "
-            f"({least:.2f} to {most:.2f}) on {speed_up.threads} threads, {speed_up.more_cpu:.2f} times the CPU time"
-        )
+def _learning_line(cost: LearningCost) -> str:
+    return (
+        f"(learn) {cost.controller}: {cost.decisions_per_cpu_s:,.0f} decisions per CPU second, "
+        f"each with its step of learning, {1e6 / cost.decisions_per_cpu_s:.0f} µs"
+    )
+
+
+def _pace_line(pace: "Pace") -> str:
+    threads = f"{pace.threads} threads" if pace.threads > 1 else "1 thread"
+    return (
+        f"(gym) {pace.name}: {pace.title}: {pace.steps_per_cpu_s:,.0f} steps per CPU second, "
+        f"{pace.steps_per_s:,.0f} a second on {threads}"
+    )
+
+
+def _threads_line(speed_up: SpeedUp) -> str:
+    return (
+        f"(threads) {speed_up.name}: {speed_up.title}: {speed_up.median:.2f} times as fast "
+        f"({speed_up.ratios[0]:.2f} to {speed_up.ratios[-1]:.2f}) on {speed_up.threads} threads, "
+        f"{speed_up.more_cpu:.2f} times the CPU time"
+    )
 
 
 def _cells(result: Measurement) -> list[str]:
@@ -222,15 +198,14 @@ def _cells(result: Measurement) -> list[str]:
     ]
 
 
-def _print_ratios(console: Console, results: Sequence[Measurement], memory: dict[str, int] | None) -> None:
+def _ratio_lines(results: Sequence[Measurement], memory: dict[str, int] | None) -> Iterator[str]:
     texts = {
         "a_traced": "(a) with the default traces on takes {:.2f} times the time",
         "b_traced": "(b) with the default traces on takes {:.2f} times the time",
         "d_window": "(d) a packet at a window of 100,000 costs {:.2f} times that at 10",
         "fq_codel": "(fq-codel) a packet costs {:.2f} times that of (c), through DropTail",
     }
-    for name, ratio in ratios(results).items():
-        console.print(texts[name].format(ratio))
+    yield from (texts[name].format(ratio) for name, ratio in ratios(results).items())
     if memory:
         mib = {name: size / 2**20 for name, size in memory.items()}
-        console.print(f"(a) peak memory {mib['peak']:.1f} MiB, {mib['before']:.1f} MiB of it before the run")
+        yield f"(a) peak memory {mib['peak']:.1f} MiB, {mib['before']:.1f} MiB of it before the run"

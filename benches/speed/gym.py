@@ -1,4 +1,4 @@
-"""Steps of the environments per second, as `gymnasium.make` makes them, observations filled."""
+"""Environment steps per second, with environments from `gymnasium.make` and filled observations."""
 
 import time
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ from ackclock.gym import register_environments
 from .cases import FOLDER
 
 GROUP = "gym"
-"""What names it on the command line."""
+"""Name on the command line."""
 
 _ENVIRONMENT = "ackclock/DqnNewReno-v0"
 _HOLD = 3
@@ -24,15 +24,15 @@ _COPIES = 64
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast environments step.
+    """Speed of stepping environments.
 
     Attributes:
-        name: Which loop.
-        title: What it is, in a few words.
-        steps: How many were taken, resets not counted.
+        name: Name of the loop.
+        title: Short description.
+        steps: Steps taken, resets excluded.
         cpu_s: CPU time of all threads.
-        wall_s: Time that passed.
-        threads: How many simulated.
+        wall_s: Wall time.
+        threads: Number of simulating threads.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Pace:
 
     @property
     def steps_per_s(self) -> float:
-        """Steps per second that passed."""
+        """Steps per second of wall time."""
         return self.steps / self.wall_s
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def paces(*, min_cpu_s: float) -> list[Pace]:
     """Measure each loop with an agent that holds the window.
 
     Args:
-        min_cpu_s: CPU time to spend on each, at least.
+        min_cpu_s: Minimum CPU time per loop.
     """
     register_environments()
     threads = cores()

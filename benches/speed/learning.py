@@ -1,4 +1,4 @@
-"""What a decision of an agent costs that learns in its flow: choosing, storing, and a step of learning on a batch."""
+"""Cost of a decision of an in-flow learning agent: acting, storing, and a training step on a batch."""
 
 import time
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from ackclock._core import exercise_agent
 from ackclock.scenario.dumbbells import dumbbell
 
 GROUP = "learn"
-"""What names it on the command line."""
+"""Name on the command line."""
 
 CONTROLLERS = ("dqn_newreno", "dqn_cubic")
 
@@ -19,9 +19,9 @@ class LearningCost:
     """CPU time of a controller's decisions.
 
     Attributes:
-        controller: Its name; its parameters are the default ones.
-        decisions: How many, each with a step of learning.
-        cpu_s: CPU time of all, one core.
+        controller: Name of the controller, with default parameters.
+        decisions: Number of decisions, each with a training step.
+        cpu_s: CPU time in total, on one core.
     """
 
     controller: str
@@ -44,11 +44,11 @@ class LearningCost:
 
 
 def learning_cost(controller: str, *, min_cpu_s: float) -> LearningCost:
-    """Let the agent of a controller decide and learn on drawn states.
+    """Run a controller's agent on random states, with training.
 
     Args:
-        controller: Its name.
-        min_cpu_s: CPU time to spend, at least.
+        controller: Name of the controller.
+        min_cpu_s: Minimum CPU time.
     """
     scenario = dumbbell(flows=controller)
     decisions, cpu_s, at_once = 0, 0.0, _AT_ONCE

@@ -1,4 +1,4 @@
-"""Measuring: enough repetitions, start-up left out, memory in a process of its own."""
+"""Measurement of cases: enough repetitions, start-up excluded, memory in a separate process."""
 
 import json
 import subprocess
@@ -15,10 +15,10 @@ from .cases import Case
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a case cost, summed over its repetitions.
+    """Cost of a case, summed over its repetitions.
 
     Attributes:
-        case: What was measured.
+        case: The case.
         runs: Repetitions.
         packets: Data packets delivered.
         events: Events handled.
@@ -51,8 +51,8 @@ def measure(case: Case, *, min_cpu_s: float, on_run: Callable[[float], None] | N
     """Repeat a case until it has taken enough CPU time.
 
     Args:
-        case: What to measure.
-        min_cpu_s: CPU time, at least; one run, at least.
+        case: The case.
+        min_cpu_s: Minimum CPU time; at least one run is made.
         on_run: Called after each run with the CPU time so far.
     """
     scenario = case.scenario()
@@ -74,13 +74,13 @@ def _run(scenario: Scenario) -> EngineFigures:
 
 
 def peak_memory_bytes(case: Case) -> dict[str, int]:
-    """Run a case in a process of its own.
+    """Run a case in a separate process and return its peak memory.
 
     Args:
-        case: What to run.
+        case: The case.
 
     Returns:
-        `peak`, and `before`: what the interpreter and the libraries took before the scenario was made.
+        `peak`, and `before`: memory of the interpreter and its libraries before the scenario was made.
 
     Raises:
         RuntimeError: If the process fails; the message is its last line.

@@ -1,4 +1,4 @@
-"""What several threads give to one run: wall time on one and on all cores, in turn, with the same results."""
+"""Speed-up of one run by threads: wall time on one thread and on all cores, alternating, with identical results."""
 
 import statistics
 from collections.abc import Iterator
@@ -11,29 +11,29 @@ from ackclock.running import EngineFigures, simulate
 from .cases import Case
 
 GROUP = "threads"
-"""What names it on the command line."""
+"""Name on the command line."""
 
 CASES = (
     Case("b", "b", "100 CUBIC flows, 10 Gbit/s, 20 ms, 2 s", ('duration="2 s"',)),
     Case("c", "c", "1000 CUBIC flows, 1 Gbit/s, 20 ms, 5 s"),
     Case("parking-lot", "parking-lot", "1000 CUBIC flows over four bottlenecks of 1 Gbit/s, 2 s"),
 )
-"""What is measured."""
+"""Cases of the benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedUp:
-    """How much faster one run is on several threads.
+    """Speed-up of one run on several threads.
 
     Attributes:
-        name: Of the case.
-        title: What it is, in a few words.
-        threads: How many threads.
-        lookahead_s: How far a part may go ahead of another.
-        largest_share: What the part with most to do has of all, by the estimate that the cut was made by.
+        name: Name of the case.
+        title: Short description.
+        threads: Number of threads.
+        lookahead_s: Lookahead between parts of the network.
+        largest_share: Estimated share of the work in the busiest part.
         one_s: Wall time of each run on one thread.
-        several_s: Wall time of each run on several.
-        more_cpu: CPU time on several threads to that on one, median.
+        several_s: Wall time of each run on several threads.
+        more_cpu: CPU time on several threads divided by that on one, median.
     """
 
     name: str
@@ -47,12 +47,12 @@ class SpeedUp:
 
     @property
     def ratios(self) -> list[float]:
-        """Wall time on one thread to that on several, of each pair, the least first."""
+        """Speed-up of each pair: wall time on one thread divided by that on several, ascending."""
         return sorted(one / several for one, several in zip(self.one_s, self.several_s, strict=True))
 
     @property
     def median(self) -> float:
-        """The median of these."""
+        """Median speed-up."""
         return statistics.median(self.ratios)
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,11 +61,11 @@ class SpeedUp:
 
 
 def speed_ups(*, pairs: int = 5, threads: int | None = None) -> Iterator[SpeedUp]:
-    """Measure each case in pairs of runs, in turn.
+    """Measure each case in pairs of runs, alternating.
 
     Args:
-        pairs: How many.
-        threads: On how many threads; by default on as many as there are cores, and two at least.
+        pairs: Number of pairs.
+        threads: Number of threads; by default the number of cores, at least two.
     """
     for case in CASES:
         yield _speed_up(case, pairs, threads or max(2, cores()))

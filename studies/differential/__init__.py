@@ -1,1 +1,1 @@
-"""One virtual peer plays the same random cases against the simulated endpoint and against this machine's kernel."""
+"""Differential tests: one virtual peer plays random cases against the simulated endpoint and this machine's kernel."""

@@ -1,4 +1,4 @@
-"""What a kernel did in a case, as a packet script: the peer's part fixed in time, the kernel's to be fulfilled."""
+"""Conversion of a kernel's run of a case to a packet script, with the peer's part at fixed times."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -9,13 +9,13 @@ from .play import COMPARED, SETTINGS, SHIFT, WINDOW, Departure, Play, in_order
 
 _TOGETHER_US, _AT_ONCE_US = 1_500, 2_000
 _EARLY_US, _LATE_US = 8_000, 8_000
-"""Kernels' timers have ticks of some milliseconds."""
+"""Tolerance before and after each event, as kernel timers have ticks of some milliseconds."""
 
 
 def script_of(found: Comparison) -> str:
-    """Return a script that a kernel passes, and an endpoint that differs does not; it ends where the two part.
+    """Return a script that the kernel passes and a differing endpoint fails; it ends where the two diverge.
 
-    A script cannot tell which timestamp an ACK echoes: it has none.
+    Scripts cannot check which timestamp an ACK echoes.
     """
     case = found.case
     sysctls = " ".join(f"{name}={value.replace(' ', ',')}" for name, value in SETTINGS.items() if " " not in value)
@@ -78,7 +78,7 @@ def _about(since_us: int) -> str:
 
 
 def _joined(departures: list[Departure]) -> Iterator[tuple[Departure, Departure]]:
-    """The first and the last of segments that left together, one after the other."""
+    """Yield the first and the last of segments that left together, in order."""
     first: Departure | None = None
     last: Departure | None = None
     for sent in departures:

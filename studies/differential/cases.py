@@ -1,4 +1,4 @@
-"""Random cases: what is sent, and what the network between does to it."""
+"""Random cases: the data sent, and the network's effects on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,34 +6,34 @@ from itertools import accumulate
 from random import Random
 
 MSS = 1000
-"""Octets of a segment, so that a segment's number is its offset in thousands."""
+"""Segment size in octets, so that a segment's number is its offset in thousands."""
 
 _RTTS_US = (31_650, 60_680, 95_000)
 _SERVICES_US = (1_430, 2_090, 3_170)
 _DELAYS_US = (1_630, 3_110, 8_270, 19_700)
 _PAUSES_US = (7_100, 41_300, 133_700, 431_900, 1_217_000)
-"""None adds up to what HyStart and RACK decide by.
+"""Pauses, chosen so that no sum of them is a threshold of HyStart or RACK.
 
-That is half of a round trip and of a millisecond (the train of ACKs), an eighth of it or 4 ms, and a quarter. There, a
-kernel's tenths of a millisecond would count, which a simulated endpoint has not: with 98.7 ms and 1.43 ms a train ended
-0.1 ms beside it.
+Those are half of a round trip and of a millisecond (the ACK train), an eighth of it or 4 ms, and a quarter. There a
+kernel's tenths of a millisecond would matter, which a simulated endpoint does not have: with 98.7 ms and 1.43 ms an ACK
+train ended 0.1 ms beside the threshold.
 """
 
 CONTROLLERS = ("bbr", "cubic", "reno")
-"""Those that a kernel and the endpoint both have, as Linux has them."""
+"""Controllers that the kernel and the endpoint both have, with Linux's names."""
 
 Transmission = tuple[int, int]
-"""A segment's number, and the how-manieth time it is sent, from 1."""
+"""Segment number, and how many times it has been sent so far, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What the application writes at once.
+    """Single write of the application.
 
     Attributes:
-        at_us: When, from the first.
+        at_us: Time since the first write.
         first: Its first segment.
-        end: The segment behind it.
+        end: The segment after its last.
     """
 
     at_us: int
@@ -43,23 +43,23 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One transfer.
+    """Transfer with its network effects.
 
     Attributes:
-        seed: What it was drawn from.
-        kind: What the network does, in a word.
-        controller: The congestion control.
-        rtt_us: Round trip without a queue.
-        service_us: What the bottleneck takes for a segment.
-        segments: How much is written.
-        per_ack: In-order segments for an ACK.
-        drops: What the network loses.
-        delays_us: What it delays, and for how long.
-        copies: What it delivers twice.
-        marks: What it marks, if that is sent for the first time: RFC 3168 section 6.1.5 has no marks of others.
-        has_sack: The peer reports what arrives out of order.
-        has_timestamps: Both ends have timestamps.
-        pauses_us: Before which segments the application waits, and for how long; it writes what lies between at once.
+        seed: Seed that it was drawn from.
+        kind: Effect of the network, in a word.
+        controller: Congestion control.
+        rtt_us: Round-trip time without queueing.
+        service_us: Service time of a segment at the bottleneck.
+        segments: Number of segments written.
+        per_ack: In-order segments per ACK.
+        drops: Transmissions lost by the network.
+        delays_us: Transmissions delayed by the network, with their delays.
+        copies: Transmissions delivered twice.
+        marks: Segments marked at their first transmission; RFC 3168 section 6.1.5 allows no other marks.
+        has_sack: Whether the peer reports out-of-order data.
+        has_timestamps: Whether both ends use timestamps.
+        pauses_us: Pauses of the application before segments; the data in between is written at once.
     """
 
     seed: int
@@ -79,14 +79,14 @@ class Case:
 
     @property
     def writes(self) -> tuple[Write, ...]:
-        """What the application writes, in order."""
+        """Writes of the application, in order."""
         firsts = [0, *sorted(first for first in self.pauses_us if 0 < first < self.segments)]
         ends = [*firsts[1:], self.segments]
         times = accumulate(self.pauses_us.get(first, 0) if first else 0 for first in firsts)
         return tuple(Write(at_us, first, end) for at_us, first, end in zip(times, firsts, ends, strict=True))
 
     def __str__(self) -> str:
-        """For people, on one line."""
+        """Return a description in one line."""
         return (
             f"{self.kind}, {self.controller}, {self.segments} segments, RTT {self.rtt_us // 1000} ms, one segment in "
             f"{self.service_us / 1000:g} ms, an ACK for {self.per_ack}"
@@ -96,11 +96,11 @@ class Case:
 
 
 def draw(seed: int, wanted: str | None = None) -> Case:
-    """Return the case of a seed: the same one everywhere.
+    """Return the case of a seed, the same everywhere.
 
     Args:
-        seed: Which.
-        wanted: The congestion control, of `CONTROLLERS`; without one it is drawn, CUBIC or Reno.
+        seed: The seed.
+        wanted: Congestion control, of `CONTROLLERS`; by default drawn, CUBIC or Reno.
     """
     random = Random(seed)
     segments = random.choice((20, 30, 40, 60, 80, 120))
@@ -164,4 +164,4 @@ _DROPS: dict[str, Callable[[Random, int], set[Transmission]]] = {
     "copies": _up_to_two,
     "marks": _up_to_two,
 }
-"""What each kind loses."""
+"""Losses of each kind."""

@@ -25,7 +25,7 @@ from .shrink import shrink
 from .states import draw_probe
 
 SCRIPTS_AT_MOST = 20
-"""So many differences are shrunk, which takes some seconds each."""
+"""Number of differences that are shrunk, at some seconds each."""
 
 
 def play_cases(count: int, seed: int, into: Path | None, controller: str | None) -> None:
@@ -65,16 +65,16 @@ def play_states(count: int, seed: int) -> None:
 
 
 def differential(count: int, seed: int, into: Path | None, controller: str | None = None) -> Counter[Kind]:
-    """Play cases, print what came of them, and write a script for each difference.
+    """Run cases, print their outcomes, and write a script for each difference.
 
     Args:
-        count: How many cases.
-        seed: Of the first; the others count up from it.
-        into: Where scripts go, if they are wanted.
-        controller: The congestion control, if not drawn.
+        count: Number of cases.
+        seed: Seed of the first case; the others count up from it.
+        into: Folder for scripts, if any.
+        controller: Congestion control; drawn at random if not given.
 
     Returns:
-        How many cases came to what.
+        Number of cases by outcome.
     """
     _need_a_kernel(controller)
     if into is not None:
@@ -97,14 +97,14 @@ def differential(count: int, seed: int, into: Path | None, controller: str | Non
 
 
 def states(count: int, seed: int) -> Counter[reactions.Kind]:
-    """Hand single segments to connections in every state, and print where the endpoint and the kernel differ.
+    """Send single segments to connections in every state, and print where the endpoint and the kernel differ.
 
     Args:
-        count: How many.
-        seed: Of the first; the others count up from it.
+        count: Number of segments.
+        seed: Seed of the first; the others count up from it.
 
     Returns:
-        How many segments came to what.
+        Number of segments by outcome.
     """
     _need_a_kernel(None)
     table = Table("seed", "segment", "outcome", "the endpoint", "the kernel", box=None, show_edge=False)
@@ -145,7 +145,7 @@ def _played(cases: list[Case]) -> Iterator[Comparison]:
 
 
 def _pool(count: int) -> ProcessPoolExecutor:
-    """Two processes for each core: a kernel mostly waits."""
+    """Return a pool with two processes per core, since kernel cases mostly wait."""
     return ProcessPoolExecutor(
         min(count, 2 * cores()),
         mp_context=multiprocessing.get_context("spawn"),

@@ -1,4 +1,4 @@
-"""Where two plays of one case part, and whether the kernel would do the same again."""
+"""Comparison of two plays of a case: where they diverge, and whether the kernel reproduces its own."""
 
 import gzip
 import re
@@ -17,43 +17,43 @@ from .play import COMPARED, HORIZON_US, Play, play, replay
 PROFILE = "linux-6.x"
 _CONFIGURATION = Path("/proc/config.gz")
 _LEAST_TIMER_TICKS = (1.5, 1.0, 2.0)
-"""What RACK and its probes wait at least on a kernel, `TCP_TIMEOUT_MIN`: two, of which the first has begun already.
+"""Minimum delays of RACK and its probes on a kernel in ticks, `TCP_TIMEOUT_MIN`: two, less the part of the first past.
 
-The profile has two milliseconds, as with a thousand ticks a second. How much of the first has passed is chance, and no
-matter.
+The profile has two milliseconds, as with a thousand ticks a second. How much of the first tick has passed is chance,
+and does not count as a difference.
 """
 _TICK_US = 4_000
-"""Of the clock by which CUBIC grows; when in a play it ticks is chance on a kernel, and no matter."""
+"""Tick of the clock by which CUBIC grows; its phase is chance on a kernel, and does not count as a difference."""
 _PHASES = 8
 _MOST_OVERTAKEN = 24
-"""How many ACKs of a play may overtake a pacing timer that is due just before them, as they do on a kernel."""
+"""Number of ACKs of a play that may overtake a pacing timer due just before them, as happens on a kernel."""
 _LATE, _LATE_AT_LEAST_US = 1 / 8, 8_000
-"""How late a kernel's timer may be, as part of its wait and at least.
+"""Lateness allowed for a kernel's timer: a share of its wait, and a minimum.
 
 Source: from memory, the levels of the wheel in Linux's kernel/time/timer.c, each with an eighth of its waits as its
 step; with 250 ticks a second two are 8 ms. On Linux 6.18 a timer of 398 ms was 28 ms late, twice of two times.
 """
 TIMES_ASKED = 3
-"""How often the kernel plays a case at most before a difference counts."""
+"""Largest number of times that the kernel plays a case before a difference counts."""
 
 
 class Kind(StrEnum):
-    """What came of a case."""
+    """Outcome of a case."""
 
     ALIKE = "alike"
     UNSETTLED = "unsettled"
     UNREPEATED = "unrepeated"
-    """It differs each time, and the kernel's own plays part from each other no later than it does."""
+    """Different each time: the kernel's own plays diverge from each other no later than the endpoint's does."""
     DIFFERENT = "different"
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where the endpoint first differs from the kernel.
+    """Divergence: first difference between the endpoint and the kernel.
 
     Attributes:
-        moment: After which ACK, from 0; the number of ACKs if only what is sent differs.
-        message: What differs, on one line.
+        moment: Index of the ACK after which they differ; the number of ACKs if only the data sent differs.
+        message: Description of the difference, in one line.
     """
 
     moment: int
@@ -62,14 +62,14 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of a case.
+    """Comparison of a case.
 
     Attributes:
-        case: Which.
-        kind: What.
-        parting: Where it differs, if it does.
-        ours: How the endpoint played it.
-        theirs: How the kernel did, the last time that it was asked.
+        case: The case.
+        kind: Outcome.
+        parting: Divergence, if any.
+        ours: Play of the endpoint.
+        theirs: Last play of the kernel.
     """
 
     case: Case
@@ -80,7 +80,7 @@ class Comparison:
 
 
 def parting(ours: Play, theirs: Play) -> Parting | None:
-    """Return where two plays part; times are no matter."""
+    """Return the divergence of two plays, ignoring times."""
     for index, (one, other) in enumerate(zip(ours.moments, theirs.moments, strict=False)):
         if one.answer != other.answer:
             return Parting(index, f"another segment arrives: ACK {one.answer.ack} for {other.answer.ack}")
@@ -98,25 +98,25 @@ def parting(ours: Play, theirs: Play) -> Parting | None:
 
 
 def _may_come_too_late(ours: Play, theirs: Play) -> bool:
-    """Whether a kernel's play may have ended before the next segment that a timer lets out of the endpoint."""
+    """Return whether the kernel's play may have ended before a timer releases the endpoint's next segment."""
     number = len(theirs.departures)
     wait_us = ours.departures[number].at_us - _last_us(ours, number)
     return _last_us(theirs, number) + wait_us * (1 + _LATE) + _LATE_AT_LEAST_US >= HORIZON_US
 
 
 def _last_us(played: Play, number: int) -> int:
-    """When the last ACK came, or the last of so many segments left."""
+    """Return the time of the last ACK, or of the last of this number of segments."""
     acks = [moment.at_us for moment in played.moments[-1:]]
     return max([*acks, *(sent.at_us for sent in played.departures[:number][-1:])], default=0)
 
 
 def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED) -> Comparison:
-    """Play a case on a kernel, and give the endpoint the same ACKs at the same times.
+    """Play a case on a kernel, and replay its ACKs at the same times to the endpoint.
 
     Args:
-        case: Which.
-        kernel: Plays a case on a kernel.
-        times: How often it does at most, while the endpoint differs.
+        case: The case.
+        kernel: Function that plays a case on a kernel.
+        times: Largest number of plays, while the endpoint differs.
     """
     found: list[Comparison] = []
     for _ in range(times):
@@ -133,14 +133,14 @@ def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED
 
 
 def _is_unrepeated(found: list[Comparison]) -> bool:
-    """Whether two of the kernel's plays part before the endpoint does from every one of them, or there."""
+    """Return whether two of the kernel's plays diverge no later than the endpoint does from each of them."""
     pairs = (parting(one.theirs, other.theirs) for one, other in combinations(found, 2))
     earliest = min((part.moment for part in pairs if part), default=None)
     return earliest is not None and earliest <= min(each.parting.moment for each in found if each.parting)
 
 
 def _ours(case: Case, theirs: Play) -> tuple[Play, Parting | None]:
-    """The endpoint's play of a kernel's ACKs, at phases of its clocks that are alike or, failing that, part last."""
+    """Replay the kernel's ACKs to the endpoint, at the clock phases that match or diverge latest."""
     tried = []
     for clocks in product(_LEAST_TIMER_TICKS, range(_PHASES)):
         ours, part = _at(case, theirs, clocks)
@@ -163,7 +163,7 @@ def _at(
 def _with_late_timers(
     case: Case, theirs: Play, clocks: tuple[float, int], found: tuple[Play, Parting]
 ) -> tuple[Play, Parting | None]:
-    """Where the two part, an ACK may have overtaken a timer that was due: it did, if they part later then."""
+    """Retry with ACKs overtaking a timer due just before the divergence, and keep that if they diverge later."""
     (ours, part), late_at = found, frozenset[int]()
     while len(late_at) < _MOST_OVERTAKEN:
         later = [late_at | {part.moment - back} for back in (0, 1) if part.moment - back not in late_at]
@@ -180,7 +180,7 @@ def _with_late_timers(
 
 @cache
 def _as_built(least_timer_ticks: float) -> list[str]:
-    """What this machine's kernel was built with differs from the profile, as overrides; nothing if it does not say."""
+    """Return overrides for the build options of this machine's kernel that differ from the profile; none if unknown."""
     try:
         text = gzip.decompress(_CONFIGURATION.read_bytes()).decode()
     except OSError:
@@ -193,7 +193,7 @@ def on_this_kernel(case: Case) -> Play:
     """Play a case on this machine's kernel.
 
     Raises:
-        KernelError: If that cannot be.
+        KernelError: If that is not possible.
     """
     from ackclock.script.kernel_host import KernelHost
     from ackclock.script.namespace import in_real_time

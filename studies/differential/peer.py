@@ -1,6 +1,6 @@
-"""The receiving end of a case: a bottleneck that loses and delays, and a TCP that acknowledges what comes through.
+"""Peer of a case: a bottleneck with losses and delays, and a receiver that acknowledges arriving segments.
 
-Source: RFC 2018 section 4 (the newest block first) and RFC 2883 (a duplicate before it) for what an ACK reports.
+Source: RFC 2018 section 4 (the newest block first) and RFC 2883 (a duplicate before it) for the content of an ACK.
 """
 
 from collections import Counter
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from .cases import MSS, Case, Transmission
 
 Block = tuple[int, int]
-"""Offsets in the stream, the second one behind the block."""
+"""Block of the stream: its offset, and that of the octet after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An ACK.
+    """ACK of the peer.
 
     Attributes:
-        ack: The next offset that is missing.
-        blocks: What of a duplicate and of later data it reports, three at most.
-        echoes: It tells of a mark.
-        answers: The transmission whose timestamp it echoes; `None` for that of the handshake.
+        ack: Next missing offset.
+        blocks: SACK blocks of a duplicate and of later data, at most three.
+        echoes: Whether it reports a mark.
+        answers: Transmission whose timestamp it echoes; None for that of the handshake.
     """
 
     ack: int
@@ -30,16 +30,16 @@ class Answer:
 
 
 class Path:
-    """The way to the peer."""
+    """Path to the peer."""
 
     def __init__(self, case: Case) -> None:
-        """Nothing has been sent."""
+        """Begin with nothing sent."""
         self._case = case
         self._sent: Counter[int] = Counter()
         self._free_us = 0
 
     def send(self, offset: int, at_us: int) -> tuple[Transmission, int | None]:
-        """Return which transmission this is, and when its ACK is back; `None` if it is lost."""
+        """Send a segment and return the transmission and the time of its ACK; None if it is lost."""
         index = offset // MSS
         self._sent[offset] += 1
         transmission = (index, self._sent[offset])
@@ -51,10 +51,10 @@ class Path:
 
 
 class Peer:
-    """What has arrived."""
+    """Receiver's state."""
 
     def __init__(self, case: Case) -> None:
-        """Nothing has."""
+        """Begin with nothing received."""
         self._case = case
         self.ack = 0
         self._early: list[int] = []
@@ -65,13 +65,13 @@ class Peer:
 
     @property
     def is_done(self) -> bool:
-        """Everything has arrived."""
+        """Whether all data has arrived."""
         return self.ack >= self._case.segments * MSS
 
     def arrive(
         self, start: int, end: int, time: int = 1, *, is_marked: bool = False, has_cwr: bool = False
     ) -> Answer | None:
-        """A segment arrives. Returns the ACK, unless that waits for the next segment of the same write."""
+        """Process a segment and return the ACK, unless it is delayed until the next segment of the same write."""
         if start <= self._answered < end:  # RFC 7323 section 4.3: of the last ACK
             self._recent = (start // MSS, time)
         self._echoes = is_marked or (self._echoes and not has_cwr)

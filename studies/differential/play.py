@@ -1,6 +1,6 @@
-"""Plays a case against a host, and writes down every ACK with the state that it left, and every segment sent.
+"""Play of a case against a host, recording every ACK with the resulting state, and every segment sent.
 
-Departures: on a kernel, which keeps real time, an ACK leaves a fraction of a millisecond after its time.
+Departures: on a kernel, in real time, an ACK leaves a fraction of a millisecond late.
 """
 
 import heapq
@@ -29,34 +29,34 @@ SETTINGS = {
 }
 WINDOW, SHIFT = 60_000, 7
 COMPARED = ("snd_cwnd", "snd_ssthresh", "ca_state", "unacked", "sacked", "lost", "retrans", "reordering")
-"""Of TCP_INFO, after each ACK."""
+"""Fields of TCP_INFO recorded after each ACK."""
 
 _FIRST_SYN_US, _SETTLED_US = 10_000, 20_000
 HORIZON_US = 6_000_000
-"""A play ends by then, from when the data was written."""
+"""Longest duration of a play, from the time when the data was written."""
 _PATIENCE_US = 200_000
 _TAKEN_IN_S = 0.0002
-"""A kernel has taken in a packet by then."""
+"""Time within which a kernel has processed a packet, seconds."""
 _CALL_US, _SEEN_US = 2_000, 100
-"""What a call takes at most, and how much later than it left a segment is seen."""
+"""Longest duration of a call, and delay from a segment's transmission to its observation."""
 _TIMER_LATE_US = 300
-"""By how much a pacing timer may be late: 0.04 to 0.3 ms on Linux 6.18, and an ACK may come in between."""
+"""Lateness allowed for a pacing timer: 0.04 to 0.3 ms on Linux 6.18, and an ACK may come in between."""
 _STAMPS_LEN = 12
 _COPY_LATER_US = 1_000
-"""How much later than a segment its copy arrives."""
+"""Delay of a duplicate after its segment."""
 _READ_US = 1_000
-"""By then its state has been read: what is paced may have left meanwhile, or not."""
+"""Time within which the state has been read; paced segments may or may not have left meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An ACK and what it did.
+    """ACK with its effect.
 
     Attributes:
-        at_us: When it was handed over, from when the data was written.
-        answer: What it says.
-        state: Of `COMPARED`.
-        soon: The same after the time that a kernel may take to be asked, of an endpoint that keeps no real time.
+        at_us: Time of delivery to the host, since the data was written.
+        answer: The ACK.
+        state: State after it: fields of `COMPARED`.
+        soon: State after the time that a kernel may take to report it, for an endpoint without real time.
     """
 
     at_us: int
@@ -67,15 +67,15 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A segment of the case that was sent.
+    """Segment sent by the host.
 
     Attributes:
-        at_us: When, from when the data was written.
+        at_us: Time, since the data was written.
         start: Its first offset.
-        end: The offset behind it.
-        time: The how-manieth time.
-        is_pushed: Its packet carries PSH.
-        has_cwr: Its packet tells that the window was reduced.
+        end: The offset after it.
+        time: Number of the transmission, from 1.
+        is_pushed: Whether its packet carries PSH.
+        has_cwr: Whether its packet reports a window reduction.
     """
 
     at_us: int
@@ -88,10 +88,10 @@ class Departure:
 
 @dataclass(slots=True)
 class Play:
-    """How a case went.
+    """Record of a play.
 
     Attributes:
-        writes_us: When each write was made, from when the first was to be.
+        writes_us: Time of each write, since the first was due.
         moments: Every ACK.
         departures: Every segment.
     """
@@ -112,14 +112,14 @@ def play(case: Case, host: Backend) -> Play:
 def replay(
     case: Case, recorded: Play, host: SimulatedHost, later_us: int = 0, late_at: Container[int] = frozenset()
 ) -> Play:
-    """Give a host the ACKs of another's play, each at its time, and close it.
+    """Replay the ACKs of another play to a host, each at its time, and close the host.
 
     Args:
-        case: What was played.
-        recorded: The other's play.
-        host: Who plays it now.
-        later_us: How much later by its own clock all of it happens.
-        late_at: Which ACKs, from 0, overtake a timer that is due just before them.
+        case: The case.
+        recorded: The other play.
+        host: Host that plays it now.
+        later_us: Offset of its clock.
+        late_at: Indices of ACKs that overtake a timer due just before them.
     """
     try:
         return _Game(case, host, later_us).again(recorded, host, late_at)
@@ -128,13 +128,13 @@ def replay(
 
 
 def in_order(played: Play) -> list[tuple[int, Moment | None]]:
-    """What happened to a host, by time: ACKs, and its application's writes as `None`."""
+    """Return the events at a host in order of time: ACKs, and None for its application's writes."""
     writes: list[tuple[int, Moment | None]] = [(_reached_us(at_us, played), None) for at_us in played.writes_us]
     return sorted([*writes, *((moment.at_us, moment) for moment in played.moments)], key=lambda event: event[0])
 
 
 def _reached_us(at_us: int, played: Play) -> int:
-    """When a write reached the host: just before the segment that it let out, if it did, as a call takes its time."""
+    """Return when a write reached the host: just before the segment that it released, as a call takes time."""
     ends = [moment.at_us for moment in played.moments if moment.at_us > at_us] + [at_us + _CALL_US]
     sent = [each.at_us - _SEEN_US for each in played.departures if at_us + _SEEN_US < each.at_us < min(ends)]
     return min(sent, default=at_us)
@@ -267,7 +267,7 @@ class _Game:
                 back_us += _COPY_LATER_US
 
     def _answer_next(self) -> bool:
-        """The next segment arrives, and its ACK is back. Returns whether the case is over."""
+        """Deliver the next segment and its ACK, and return whether the case is over."""
         at_us, _, arrival = heapq.heappop(self._arrivals)
         self._host.advance_to(at_us)
         answer = self._peer.arrive(

@@ -1,6 +1,6 @@
-"""What a kernel and the simulated endpoint make of a segment, where they are known to differ, and a record of a kernel.
+"""Reactions of a kernel and of the simulated endpoint to segments: known differences, and records of a kernel.
 
-A record has one paragraph for each state and reaction: both on a line, and the segments that draw it on the next.
+A record has one paragraph for each state and reaction: both on one line, and the segments that cause it on the next.
 """
 
 import re
@@ -18,12 +18,12 @@ _TIMES_ASKED = 4
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """Where the endpoint does something else than Linux.
+    """Known difference between the endpoint and Linux.
 
     Attributes:
-        states: A pattern of the states.
-        segments: A pattern of the segments, as `Probe` writes them behind the state.
-        why: What Linux does, and by what the endpoint does otherwise.
+        states: Pattern of the states.
+        segments: Pattern of the segments, as `Probe` writes them behind the state.
+        why: What Linux does, and why the endpoint differs.
     """
 
     states: str
@@ -70,29 +70,29 @@ DEPARTURES: tuple[Departure, ...] = (
         "TIME-WAIT", r"\. next\(0\) ack (far|unsent)", "Linux looks at no ACK in TIME-WAIT; RFC 5961 section 5.2 does"
     ),
 )
-"""Each with its reason; whatever else differs is a fault."""
+"""Known differences with their reasons; any other is a defect."""
 
 
 class Kind(StrEnum):
-    """What came of a segment."""
+    """Outcome for a segment."""
 
     ALIKE = "alike"
     DECLARED = "declared"
-    """It differs, as `DEPARTURES` says."""
+    """Different, as listed in `DEPARTURES`."""
     UNSETTLED = "unsettled"
-    """The kernel did something else each time."""
+    """Different in each repetition on the kernel."""
     DIFFERENT = "different"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A segment, and what both made of it.
+    """Segment, with both reactions.
 
     Attributes:
         probe: The segment.
-        ours: What the endpoint did.
-        theirs: What the kernel did.
-        kind: What came of it.
+        ours: Reaction of the endpoint.
+        theirs: Reaction of the kernel.
+        kind: Outcome.
     """
 
     probe: Probe
@@ -102,22 +102,22 @@ class Found:
 
 
 def departure_of(probe: Probe) -> Departure | None:
-    """Return why the endpoint may do something else than Linux."""
+    """Return the known difference that covers a segment, if any."""
     segment = str(probe).partition(": ")[2]
     matching = (one for one in DEPARTURES if re.fullmatch(one.states, probe.state))
     return next((one for one in matching if re.fullmatch(one.segments, segment)), None)
 
 
 def of_the_endpoint(probe: Probe) -> str:
-    """Return what the simulated endpoint makes of a segment, as a table has it."""
+    """Return the reaction of the simulated endpoint to a segment, as text."""
     return str(react(probe, SimulatedHost(PROFILE)))
 
 
 def on_this_kernel(probe: Probe) -> str | None:
-    """Return what this machine's kernel makes of a segment twice; `None` if it does something else each time.
+    """Return the reaction of this machine's kernel, asked twice; None if it varies.
 
     Raises:
-        KernelError: If there is no kernel to ask.
+        KernelError: If no kernel is available.
     """
     from ackclock.script.kernel_host import KernelHost
     from ackclock.script.namespace import in_real_time
@@ -133,11 +133,11 @@ def on_this_kernel(probe: Probe) -> str | None:
 
 
 def compare(probe: Probe, theirs: Callable[[Probe], str | None] = on_this_kernel) -> Found:
-    """Hold the endpoint to a kernel.
+    """Compare the endpoint with a kernel.
 
     Args:
-        probe: With which segment.
-        theirs: What the kernel makes of it.
+        probe: The segment.
+        theirs: Reaction of the kernel.
     """
     ours, reaction = of_the_endpoint(probe), theirs(probe)
     if reaction is None:
@@ -150,7 +150,7 @@ def record(reactions: Mapping[str, str]) -> str:
     """Return a record of reactions.
 
     Args:
-        reactions: By the segments, both as a table has them.
+        reactions: Reactions by segment, both as text.
     """
     grouped: dict[str, list[str]] = {}
     for probe, reaction in reactions.items():
@@ -160,7 +160,7 @@ def record(reactions: Mapping[str, str]) -> str:
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a record has: segments and reactions."""
+    """Yield the segments and reactions of a record."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     for head, segments in zip(lines[::2], lines[1::2], strict=True):
         state, _, reaction = head.partition(": ")

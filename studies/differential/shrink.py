@@ -1,4 +1,4 @@
-"""Makes a case smaller as long as it still shows a difference."""
+"""Reduction of a differing case to a smaller one that still differs."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,12 +8,12 @@ from .compare import Comparison, Kind
 
 
 def shrink(found: Comparison, compare: Callable[[Case], Comparison], tries: int = 24) -> Comparison:
-    """Return the smallest case found that differs.
+    """Return the smallest differing case found.
 
     Args:
-        found: One that differs.
-        compare: Plays a case on both sides.
-        tries: Cases to play at most.
+        found: A differing case.
+        compare: Function that compares a case on both sides.
+        tries: Largest number of cases to play.
     """
     while tries > 0:
         for case in _smaller(found):
@@ -30,7 +30,7 @@ def shrink(found: Comparison, compare: Callable[[Case], Comparison], tries: int 
 
 
 def _smaller(found: Comparison) -> Iterator[Case]:
-    """Cases with less in them, those with the least first."""
+    """Yield smaller cases, the smallest first."""
     case = found.case
     if case.has_timestamps:
         yield replace(case, has_timestamps=False)
@@ -50,7 +50,7 @@ def _smaller(found: Comparison) -> Iterator[Case]:
 
 
 def _shorter(found: Comparison) -> Iterator[Case]:
-    """Without what is sent after the two have parted."""
+    """Yield cases without the data sent after the divergence."""
     case, parting = found.case, found.parting
     if parting is None or parting.moment >= len(found.theirs.moments):
         return

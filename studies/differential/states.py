@@ -1,10 +1,10 @@
-"""Every state of a connection by every kind of segment: what a host answers, and what is left of the connection.
+"""Every connection state with every kind of segment: the host's answer, and the remaining state.
 
 Source: the states and segments of RFC 9293 sections 3.3.2 and 3.10.7; positions beside the window as RFC 5961 and
 section 3.10.7.4 distinguish them.
 
-Departures: timestamps, window scaling and ECN are off, and one segment meets a connection, so that what two do together
-is not seen.
+Departures: timestamps, window scaling and ECN are off. A connection gets one segment, so that effects of two together
+are not covered.
 """
 
 import socket
@@ -27,13 +27,13 @@ _SETTINGS = SETTINGS | {
     "net.ipv4.tcp_window_scaling": "0",
     "net.ipv4.tcp_invalid_ratelimit": "0",
 }
-"""A window that its field can say, and no limit of answers, so that a connection can be asked twice."""
+"""Settings: a window that fits its field, and no rate limit of answers, so that a connection can be probed twice."""
 
 _LISTENER, _FD = 3, 4
 _PEER_INITIAL, _WINDOW, _MSS = 200_000, 30_000, 1_000
 _RTT_US, _SETTLE_US = 5_000, 4_000
 _ANSWERED_US = 80_000
-"""By then a delayed ACK has left, and no timeout has expired."""
+"""Time by which a delayed ACK has left, and no timeout has expired."""
 _ASKED_US = 20_000
 
 _LISTENS = ("LISTEN", "SYN-RECEIVED")
@@ -42,14 +42,14 @@ _WITHOUT_NUMBERS = ("LISTEN", "SYN-SENT")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A segment that meets a connection.
+    """Segment for a connection.
 
     Attributes:
-        state: The connection's, of `STATES_REACHED`.
-        flags: As bits.
-        seq: Where it begins, of `SEQUENCES`.
-        ack: What it acknowledges, of `ACKNOWLEDGMENTS`; empty without ACK.
-        payload: Octets.
+        state: State of the connection, of `STATES_REACHED`.
+        flags: Flags, as bits.
+        seq: Position of its first octet, of `SEQUENCES`.
+        ack: Acknowledged position, of `ACKNOWLEDGMENTS`; empty without ACK.
+        payload: Payload size, octets.
     """
 
     state: str
@@ -59,14 +59,14 @@ class Probe:
     payload: int
 
     def __str__(self) -> str:
-        """As a table has it."""
+        """Return its text in tables."""
         ack = f" ack {self.ack}" if self.ack else ""
         return f"{self.state}: {letters_of_flags(self.flags)} {self.seq}({self.payload}){ack}"
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """What both ends have said so far."""
+    """Sequence numbers of both ends so far."""
 
     snd_nxt: int = 0
     rcv_nxt: int = _PEER_INITIAL
@@ -82,7 +82,7 @@ SEQUENCES: Mapping[str, Callable[[_Numbers], int]] = {
     "edge": lambda numbers: numbers.edge,
     "right": lambda numbers: numbers.edge + 100_000,
 }
-"""Where a segment begins: left of what is awaited, just before, at it, above it, at the window's right edge, beyond."""
+"""Positions of a segment: left of the awaited octet, just before, at, above it, at the window's right edge, beyond."""
 
 ACKNOWLEDGMENTS: Mapping[str, Callable[[_Numbers], int]] = {
     "far": lambda numbers: numbers.snd_nxt - numbers.outstanding - 100_000,
@@ -91,7 +91,7 @@ ACKNOWLEDGMENTS: Mapping[str, Callable[[_Numbers], int]] = {
     "all": lambda numbers: numbers.snd_nxt,
     "unsent": lambda numbers: numbers.snd_nxt + 1,
 }
-"""What a segment acknowledges: what no window holds, just less than is outstanding, none or all of it, or too much."""
+"""Acknowledged positions: outside any window, just below the outstanding data, none or all of it, or too much."""
 
 _KINDS: tuple[tuple[int, int], ...] = (
     (0, 10),
@@ -108,7 +108,7 @@ _KINDS: tuple[tuple[int, int], ...] = (
 
 
 class _Connection:
-    """A connection on its way to a state, and there."""
+    """Connection on its way to a state."""
 
     def __init__(self, host: Backend) -> None:
         self.host, self.numbers = host, _Numbers()
@@ -128,14 +128,14 @@ class _Connection:
         self.host.inject(Packet(flags, *wire, _WINDOW, payload, options if flags & SYN else ()))
 
     def say(self, flags: int, payload: int = 0) -> None:
-        """The peer's next segment, which acknowledges all."""
+        """Send the peer's next segment, which acknowledges everything."""
         self.host.advance_to(self.host.now_us + _RTT_US)
         self.send(flags, self.numbers.rcv_nxt, self.numbers.snd_nxt, payload)
         self.numbers.rcv_nxt += payload + bool(flags & FIN)
         self.numbers.outstanding = 0
 
     def heard(self, for_us: int, most: int = 100) -> list[Packet]:
-        """What the host sends within a time."""
+        """Return the packets that the host sends within a time."""
         until_us, packets = self.host.now_us + for_us, list[Packet]()
         while len(packets) < most and (sent := self.host.next_sent(until_us)) is not None:
             packets.append(sent.packet)
@@ -143,7 +143,7 @@ class _Connection:
         return packets
 
     def hear(self, outstanding: int) -> None:
-        """One segment of the host's, which leaves so many octets outstanding."""
+        """Receive one segment of the host, leaving this number of octets outstanding."""
         packet = self.heard(_ANSWERED_US, most=1)[0]
         self._learn(packet)
         self.numbers.outstanding = outstanding
@@ -227,7 +227,7 @@ def _then(before: Callable[[_Connection], None], flags: int) -> Callable[[_Conne
 
 
 def _closing(to: _Connection) -> None:
-    """The peer's FIN does not acknowledge ours."""
+    """Send the peer's FIN, which does not acknowledge the host's."""
     _fin_wait_1(to)
     to.host.advance_to(to.host.now_us + _RTT_US)
     to.send(ACK | FIN, to.numbers.rcv_nxt, to.numbers.snd_nxt - 1)
@@ -258,17 +258,17 @@ STATES_REACHED: Mapping[str, Callable[[_Connection], None]] = {
     "TIME-WAIT": _then(_fin_wait_1, ACK | FIN),
     "CLOSED": _then(_last_ack, ACK),
 }
-"""How each state is reached; "closed" is one whose application has closed its descriptor, and reads no more."""
+"""Functions that reach each state; in "closed", the application has closed its descriptor and reads no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What a segment did.
+    """Effect of a segment.
 
     Attributes:
-        answers: What was sent in answer, numbers from SND.NXT and RCV.NXT as they were.
+        answers: Packets sent in response, with numbers relative to SND.NXT and RCV.NXT before.
         left: State, error and unread octets of the connection, where an application can ask.
-        alive: What it answers to a segment just below its window, or to what its handshake awaits.
+        alive: Response to a further segment, just below its window or completing its handshake.
     """
 
     answers: tuple[str, ...]
@@ -276,7 +276,7 @@ class Reaction:
     alive: tuple[str, ...]
 
     def __str__(self) -> str:
-        """As a table has it."""
+        """Return its text in tables."""
         return " | ".join((", ".join(self.answers) or "-", self.left, ", ".join(self.alive) or "-"))
 
 
@@ -291,7 +291,7 @@ def every() -> Iterator[Probe]:
 
 
 def _acknowledgments(state: str) -> tuple[str, ...]:
-    """Those that differ: nothing is outstanding in some states."""
+    """Return the distinct acknowledged positions, as some states have no outstanding data."""
     if state == "LISTEN":
         return ("all",)
     has_none = state in ("ESTABLISHED", "FIN-WAIT-2", "FIN-WAIT-2 closed", "CLOSE-WAIT", "TIME-WAIT", "CLOSED")
@@ -299,7 +299,7 @@ def _acknowledgments(state: str) -> tuple[str, ...]:
 
 
 def draw_probe(seed: int) -> Probe:
-    """Return the segment of a seed: the same one everywhere."""
+    """Return the segment of a seed, the same everywhere."""
     return Random(seed).choice(_all())
 
 
@@ -309,7 +309,7 @@ def _all() -> tuple[Probe, ...]:
 
 
 def react(probe: Probe, host: Backend) -> Reaction:
-    """Bring a host's connection to a state, hand it a segment, and close the host."""
+    """Bring a host's connection to a state, send it a segment, and close the host."""
     try:
         connection = _Connection(host)
         STATES_REACHED[probe.state](connection)
@@ -329,12 +329,12 @@ def _react(probe: Probe, to: _Connection) -> Reaction:
 
 
 def _is_again(packet: Packet, before: _Numbers) -> bool:
-    """A retransmission, as a kernel's timer may have become due while it was asked."""
+    """Return whether a packet is a retransmission, as a kernel's timer may have expired meanwhile."""
     return packet.payload + bool(packet.flags & FIN) > 0 and _distance(packet.seq, before.snd_nxt) < 0
 
 
 def _asked(state: str, to: _Connection) -> list[Packet]:
-    """What shows whether the connection goes on."""
+    """Return the packets that show whether the connection is alive."""
     snd, rcv = to.numbers.snd_nxt, to.numbers.rcv_nxt
     if state == "LISTEN":
         to.send(SYN, rcv + 500)
@@ -373,7 +373,7 @@ def _shown(packets: list[Packet], base: _Numbers) -> tuple[str, ...]:
 
 
 def _relative(packet: Packet, base: _Numbers) -> str:
-    """A packet with its numbers from where both ends were; one without a number to begin from has zero."""
+    """Return a packet with numbers relative to both ends' positions; zero without a base."""
     letters = letters_of_flags(packet.flags)
     if packet.flags & SYN:
         return f"{letters} isn"

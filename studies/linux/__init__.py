@@ -1,1 +1,1 @@
-"""Simulated flows beside recorded ones: the same settings, the same quantities, the same functions, and a verdict."""
+"""Validation against recorded flows: the same settings, quantities and functions for both, and a verdict."""

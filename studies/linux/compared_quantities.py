@@ -1,4 +1,4 @@
-"""The compared quantities, and the limits of agreement."""
+"""Compared quantities, and their criteria of agreement."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,30 +13,30 @@ from .series import FlowSeries
 Verdict = Literal["agrees", "differs", "open"]
 
 SINGLE_RUN_MARGIN = 0.10
-"""The margin of a single recorded run, whose spread is unknown."""
+"""Margin for a single recorded run, whose spread is unknown."""
 RANGE_MARGIN = 0.02
-"""Two or three runs do not show the whole spread: Reno's growth in two runs of a setting lay 0.1 % apart by chance."""
+"""Margin for two or three runs, which do not show the whole spread: Reno's growth in two runs differed by 0.1 %."""
 
 SAMPLE_S = 0.01
-"""Samples are so far apart where losses are."""
+"""Interval of samples around losses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number that is read off every run, recorded or simulated.
+    """Quantity that is measured in every run, recorded or simulated.
 
     Attributes:
-        key: In `validation.json` and in `differs-because.toml`.
-        title: For people.
-        unit: Of the number; empty for a count.
+        key: Key in `validation.json` and in `differs-because.toml`.
+        title: Title for people.
+        unit: Unit; empty for a count.
         rule: `mean`: the simulated mean is within the tolerance of the recorded mean. `spread`: the simulated range
-            meets the recorded one.
-        tolerance: Of the rule `mean`, as a fraction.
-        measure: From a run to its values: none where it has no such thing, several where a run has many.
-        controllers: Those that it is meant for; empty for all.
-        counts_packets: Whether chance moves it by single packets, which matters where they are few.
-        slack: Added to a range at either end, in the unit: how finely it can be told.
-        one_sided: The verdict where only one side has values.
+            overlaps the recorded one.
+        tolerance: Relative tolerance of the rule `mean`.
+        measure: Function from a run to its values: none if the quantity is undefined, several if it has many.
+        controllers: Controllers that it applies to; empty for all.
+        counts_packets: Whether single packets matter, so that small counts vary by chance.
+        slack: Resolution of the measurement, added to either end of a range.
+        one_sided: Verdict if only one side has values.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Quantity:
     one_sided: Verdict = "differs"
 
     def words(self) -> str:
-        """Say what counts as agreement."""
+        """Describe the criterion of agreement."""
         return f"means within {100 * self.tolerance:g} %" if self.rule == "mean" else "ranges meet"
 
     def limits(self, recorded: Sequence[float], runs: int) -> tuple[float, float]:
@@ -59,7 +59,7 @@ class Quantity:
 
         Args:
             recorded: At least one value.
-            runs: From how many runs they are: a range needs two.
+            runs: Number of recorded runs; a range needs two.
 
         Examples:
             >>> [q.limits([200.0, 300.0], 2) for q in QUANTITIES if q.key in ("goodput", "cwnd_max")]
@@ -84,14 +84,14 @@ class Quantity:
         return _widened(recorded, margin, self.slack)
 
     def is_by_widening(self, recorded: Sequence[float], simulated: Sequence[float], runs: int) -> bool:
-        """Return whether the ranges meet only because the recorded one was widened.
+        """Return whether the ranges overlap only because the recorded one was widened.
 
-        The range as it is: from the least to the greatest value of several runs, 10 % either side of a single one.
+        The original range extends from the least to the greatest value of several runs, or 10 % either side of one.
 
         Args:
             recorded: Values of all recorded runs.
             simulated: Values of all simulated runs.
-            runs: How many runs were recorded.
+            runs: Number of recorded runs.
 
         Examples:
             >>> (q,) = (q for q in QUANTITIES if q.counts_packets)
@@ -105,12 +105,12 @@ class Quantity:
         return bool(min(simulated) > high or max(simulated) < low)
 
     def verdict(self, recorded: Sequence[float], simulated: Sequence[float], runs: int) -> Verdict:
-        """Judge; without a value on either side there is nothing to say.
+        """Judge the values; without any on either side, nothing can be judged.
 
         Args:
             recorded: Values of all recorded runs.
             simulated: Values of all simulated runs.
-            runs: How many runs were recorded.
+            runs: Number of recorded runs.
         """
         if not recorded and not simulated:
             return "open"
@@ -197,10 +197,10 @@ QUANTITIES = (
 
 
 def per_flow(flows: int) -> tuple[Quantity, ...]:
-    """Return what is read off each flow: where several share the path, chance shares it out, so only ranges are judged.
+    """Return the quantities of each flow; if several share the path, chance divides it, so only ranges are judged.
 
     Args:
-        flows: How many share the path.
+        flows: Number of flows that share the path.
     """
     if flows == 1:
         return QUANTITIES

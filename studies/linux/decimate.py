@@ -1,4 +1,4 @@
-"""Make a small copy of recordings that gives the same numbers: `python -m studies.linux.decimate`."""
+"""Reduction of recordings to a small copy with the same numbers: `python -m studies.linux.decimate`."""
 
 import gzip
 import shutil
@@ -15,18 +15,18 @@ from .linux_recordings import FLOW_COLUMNS, QUEUE_COLUMNS, in_recovery, read_tab
 from .series import DENSE_S, kept_samples
 
 _QUEUE_LEAD_S = 0.5
-"""The emulator started about so long before the first flow."""
+"""Approximate time between the emulator's start and the first flow."""
 
 
 def decimate(source: Path, target: Path) -> None:
-    """Keep of every file the samples and columns that are compared or drawn.
+    """Copy recordings with only the samples and columns that are compared or drawn.
 
     Args:
         source: A folder of recordings.
-        target: The folder to be.
+        target: Destination.
 
     Raises:
-        OSError: If the target exists already.
+        OSError: If the destination exists already.
         RecordingError: If a file of the source is damaged.
     """
     (target / "data").mkdir(parents=True)
@@ -39,7 +39,7 @@ def decimate(source: Path, target: Path) -> None:
 
 
 def _kept_of_flow(table: pl.DataFrame) -> Flags:
-    """The last sample stays for what it counted."""
+    """Return the samples to keep, including the last one for its counters."""
     ssthresh = table["ssthresh_pkts"].cast(pl.Float64).to_numpy()
     kept = kept_samples(table["t_s"].to_numpy(), ssthresh, in_recovery(table))
     kept[-1] = True
@@ -53,7 +53,7 @@ def _kept_of_queue(table: pl.DataFrame) -> Flags:
 
 
 def _write(table: pl.DataFrame, file: Path) -> None:
-    """The same table gives the same bytes."""
+    """Write a table deterministically."""
     buffer = BytesIO()
     table.write_csv(buffer)
     file.write_bytes(gzip.compress(buffer.getvalue(), compresslevel=9, mtime=0))

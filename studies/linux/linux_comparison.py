@@ -1,4 +1,4 @@
-"""Recorded beside simulated: the runs, the numbers of both, and the verdicts."""
+"""Comparison of recordings with simulations: the runs, the numbers of both, and the verdicts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,15 +24,15 @@ CAUSES = Path(__file__).parent / "differs-because.toml"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One quantity of one flow, or of all flows of a run together.
+    """Quantity of one flow, or of all flows of a run together.
 
     Attributes:
         flow: The flow; None for all together.
-        quantity: What is compared.
-        recorded: The values of all recorded runs.
-        simulated: The values of all simulated runs.
-        runs: How many runs were recorded.
-        because: Why it differs, where it does and the cause is known.
+        quantity: The quantity.
+        recorded: Values of all recorded runs.
+        simulated: Values of all simulated runs.
+        runs: Number of recorded runs.
+        because: Known cause of a difference.
     """
 
     flow: FlowSettings | None
@@ -54,7 +54,7 @@ class Row:
 
     @property
     def is_unexplained(self) -> bool:
-        """True if it differs and nobody knows why."""
+        """True if it differs without a known cause."""
         return self.verdict == "differs" and not self.because
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,13 +76,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything of one recording.
+    """Comparison of one recording.
 
     Attributes:
-        recording: What was recorded.
-        runs: What was simulated.
+        recording: The recording.
+        runs: Simulations of it.
         rows: The quantities.
-        obstacle: Why nothing was simulated; empty if something was.
+        obstacle: Reason why nothing was simulated; empty if something was.
     """
 
     recording: Recording
@@ -91,7 +91,7 @@ class Comparison:
     obstacle: str
 
     def causes(self) -> list[str]:
-        """Return why quantities differ, each cause once."""
+        """Return the distinct causes of differences."""
         return list(dict.fromkeys(row.because for row in self.rows if row.verdict == "differs" and row.because))
 
     def as_dict(self) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
     """Simulate the settings of recordings and judge every quantity.
 
     Args:
-        recordings: Any.
-        on_done: Called after each simulation with how many are done, and how many there are.
+        recordings: The recordings.
+        on_done: Called after each simulation with the finished and the total number.
     """
     obstacles = {recording.name: _obstacle(recording) for recording in recordings}
     wanted = [(r, variant) for r in recordings if not obstacles[r.name] for variant in simulated.variants(r)]
@@ -130,7 +130,7 @@ def compare(recordings: Sequence[Recording], *, on_done: Callable[[int, int], No
 
 
 def _obstacle(recording: Recording) -> str:
-    """Say why a recording cannot be compared; nothing if it can."""
+    """Return why a recording cannot be compared; empty if it can."""
     if unknown := simulated.unsupported(recording):
         return f"unknown controller {', '.join(unknown)}"
     return "" if recording.runs else "its samples are not in data/"
@@ -172,7 +172,7 @@ TOGETHER = (
     Quantity("goodput_sum", "goodput of all flows", "Mbit/s", "mean", 0.02, _GOODPUT.measure),
     Quantity("jain_index", "Jain index of goodput", "", "spread", 0, _GOODPUT.measure),
 )
-"""The quantities of all flows of a run together, from the goodput of each."""
+"""Quantities of all flows of a run together, from the goodput of each."""
 
 
 def _together(key: str, flows: Sequence[FlowSeries]) -> float:
@@ -182,7 +182,7 @@ def _together(key: str, flows: Sequence[FlowSeries]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why quantities differ, wherever settings are so."""
+    """Cause of a difference in some quantities, for matching settings."""
 
     quantities: tuple[str, ...]
     where: dict[str, Any]
@@ -190,7 +190,7 @@ class Cause:
 
 
 def load_causes(path: Path = CAUSES) -> list[Cause]:
-    """Read the causes on record.
+    """Read the recorded causes.
 
     Args:
         path: A TOML file with tables `[[cause]]`.
@@ -200,13 +200,13 @@ def load_causes(path: Path = CAUSES) -> list[Cause]:
 
 
 def explain(causes: Sequence[Cause], quantity: str, flow: FlowSettings, path: PathSettings) -> str:
-    """Return the cause that holds for a quantity of a flow, or nothing.
+    """Return the cause of a difference in a quantity of a flow; empty if unknown.
 
     Args:
-        causes: All on record; the first that matches counts.
-        quantity: Its key.
-        flow: Its settings.
-        path: The settings of the path.
+        causes: All recorded causes; the first match counts.
+        quantity: Key of the quantity.
+        flow: Settings of the flow.
+        path: Settings of the path.
     """
     for cause in causes:
         settings = {name: getattr(flow, name, getattr(path, name, None)) for name in cause.where}

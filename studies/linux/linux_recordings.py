@@ -1,4 +1,4 @@
-"""Reading a folder of recorded flows: `summary.csv` with a row for each flow, and `data/` with the samples."""
+"""Reader of a folder of recorded flows: `summary.csv` with a row for each flow, and `data/` with the samples."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ackclock.stats.metrics import Flags, Floats
 from .series import FlowSeries, QueueSeries
 
 FOLDER = Path(__file__).parent / "recordings" / "linux-6.18"
-"""The recordings that come with this study."""
+"""Recordings of the package; a checkout has a link `validation` to the parent folder."""
 
 SETTINGS: dict[str, type[pl.DataType]] = {
     "scenario": pl.String,
@@ -30,9 +30,9 @@ SETTINGS: dict[str, type[pl.DataType]] = {
     "secs": pl.Float64,
     "flow_t0_minus_emulator_t0_s": pl.Float64,
 }
-"""The columns of `summary.csv` that a scenario is built from."""
+"""Columns of `summary.csv` from which a scenario is built."""
 POSITIVE = ("rtt_ms", "rate_mbps", "secs")
-"""Those of them that must be above 0."""
+"""Columns whose values must be above 0."""
 
 FLOW_COLUMNS = (
     "t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_us", "ca_state", "retrans_total", "bytes_acked",
@@ -40,25 +40,25 @@ FLOW_COLUMNS = (
 QUEUE_COLUMNS = ("t_s", "queue_pkts")
 
 _NOT_SET = 2_147_483_647
-"""Linux's ssthresh while it is arbitrarily high."""
+"""Value of Linux's ssthresh while it is arbitrarily high."""
 _REDUCED = 2
-"""The first state of congestion in which the window is reduced: CWR, then recovery, then loss."""
+"""First congestion state in which the window is reduced: CWR, followed by recovery and loss."""
 
 
 class RecordingError(ValueError):
-    """A folder is no folder of recordings; the message says where, and what to do."""
+    """Error: a folder is not a folder of recordings. The message has the place and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowSettings:
-    """The settings of one flow, the same in all repetitions.
+    """Settings of one flow in all repetitions.
 
     Attributes:
         flow: Number of the flow in its run.
         cc: Linux's name of the controller.
         rtt_ms: Two-way propagation delay.
         hystart: Whether CUBIC's HyStart is on.
-        window_scaling: Whether both ends offer it.
+        window_scaling: Whether both ends offer window scaling.
         tso: Whether several segments may be sent as one burst.
     """
 
@@ -72,7 +72,7 @@ class FlowSettings:
 
 @dataclass(frozen=True, slots=True)
 class PathSettings:
-    """The bottleneck, and for how long it was recorded."""
+    """Settings of the bottleneck, and the duration of the recording."""
 
     rate_mbps: float
     queue_packets: int
@@ -81,13 +81,13 @@ class PathSettings:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One repetition.
+    """Repetition of a recording.
 
     Attributes:
-        rep: Its number.
-        starts_s: When each flow's SYN was sent, the earliest at 0.
+        rep: Number of the repetition.
+        starts_s: Time of each flow's SYN, the earliest at 0.
         flows: Samples of each flow.
-        queue: Samples of the bottleneck; None where there is no such file.
+        queue: Samples of the bottleneck; None without such a file.
     """
 
     rep: int
@@ -98,14 +98,14 @@ class RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All repetitions of one setting.
+    """Repetitions with the same settings.
 
     Attributes:
-        name: Of the setting.
-        path: The bottleneck.
-        flows: What was set for each flow.
-        runs: The repetitions whose samples are there.
-        without_samples: The repetitions that only `summary.csv` knows.
+        name: Name of the setting.
+        path: Settings of the bottleneck.
+        flows: Settings of each flow.
+        runs: Repetitions with samples.
+        without_samples: Repetitions that are only in `summary.csv`.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Recording:
     without_samples: tuple[int, ...]
 
     def offsets_s(self) -> list[float]:
-        """Return how much later than the first flow's each flow's clock began, in the first repetition."""
+        """Return the delay of each flow's start after the first flow's, in the first repetition."""
         up_s = [start + flow.rtt_ms / 1000 for start, flow in zip(self.runs[0].starts_s, self.flows, strict=True)]
         return [time_s - up_s[0] for time_s in up_s]
 
@@ -124,11 +124,11 @@ def load(folder: Path, only: Sequence[str] = ()) -> list[Recording]:
     """Read the recordings of a folder, in the order of its `summary.csv`.
 
     Args:
-        folder: With `summary.csv` and `data`.
-        only: Names of scenarios; all if there are none.
+        folder: Folder with `summary.csv` and `data`.
+        only: Names of scenarios; empty for all.
 
     Raises:
-        RecordingError: If something is missing, damaged or contradictory, or there is no such scenario.
+        RecordingError: If something is missing, damaged or contradictory, or a scenario is unknown.
     """
     texts = tuple(name for name, kind in SETTINGS.items() if kind is pl.String)
     summary = read_table(folder / "summary.csv", tuple(SETTINGS), texts=texts, positive=POSITIVE).with_columns(
@@ -201,8 +201,8 @@ def flow_series(table: pl.DataFrame, secs: float | str) -> FlowSeries:
     """Return the samples of one flow's file.
 
     Args:
-        table: With `FLOW_COLUMNS`.
-        secs: How long the flow was recorded.
+        table: Table with `FLOW_COLUMNS`.
+        secs: Duration of the flow's recording.
     """
     ssthresh = _floats(table, "ssthresh_pkts")
     return FlowSeries(
@@ -221,13 +221,13 @@ def in_recovery(table: pl.DataFrame) -> Flags:
     """Return where the window is reduced for congestion.
 
     Args:
-        table: With the column `ca_state`.
+        table: Table with the column `ca_state`.
     """
     return np.asarray(table["ca_state"].to_numpy() >= _REDUCED)
 
 
 def _queue_series(table: pl.DataFrame, up_s: float) -> QueueSeries:
-    """Lay the queue over its first flow; what was before has no place there."""
+    """Return the queue on its first flow's clock, without earlier samples."""
     time_s = _floats(table, "t_s") - up_s
     return QueueSeries(time_s[time_s >= 0], _floats(table, "queue_pkts")[time_s >= 0])
 
@@ -242,13 +242,13 @@ def read_table(
     """Read columns of a CSV file, compressed or not.
 
     Args:
-        file: Any.
-        columns: That it must have.
-        texts: Those of them that may hold anything; a cell of the others is a number.
-        positive: Those of them whose numbers are above 0.
+        file: Path of the file.
+        columns: Required columns.
+        texts: Columns with arbitrary text; the others are numeric.
+        positive: Columns whose numbers must be above 0.
 
     Raises:
-        RecordingError: If it is missing, damaged, empty or lacks a column, or a cell is no such number.
+        RecordingError: If it is missing, damaged, empty or lacks a column, or a cell has a wrong value.
     """
     try:
         content = input_files.unpacked(file, remedy="a folder of recordings has summary.csv and data/")
@@ -256,7 +256,7 @@ def read_table(
     except input_files.InputFileError as error:
         raise RecordingError(str(error)) from error
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise RecordingError(f"{file}: cannot be read as a table ({error}); copy it anew") from error
+        raise RecordingError(f"{file} is not a table: {error}; copy it anew") from error
     missing = [column for column in columns if column not in table.columns]
     if missing or table.is_empty():
         what = f"has no column {', '.join(missing)}" if missing else "has no rows"
@@ -268,7 +268,7 @@ def read_table(
 
 
 def _check_numbers(file: Path, cells: pl.Series, *, positive: bool) -> None:
-    """The first row is on line 2, under the names of the columns."""
+    """Check the numbers; the first row is on line 2, below the column names."""
     numbers = cells.cast(pl.Float64, strict=False)
     accepted = numbers.is_finite() & (numbers > 0 if positive else True)
     wrong = (~accepted.fill_null(value=False)).arg_true()

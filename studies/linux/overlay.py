@@ -1,4 +1,4 @@
-"""The overlay of recorded and simulated runs: cwnd, SRTT and queue over time, the whole run and its start."""
+"""Overlay of recorded and simulated runs: cwnd, SRTT and queue over time, for the whole run and its start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ _BROAD, _THIN = 3.2, 1.1
 
 
 def overlay(comparison: Comparison) -> Figure:
-    """Draw the simulation of the nominal round-trip time over the recorded runs.
+    """Draw the simulation at the nominal round-trip time over the recorded runs.
 
-    One flow: all recorded runs, in grey. Several: the first recorded run, pale in the colour of each flow.
+    With one flow, all recorded runs are grey. With several, the first recorded run is pale in the colour of each flow.
 
     Args:
-        comparison: One whose controllers are known.
+        comparison: Comparison whose controllers are known.
     """
     secs = comparison.recording.path.secs
     with mpl.rc_context(STYLE):
@@ -53,7 +53,7 @@ def overlay(comparison: Comparison) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """The look of the lines of one flow of one run."""
+    """Line style of one flow of one run."""
 
     label: str
     colour: str

@@ -1,7 +1,7 @@
-"""The time series of one flow, recorded or simulated, and the numbers that can be read off it.
+"""Time series of one flow, recorded or simulated, and the metrics computed from it.
 
-Every number is a pure function of columns, so that it is the same number on both sides. A sample holds until the next
-one, as a window does.
+Every metric is a pure function of columns, so both sides are measured alike. A sample holds until the next one, as a
+window does.
 """
 
 from dataclasses import dataclass, replace
@@ -11,23 +11,23 @@ import numpy as np
 from ackclock.stats.metrics import Flags, Floats
 
 STEP_S = 0.05
-"""Samples are this far apart where nothing happens."""
+"""Interval of samples in quiet periods."""
 DENSE_S = 2.0
-"""Every sample stays for so long from the start, for slow start."""
+"""Time from the start in which every sample is kept, for slow start."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowSeries:
-    """The samples of one flow.
+    """Samples of one flow.
 
     Attributes:
-        time_s: Since the connection was up, ascending.
-        cwnd_segments: The window in force.
-        ssthresh_segments: NaN while arbitrarily high.
+        time_s: Time since the connection was established, ascending.
+        cwnd_segments: Congestion window.
+        ssthresh_segments: Slow-start threshold; NaN while arbitrarily high.
         srtt_ms: Smoothed round-trip time.
         in_recovery: True in fast recovery, after a timeout, and while the window is reduced for another reason.
         acked_bytes: Acknowledged payload so far.
-        secs: How long the flow is looked at.
+        secs: Duration of the observation.
         retransmitted: Segments retransmitted in that time.
     """
 
@@ -41,7 +41,7 @@ class FlowSeries:
     retransmitted: int
 
     def thinned(self) -> "FlowSeries":
-        """Return the samples that the numbers are taken of, the same ones whether it was thinned before or not."""
+        """Return the samples from which metrics are computed; thinning again changes nothing."""
         kept = kept_samples(self.time_s, self.ssthresh_segments, self.in_recovery)
         return replace(
             self,
@@ -56,19 +56,19 @@ class FlowSeries:
 
 @dataclass(frozen=True, slots=True)
 class QueueSeries:
-    """The samples of the bottleneck's queue, on the first flow's clock."""
+    """Samples of the bottleneck's queue, on the first flow's clock."""
 
     time_s: Floats
     packets: Floats
 
 
 def kept_samples(time_s: Floats, ssthresh: Floats, in_recovery: Flags) -> Flags:
-    """Choose the samples to keep: all of the start and around recoveries, of the rest the first of each `STEP_S`.
+    """Return which samples to keep: all at the start and around recoveries, else the first of each `STEP_S`.
 
     Args:
-        time_s: Ascending.
-        ssthresh: Its changes are kept.
-        in_recovery: Kept where true.
+        time_s: Times, ascending.
+        ssthresh: Threshold; its changes are kept.
+        in_recovery: Recovery flag; kept where true.
 
     Examples:
         >>> time_s = np.array([2.00, 2.01, 2.02, 2.03, 2.06, 2.07])
@@ -90,8 +90,8 @@ def durations_s(time_s: Floats, end_s: float) -> Floats:
     """Return how long each sample holds: until the next one, the last until the end.
 
     Args:
-        time_s: Ascending.
-        end_s: Not before the last sample.
+        time_s: Times, ascending.
+        end_s: End, not before the last sample.
 
     Examples:
         >>> durations_s(np.array([0.0, 1.0, 4.0]), 6.0)
@@ -101,12 +101,12 @@ def durations_s(time_s: Floats, end_s: float) -> Floats:
 
 
 def mean_over_time(time_s: Floats, values: Floats, end_s: float) -> float:
-    """Return the mean of a quantity, each sample weighted by how long it holds.
+    """Return the time-weighted mean of a quantity.
 
     Args:
-        time_s: Ascending.
+        time_s: Times, ascending.
         values: A value for each time.
-        end_s: Where the last sample ends.
+        end_s: End of the last sample.
 
     Examples:
         >>> mean_over_time(np.array([0.0, 1.0, 4.0]), np.array([6.0, 2.0, 12.0]), 6.0)
@@ -116,13 +116,13 @@ def mean_over_time(time_s: Floats, values: Floats, end_s: float) -> float:
 
 
 def percentile_over_time(time_s: Floats, values: Floats, end_s: float, percent: float) -> float:
-    """Return the least value that the quantity does not exceed for this percentage of the time.
+    """Return the time-weighted percentile of a quantity.
 
     Args:
-        time_s: Ascending.
+        time_s: Times, ascending.
         values: A value for each time.
-        end_s: Where the last sample ends.
-        percent: From 0 to 100.
+        end_s: End of the last sample.
+        percent: Percentile, from 0 to 100.
 
     Examples:
         Below 6 for 3 of 6 seconds, at most 6 for 4:
@@ -138,11 +138,11 @@ def percentile_over_time(time_s: Floats, values: Floats, end_s: float, percent: 
 def loss_events(flow: FlowSeries) -> list[tuple[int, int]]:
     """Return each loss event as its first sample and the first sample after it.
 
-    An event is an uninterrupted stay in recovery. Stays less than a smoothed round-trip time apart are one event: an
-    overshoot of slow start can take two recoveries, one right after the other.
+    An event is an uninterrupted stay in recovery. Stays less than a smoothed round-trip time apart are merged: an
+    overshoot of slow start can cause two recoveries, one right after the other.
 
     Args:
-        flow: Any.
+        flow: Samples of the flow.
     """
     edges = np.diff(np.concatenate(([False], flow.in_recovery, [False])).astype(int))
     events: list[tuple[int, int]] = []
@@ -155,10 +155,10 @@ def loss_events(flow: FlowSeries) -> list[tuple[int, int]]:
 
 
 def loss_times_s(flow: FlowSeries) -> Floats:
-    """Return when each loss event began.
+    """Return the start time of each loss event.
 
     Args:
-        flow: Any.
+        flow: Samples of the flow.
     """
     return np.array([flow.time_s[first] for first, _ in loss_events(flow)])
 
@@ -167,22 +167,23 @@ def slow_start_end_s(flow: FlowSeries) -> float | None:
     """Return when ssthresh was first set, by a loss or by the controller; None if it never was.
 
     Args:
-        flow: Any.
+        flow: Samples of the flow.
     """
     is_set = np.flatnonzero(~np.isnan(flow.ssthresh_segments))
     return float(flow.time_s[is_set[0]]) if is_set.size else None
 
 
 def growth_segments_per_rtt(flow: FlowSeries) -> float | None:
-    """Return how much cwnd grows in a round-trip time of congestion avoidance, outside recoveries.
+    """Return the growth of cwnd per round-trip time of congestion avoidance, outside recoveries.
 
-    The growth of all stretches that follow the first loss event, over the round trips in them, each SRTT long.
+    It is the growth in all stretches after the first loss event, divided by their number of round trips, each SRTT
+    long.
 
     Args:
-        flow: Any.
+        flow: Samples of the flow.
 
     Returns:
-        None where no stretch is ten round trips long.
+        None if no stretch is ten round trips long.
     """
     events = loss_events(flow)
     starts = [after for _, after in events]

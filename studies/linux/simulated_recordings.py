@@ -1,4 +1,4 @@
-"""Building the scenario of a recording, running it, and turning its results into the recording's columns."""
+"""Simulation of a recording: its scenario, the run, and the conversion of results to the recording's columns."""
 
 import itertools
 import json
@@ -17,17 +17,17 @@ from .series import FlowSeries, QueueSeries
 
 MSS_BYTES = 1448
 RTT_FACTORS = (1.0, 0.995, 0.9975, 1.0025, 1.005)
-"""A simulation has no chance in it. What chance did to the recordings, a slightly shorter or longer path does here."""
+"""Factors of the round-trip time: as simulations are deterministic, a slightly different path stands in for chance."""
 
 _LINK = "bottleneck"
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """One simulation.
+    """Simulation of a recording.
 
     Attributes:
-        rtt_factor: By which every propagation delay was multiplied.
+        rtt_factor: Factor of all propagation delays.
         flows: Samples of each flow, in the recording's order.
         queue: Samples of the bottleneck.
     """
@@ -39,17 +39,17 @@ class SimulatedRun:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A change between the simulations of one recording."""
+    """Variation between the simulations of one recording."""
 
     rtt_factor: float
     starts_s: tuple[float, ...]
 
 
 def variants(recording: Recording) -> list[Variant]:
-    """Return the simulations to make: each RTT factor, with the starting times of each repetition where they matter.
+    """Return the simulations to make: each RTT factor, with each repetition's start times if they matter.
 
     Args:
-        recording: Any.
+        recording: The recording.
     """
     starts = dict.fromkeys(run.starts_s for run in recording.runs)
     return [Variant(factor, start) for start, factor in itertools.product(starts, RTT_FACTORS)]
@@ -59,18 +59,18 @@ def unsupported(recording: Recording) -> list[str]:
     """Return the controllers of a recording that cannot be simulated.
 
     Args:
-        recording: Any.
+        recording: The recording.
     """
     known = {entry["name"] for entry in json.loads(_core.controllers())}
     return sorted({flow.cc for flow in recording.flows} - known)
 
 
 def scenario(recording: Recording, variant: Variant) -> _core.Scenario:
-    """Build a scenario from what was set.
+    """Build a scenario from the settings.
 
     Args:
-        recording: Any whose controllers are known.
-        variant: What to change.
+        recording: Recording whose controllers are known.
+        variant: Variation to apply.
     """
     rtts_ms = [flow.rtt_ms * variant.rtt_factor for flow in recording.flows]
     up_s = [start + rtt / 1000 for start, rtt in zip(variant.starts_s, rtts_ms, strict=True)]
@@ -93,7 +93,7 @@ def scenario(recording: Recording, variant: Variant) -> _core.Scenario:
 
 
 def _topology(recording: Recording, rtt_ms: float) -> dict[str, Any]:
-    """Queue, then rate, then delay; neither the way back nor the hosts' links limit anything."""
+    """Return a topology of queue, rate and delay; neither the reverse path nor the hosts' links are limiting."""
     free = {"rate": "1 Tbit/s", "queue": {"kind": "drop_tail", "limit": "unlimited"}}
     delay = f"{rtt_ms / 2:.6f} ms"
     return {
@@ -119,7 +119,7 @@ def _flow(flow: FlowSettings, rtt_ms: float, start_s: float) -> dict[str, Any]:
 
 
 def _tcp(flow: FlowSettings) -> dict[str, Any]:
-    """Linux as it was recorded: no buffer limited a window, only the window field did without scaling."""
+    """Return Linux's settings as recorded: buffers limited no window; without scaling, its field did."""
     return {
         "profile": "linux-6.x",
         "receive_autotuning": {"max": "32 MiB", "opens_to": "80931 B"},
@@ -134,12 +134,12 @@ def _name(flow: FlowSettings) -> str:
 
 
 def simulated_run(recording: Recording, variant: Variant, results: Results) -> SimulatedRun:
-    """Turn results into the columns of a recording.
+    """Convert results to the columns of a recording.
 
     Args:
-        recording: Whose scenario was run.
-        variant: With this.
-        results: What came out.
+        recording: The recording.
+        variant: Variation that was simulated.
+        results: Results of the run.
     """
     flows = tuple(
         _flow_series(results, flow, start_s, variant.rtt_factor, recording.path.secs)
@@ -152,7 +152,7 @@ def simulated_run(recording: Recording, variant: Variant, results: Results) -> S
 
 
 def _flow_series(results: Results, flow: FlowSettings, start_s: float, rtt_factor: float, secs: float) -> FlowSeries:
-    """The clock of a recording starts when the connection is up, a round-trip time after the SYN."""
+    """Return a flow's samples on the recording's clock, which starts an RTT after the SYN."""
     rtt_s = flow.rtt_ms * rtt_factor / 1000
     up_s = start_s + rtt_s
     rows = results.flows.filter(pl.col("flow") == _name(flow))
@@ -174,7 +174,7 @@ def _flow_series(results: Results, flow: FlowSettings, start_s: float, rtt_facto
 
 
 def _in_recovery(time_s: Floats, episodes: pl.DataFrame) -> Flags:
-    """Whether each sample is inside an episode; one without an end goes on."""
+    """Return whether each sample is inside an episode; one without an end lasts on."""
     starts = _floats(episodes["time_s"])
     ends = starts + np.nan_to_num(_floats(episodes["duration_s"]), nan=np.inf)
     inside = (time_s[:, None] >= starts) & (time_s[:, None] < ends)

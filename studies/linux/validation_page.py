@@ -1,4 +1,4 @@
-"""The page of a validation: verdicts and overlays in one HTML file, with its figures and numbers beside it."""
+"""Page of a validation: verdicts and overlays in one HTML file, with its figures and numbers beside it."""
 
 import json
 from collections.abc import Sequence
@@ -19,20 +19,20 @@ from .overlay import overlay
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return what `validation.json` holds.
+    """Return the content of `validation.json`.
 
     Args:
-        comparisons: All of them.
+        comparisons: All comparisons.
     """
     return {"ackclock": build_info()["version"], "scenarios": [comparison.as_dict() for comparison in comparisons]}
 
 
 def values(row: Row, side: Sequence[float]) -> str:
-    """Write the values of one side: a number, a range, or the mean of intervals with their count.
+    """Format the values of one side: a number, a range, or the mean of intervals with their count.
 
     Args:
-        row: Whose values they are.
-        side: The recorded or the simulated ones.
+        row: Row with the values.
+        side: Recorded or simulated.
     """
     if not side:
         return "-"
@@ -43,7 +43,7 @@ def values(row: Row, side: Sequence[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """Counts stay counts.
+    """Format a number, counts as integers.
 
     Examples:
         >>> _number(25.0), _number(0.98664), _number(1136.0)
@@ -53,10 +53,10 @@ def _number(value: float) -> str:
 
 
 def agreement(row: Row) -> str:
-    """Say what counts as agreement, and whether it took more than the recorded range.
+    """Describe the criterion of agreement, and whether the recorded range had to be widened.
 
     Args:
-        row: Any.
+        row: Row with the values.
     """
     return row.quantity.words() + (", widened" if row.is_by_widening else "")
 
@@ -65,7 +65,7 @@ def settings(recording: Recording) -> str:
     """Describe a recording in words.
 
     Args:
-        recording: Any.
+        recording: The recording.
     """
     path = recording.path
     flows = "; ".join(_flow_settings(recording, index) for index in range(len(recording.flows)))
@@ -85,11 +85,11 @@ def _flow_settings(recording: Recording, index: int) -> str:
 
 
 def write(target: Path, comparisons: Sequence[Comparison]) -> None:
-    """Write page, figures, `validation.json` and `table.md`; an earlier folder is replaced when all is there.
+    """Write page, figures, `validation.json` and `table.md`; an earlier folder is replaced once all is complete.
 
     Args:
-        target: The folder to be.
-        comparisons: What came out.
+        target: Destination.
+        comparisons: All comparisons.
     """
     with storage.new_folder(target, kind=storage.VALIDATION, renews=True) as partial:
         (partial / "figures").mkdir()
@@ -103,14 +103,14 @@ def write(target: Path, comparisons: Sequence[Comparison]) -> None:
 
 
 _SHOWN = ("goodput", "retransmitted", "cwnd_mean", "srtt_mean", "interval", "growth")
-"""The quantities of `table.md`."""
+"""Quantities in `table.md`."""
 
 
 def markdown(comparisons: Sequence[Comparison]) -> str:
-    """Return a short table for a text, recorded and simulated under each other.
+    """Return a short table for a text, with simulated below recorded values.
 
     Args:
-        comparisons: All of them.
+        comparisons: All comparisons.
     """
     titles = {row.quantity.key: row.quantity for one in comparisons for row in one.rows if row.quantity.key in _SHOWN}
     heads = [f"{titles[key].title} ({titles[key].unit})" for key in _SHOWN if key in titles]
@@ -128,7 +128,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
 
 
 def _marked(row: Row) -> str:
-    """Write what was simulated, in bold where it differs."""
+    """Format a simulated value, in bold if it differs."""
     text = values(row, row.simulated)
     return f"**{text}**" if row.verdict == "differs" else text
 
@@ -137,7 +137,7 @@ def tally(comparisons: Sequence[Comparison]) -> str:
     """Count the verdicts in words.
 
     Args:
-        comparisons: All of them.
+        comparisons: All comparisons.
     """
     rows = [row for comparison in comparisons for row in comparison.rows]
     counts = [
@@ -172,10 +172,10 @@ _COLUMNS = (
 
 
 def table(comparison: Comparison) -> Table:
-    """Return what was recorded beside what was simulated, a row for each quantity that could be compared.
+    """Return recorded beside simulated values, a row for each comparable quantity.
 
     Args:
-        comparison: Of one recording.
+        comparison: Comparison of one recording.
     """
     rows = [_row(comparison, row) for row in comparison.rows if row.verdict != "open"]
     return Table(comparison.recording.name, settings(comparison.recording), _COLUMNS, rows)

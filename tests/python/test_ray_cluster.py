@@ -16,8 +16,8 @@ import pytest
 
 import ackclock
 from ackclock._core import Scenario
-from ackclock.experiments.sweep import grid_of, parse_axis
-from ackclock.experiments.sweep.backends import ray
+from ackclock.experiments.backends import ray
+from ackclock.experiments.grid import grid_of, parse_axis
 from conftest import command
 
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray: make -f tests/Makefile test-ray")

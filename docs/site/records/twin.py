@@ -10,11 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, NotRequired, Self, TypedDict, cast
 
 from ackclock.base import input_files
 from ackclock.base.checked_files import document
-from ackclock.claims.file_types import Twin
 from ackclock.claims.intervals import of_mean
 from ackclock.claims.measured import number
 from ackclock.claims.subjects import scenario_subjects
@@ -25,6 +24,22 @@ FILE = "twin.json"
 OTHER, OURS = "ns-3", "ackclock"
 
 _MARKED = re.compile(r"<!-- twin: (?P<folder>\S+) (?P<table>\S+) -->\n.*?<!-- end of twin -->", re.DOTALL)
+
+
+TwinRow = TypedDict(
+    "TwinRow",
+    {
+        "table": str, "row": str, "quantity": str, "unit": str, "source": float | None,
+        "ns-3": list[float], "ackclock": list[float],
+    },
+)  # fmt: skip
+
+
+class Twin(TypedDict):
+    """`twin.json`: one table in two simulators."""
+
+    rows: list[TwinRow]
+    scenarios: NotRequired[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)

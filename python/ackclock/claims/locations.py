@@ -1,4 +1,4 @@
-"""Where folders of claims are found: in this package, and in the studies of a checkout or of `ackclock-studies`."""
+"""Locations of folders of claims: this package, and the studies of a checkout or of `ackclock-studies`."""
 
 import sys
 from importlib import import_module
@@ -11,16 +11,16 @@ from ackclock.base import extras
 from ackclock.claims import file_checks
 
 FOLDERS: Final = Path(__file__).resolve().parent / "folders"
-"""The folders that every installation has."""
+"""Folder of the claims in every installation."""
 
 _CHECKOUT: Final = FOLDERS.parents[3] / "studies"
-"""The studies beside the sources of this package, where it runs from a checkout."""
+"""Folder of the studies beside the sources of this package, if it runs from a checkout."""
 
 _PACKAGE: Final = "ackclock_studies"
 
 
 def studies() -> Path | None:
-    """Return the folder of the studies of sources; `None` where they are not installed."""
+    """Return the folder of the studies of sources; None if they are not installed."""
     project = _CHECKOUT / "pyproject.toml"
     if project.is_file() and 'name = "ackclock-studies"' in project.read_text(encoding="utf-8"):
         return _CHECKOUT
@@ -29,7 +29,7 @@ def studies() -> Path | None:
 
 
 def found() -> list[Path]:
-    """Return every folder of claims that has a name here, sorted by it."""
+    """Return all named folders of claims, sorted by name."""
     roots = [root for root in (FOLDERS, studies()) if root is not None]
     folders = [file.parent for root in roots for file in root.glob(f"*/{file_checks.FILE}")]
     return sorted(folders, key=lambda folder: folder.name)
@@ -64,5 +64,5 @@ def make_importable() -> None:
 
 
 def remedy() -> str:
-    """Return how to get the studies of sources where they are not installed, else nothing."""
+    """Return how to install the studies of sources; empty if they are installed."""
     return "" if studies() is not None else str(extras.missing("studies"))

@@ -1,4 +1,4 @@
-"""`ackclock bench`: how fast this build is on this machine."""
+"""`ackclock bench`: speed of this build on this machine."""
 
 import math
 from typing import Annotated
@@ -17,15 +17,15 @@ def _finite(value: float) -> float:
 def bench(
     groups: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CASE", help="Cases to run, all by default."),
+        typer.Argument(metavar="CASE", help="Cases to run (default: all)."),
     ] = None,
     min_cpu_s: Annotated[
         float,
         typer.Option(
-            "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Least CPU time spent on each case."
+            "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Spend at least this CPU time on each case."
         ),
     ] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios."""
+    """Measure engine speed and peak memory on fixed scenarios."""
     locations.tool("speed.command").bench(groups, min_cpu_s, as_json=as_json)

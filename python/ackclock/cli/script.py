@@ -1,4 +1,4 @@
-"""`ackclock script`: packet scripts against the simulated endpoint or the machine's own kernel."""
+"""`ackclock script`: packet scripts against the simulated endpoint or this machine's kernel."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -27,30 +27,33 @@ _DIFFERENTIAL = "differential.command"
 def script(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False),
+        typer.Argument(metavar="FILE...", help="Packet scripts (.pkt), or folders of them.", show_default=False),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Stack profile to use, overriding the script's header.", show_default="linux-6.x"
+            metavar="NAME", help="Use this stack profile, overriding the script's header.", show_default="linux-6.x"
         ),
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a TCP setting of the endpoint: tcp.sack=false."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Override a TCP setting of the endpoint, e.g. tcp.sack=false."
+        ),
     ] = None,
     definitions: Annotated[
-        list[str] | None, typer.Option("--define", "-D", metavar="NAME=VALUE", help="Define a name for the scripts.")
+        list[str] | None,
+        typer.Option("--define", "-D", metavar="NAME=VALUE", help="Define a name used in the scripts."),
     ] = None,
     tolerance_usecs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Allowed deviation of an event's time, in microseconds.", show_default="4000"),
+        typer.Option(metavar="N", help="Allow events to deviate by this time, microseconds.", show_default="4000"),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="No extra tolerance for long waits; compare echoed timestamps too.")
+        bool, typer.Option("--strict", help="Allow no extra tolerance for long waits; compare echoed timestamps, too.")
     ] = False,
     kernel: Annotated[
-        bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (needs root).")
+        bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (root).")
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
     differential: Annotated[
@@ -59,29 +62,33 @@ def script(
             metavar="N",
             min=1,
             max=1_000_000_000,
-            help="Instead of scripts, play N random cases against the endpoint and this machine's kernel (needs root).",
+            help="Instead of scripts, run N random cases against endpoint and kernel (root).",
             show_default=False,
         ),
     ] = None,
     states: Annotated[
         bool,
-        typer.Option("--states", help="With --differential: draw single segments in every state, not transfers."),
+        typer.Option("--states", help="With --differential, send single segments in every state instead of transfers."),
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Seed of the first random case.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Set the seed of the first random case.")
+    ] = 1,
     controller: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Congestion control of the random cases: bbr, cubic or reno.",
+            help="Use this controller in the random cases: bbr, cubic or reno.",
             show_default="cubic, reno",
         ),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write a packet script for each difference found.", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Write a packet script for each difference to this folder.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
+    """Run packet scripts against the simulator or the kernel."""
     if states:
         if differential is None or files or controller or into:
             raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
@@ -125,7 +132,7 @@ def script(
 
 
 def _told(file: Path, outcome: str, verdict: Verdict | None = None) -> dict[str, Any]:
-    """What came of a script, for JSON."""
+    """Return the outcome of a script as JSON data."""
     failure = verdict.failure if verdict else None
     return {"file": str(file), "outcome": outcome} | (
         {"line": failure.event.line, "message": failure.message} if failure else {}
@@ -163,12 +170,12 @@ def _scripts(files: list[Path]) -> Iterator[Path]:
         if file.is_dir():
             found = sorted(file.rglob("*.pkt"))
             if not found:
-                raise failures.InputError(f"there is no packet script (*.pkt) in {file}")
+                raise failures.InputError(f"{file}: must contain packet scripts (*.pkt)")
             yield from found
         elif file.exists():
             yield file
         else:
-            raise failures.InputError(f"there is no file {file}; give a packet script (.pkt), or a folder of them")
+            raise failures.InputError(f"{file}: file not found; give a packet script (.pkt), or a folder of them")
 
 
 def _text(file: Path) -> str:

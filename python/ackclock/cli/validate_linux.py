@@ -12,20 +12,21 @@ from ackclock.claims import locations
 def validate_linux(
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="Folder of your own recordings."),
+        typer.Option("--data", metavar="DIR", help="Use your own folder of recordings."),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="SCENARIO", help="Only this recorded scenario. May be repeated."),
+        typer.Option("--only", metavar="SCENARIO", help="Compare only this recorded scenario. Repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print validation.json on stdout, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print validation.json on stdout.")] = False,
     folder: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and validation.json here.")
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and validation.json to this folder."),
     ] = Path("out/validate-linux"),
 ) -> None:
-    """Simulate recorded Linux transfers, and compare simulation with recording.
+    """Compare simulations with recorded Linux transfers.
 
-    Exit code 1 if something differs and no cause is on record, or if nothing could be compared.
+    The exit code is 1 if a difference has no known cause, or if nothing could be compared.
     """
     extras.require("report")
     locations.tool("linux.command").validate(data, only or (), folder, as_json=as_json)

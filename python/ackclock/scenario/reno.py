@@ -1,4 +1,4 @@
-"""Reno's window rules in Python: the same as the built-in `reno`, to measure what a call costs.
+"""Reno's window rules in Python, equivalent to the built-in `reno`, to measure the cost of calls.
 
 Source: RFC 5681 section 3.1, with the byte counting of RFC 3465 section 2. Departures: none; congestion avoidance adds
 a fraction of a segment on every ACK, in integers.
@@ -8,7 +8,7 @@ from ackclock.controllers import AckEvent, CongestionController, CongestionEvent
 
 
 class Reno(CongestionController):
-    """Additive increase, halving."""
+    """Reno: additive increase, multiplicative decrease by half."""
 
     def __init__(self, start: Start) -> None:
         """Begin in slow start.
@@ -22,10 +22,10 @@ class Reno(CongestionController):
         self.before: tuple[int, int | None] | None = None
 
     def on_ack(self, ack: AckEvent) -> None:
-        """Grow.
+        """Grow the window.
 
         Args:
-            ack: Of new data.
+            ack: ACK of new data.
         """
         if not ack.may_grow:
             return
@@ -42,10 +42,10 @@ class Reno(CongestionController):
         self.cwnd_bytes = cwnd + growth
 
     def on_congestion(self, event: CongestionEvent) -> None:
-        """Halve.
+        """Halve the window.
 
         Args:
-            event: Its cause and the flight size.
+            event: Cause and flight size.
         """
         self.remainder = 0
         is_timeout = event.cause == "timeout"
@@ -57,7 +57,7 @@ class Reno(CongestionController):
         self.cwnd_bytes = self.mss if is_timeout else (self.ssthresh_bytes or self.cwnd_bytes)
 
     def on_spurious(self, now_ns: int) -> None:
-        """Undo.
+        """Undo the last reduction.
 
         Args:
             now_ns: Simulated time.

@@ -1,6 +1,6 @@
-"""Pages of HTML: one form of head, style and colours for all, light and dark, wide and narrow.
+"""HTML pages with one common head, style and colour scheme, light and dark, wide and narrow.
 
-Text is escaped unless it is said to be HTML already (`| safe`).
+Text is escaped unless marked as HTML (`| safe`).
 """
 
 import base64
@@ -35,12 +35,12 @@ def render(template: str | Path, **values: Any) -> str:  # noqa: ANN401  whateve
 
 
 def picture(name: str, caption: str, content: bytes, form: str) -> dict[str, str]:
-    """Return what `picture` of `parts.html` shows.
+    """Return the data for `picture` in `parts.html`.
 
     Args:
-        name: Of the figure, and of the place in the page.
-        caption: Below it.
-        content: The file.
+        name: Name of the figure, also its anchor in the page.
+        caption: Caption below it.
+        content: Content of the file.
         form: `svg` or `png`.
     """
     kind = "svg+xml" if form == "svg" else form
@@ -48,7 +48,7 @@ def picture(name: str, caption: str, content: bytes, form: str) -> dict[str, str
 
 
 def written_picture(name: str, caption: str, figure: "Figure", folder: Path) -> dict[str, str]:
-    """Write a figure of a page's width as SVG and PNG, and return what the page shows."""
+    """Write a page-wide figure as SVG and PNG, and return the data for the page."""
     from ackclock.plotting.figures import encode
     from ackclock.plotting.figures.theme import PAGE
 

@@ -1,4 +1,4 @@
-"""Where the keys of a TOML text stand, for messages: Python's reader says it of syntax only."""
+"""Places of keys in a TOML text, for messages; Python's parser reports places of syntax errors only."""
 
 import re
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place of a text.
+    """Place in a text.
 
     Attributes:
-        line: From 1 on.
-        column: Where the value begins, from 1 on.
-        source: The line.
+        line: Line, from 1 on.
+        column: Column at which the value begins, from 1 on.
+        source: Text of the line.
     """
 
     line: int
@@ -30,10 +30,10 @@ class Spot:
 
 
 def spots(text: str) -> dict[Key, Spot]:
-    r"""Return where the value of each key begins, by table and key; a table of a list has its number in between.
+    r"""Return where the value of each key begins, by table and key; tables of a list have their index in between.
 
     Args:
-        text: TOML that has been read without a mistake. Keys within a table in braces have no place of their own.
+        text: Valid TOML. Keys within an inline table have no place of their own.
 
     Examples:
         >>> found = spots('seeds = 3\n[[path]]\nrtt = "5 ms"\n')

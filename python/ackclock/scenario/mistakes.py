@@ -1,4 +1,4 @@
-"""All mistakes of a study's file at once, in the form in which a scenario's are told."""
+"""Mistakes of a file, collected and reported together, like those of a scenario."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,21 +8,21 @@ from typing import Any, Final
 from ackclock._core import ScenarioError
 from ackclock.base.decoding import decoded_toml
 from ackclock.base.printable import meant
-from ackclock.experiments.studies.toml_places import Key, Spot
 from ackclock.scenario.diagnostics import MOST, Diagnostic
+from ackclock.scenario.toml_places import Key, Spot
 
 _LONGEST: Final = 120
 
 
 class Mistakes:
-    """What is wrong with a study, collected while it is read."""
+    """Collector of the mistakes of a study."""
 
     def __init__(self, file: str, spots: Mapping[Key, Spot]) -> None:
-        """Begin without any.
+        """Begin without mistakes.
 
         Args:
-            file: As messages name it.
-            spots: Where its keys stand; empty for a study that is no text.
+            file: Name of the file in messages.
+            spots: Places of its keys; empty for a study that is not a text.
         """
         self._file = file
         self._spots = spots
@@ -33,30 +33,30 @@ class Mistakes:
 
     @property
     def are_none(self) -> bool:
-        """Whether nothing is wrong so far."""
+        """Whether there are no mistakes so far."""
         return not self._found
 
     @property
     def are_enough(self) -> bool:
-        """Whether nobody would read more."""
+        """Whether there are as many mistakes as are reported."""
         return len(self._found) >= MOST
 
     def end_reading(self) -> None:
-        """From now on mistakes are those of the scenarios that the study makes."""
+        """Count further mistakes as those of the generated scenarios."""
         self._read = tuple(self._keys)
 
     def was_wrong(self, key: Key) -> bool:
-        """Whether reading found a mistake at a place, in it or around it."""
+        """Return whether a mistake was found while reading, at a place or around it."""
         return any(known[: len(key)] == key or key[: len(known)] == known for known in self._read)
 
     def add(self, key: Key, message: str, remedy: str, value: Any = None) -> None:  # noqa: ANN401
-        """Add a mistake, unless the same is there already.
+        """Add a mistake, unless it is known already.
 
         Args:
-            key: Where: keys from the outermost on, numbers of lists included.
-            message: What is wrong, after the name of the place.
+            key: Place: keys from the outermost on, including indices of lists.
+            message: What is wrong, following the name of the place.
             remedy: What to write instead.
-            value: What stands there.
+            value: Value at the place.
         """
         spot = self._spot(key)
         entry: Diagnostic = {
@@ -80,23 +80,23 @@ class Mistakes:
             self._keys.append(key)
 
     def _spot(self, key: Key) -> Spot | None:
-        """The innermost place that the text has a line of."""
+        """Return the innermost enclosing place with a known line."""
         for length in range(len(key), 0, -1):
             if key[:length] in self._spots:
                 return self._spots[key[:length]]
         return None
 
     def unknown(self, key: Key, known: Iterable[str]) -> None:
-        """Add that a key is unknown."""
+        """Report an unknown key."""
         names = list(known)
         said = " ".join(part for part in (meant(str(key[-1]), names), f"known: {', '.join(names)}") if part)
         self.add(key, "is not known here", said)
 
     def check(self) -> None:
-        """Raise what was found, if anything was.
+        """Raise the mistakes found, if any.
 
         Raises:
-            ScenarioError: With all of it.
+            ScenarioError: If there are mistakes; it has all of them.
         """
         if self.are_none:
             return
@@ -112,7 +112,7 @@ def read_toml(text: str, path: Path) -> dict[str, Any]:
     """Read TOML.
 
     Raises:
-        ScenarioError: If it is no TOML; it tells where.
+        ScenarioError: If it is not TOML, with the place of the error.
     """
     try:
         return decoded_toml(text)
@@ -124,7 +124,7 @@ def read_toml(text: str, path: Path) -> dict[str, Any]:
 
 
 def name_of(key: Key) -> str:
-    """Write a place as messages do.
+    """Write a place as in messages.
 
     Examples:
         >>> name_of(("path", 0, "rtt")), name_of(("set", "tcp.mss"))

@@ -1,4 +1,4 @@
-"""The folder of a sweep. Every finished point is a file of its own, so a kill at any moment loses only what ran."""
+"""Folder of an experiment. Each finished point is a separate file, so that a kill loses only the points being run."""
 
 import hashlib
 import json
@@ -7,23 +7,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
-from ackclock.base import storage, system
+from ackclock.base import storage
 from ackclock.base.checked_files import DamagedError, content, document, inside
 from ackclock.base.version import __version__
-from ackclock.experiments.sweep.parameter_grid import GridError, Point
+from ackclock.experiments.grid import GridError, Point, all_values
 from ackclock.results.summaries import RunSummary
-from ackclock.scenario.setting_values import each_once, value_key
+from ackclock.scenario.setting_values import value_key
 
 _GRID = "sweep.json"
 TABLES: Final = ("sweep", "links", "means", "groups")
-"""Names of the tables with which a sweep ends; the last only where there are short flows."""
+"""Names of a sweep's tables; the last exists only with short flows."""
 
 _POINTS = "points"
 _LOCK = ".lock"
 
 
 class Grid(TypedDict):
-    """What `sweep.json` holds."""
+    """Content of `sweep.json`."""
 
     version: str
     parameters: dict[str, list[Any]]
@@ -31,7 +31,7 @@ class Grid(TypedDict):
 
 
 class Record(TypedDict):
-    """What the file of a point holds."""
+    """Content of a point's file."""
 
     version: str
     scenario_hash: str
@@ -41,30 +41,37 @@ class Record(TypedDict):
 
 
 class SweepFolder:
-    """A folder that holds a sweep, finished or not."""
+    """Folder of a sweep, finished or not."""
 
     def __init__(self, path: Path) -> None:
-        """Name the folder; nothing is touched yet."""
+        """Set the path; nothing is touched yet."""
         self.path = path
         self._keys: dict[str, str] = {}
 
     @contextmanager
     def opened(self, points: Sequence[Point]) -> Iterator[None]:
-        """Hold the folder for one sweep: made if missing, cleared of leftovers, closed to a second process.
+        """Hold the folder for one sweep: created if missing, cleared of leftovers, locked against other processes.
 
         Args:
-            points: The grid; it must be the one that the folder was made for, or an extension of it.
+            points: The grid; it must equal or extend the one that the folder was made for.
 
         Raises:
-            GridError: If the folder belongs to another grid or process, or is no sweep's.
+            GridError: If the folder belongs to another grid, or is not a sweep's.
+            OutputExistsError: If another process holds it.
         """
         self._check(points)
         (self.path / _POINTS).mkdir(parents=True, exist_ok=True)
-        with (self.path / _LOCK).open("w") as lock:
-            self._lock(lock.fileno())
+        held = f"another sweep is running in {self.path}; wait for it, or choose another folder"
+        with storage.locked(self.path / _LOCK, held):
             self._remove_leftovers()
             self._remove_tables_of_others(points)
-            storage.write_file(self.path / _GRID, _json(_grid(points)))
+            grid = {
+                "version": __version__,
+                "parameters": all_values(point.parameters for point in points),
+                "scenario_hashes": _hashes(points),
+            }
+            text = json.dumps(grid, indent=1, ensure_ascii=False, default=str) + "\n"
+            storage.write_file(self.path / _GRID, text.encode())
             yield
 
     def _check(self, points: Sequence[Point]) -> None:
@@ -80,10 +87,10 @@ class SweepFolder:
         self._check_extends(self.grid(), points)
 
     def grid(self) -> Grid:
-        """Return what the folder says of its grid.
+        """Return the grid that the folder records.
 
         Raises:
-            DamagedError: If it is not what was written.
+            DamagedError: If the record is damaged.
         """
         file = inside(self.path, _GRID, _REMEDY)
         remedy = f"restore it, or move it away: the points in {self.path / _POINTS} are found without it"
@@ -96,7 +103,7 @@ class SweepFolder:
         """Return every point of a finished grid, in the grid's order.
 
         Raises:
-            DamagedError: If one is missing, or is not what was written.
+            DamagedError: If one is missing or damaged.
         """
         found: dict[str, list[Record]] = {}
         for file in sorted((self.path / _POINTS).glob("*.json")):
@@ -126,26 +133,21 @@ class SweepFolder:
     def _check_extends(self, before: Grid, points: Sequence[Point]) -> None:
         lost = set(before["scenario_hashes"]) - {point.scenario_hash for point in points}
         if lost:
+            mine = _describe(all_values(point.parameters for point in points))
             raise GridError(
                 f"{self.path} holds another sweep, over {_describe(before['parameters'])}; this one, over "
-                f"{_describe(_parameters(points))}, lacks {len(lost)} of its {len(before['scenario_hashes'])} points "
+                f"{mine}, lacks {len(lost)} of its {len(before['scenario_hashes'])} points "
                 "(or the scenario file has changed). A sweep may only be extended: choose another folder with -o"
             )
 
-    def _lock(self, handle: int) -> None:
-        try:
-            system.lock(handle)
-        except BlockingIOError:
-            raise GridError(f"another sweep is running in {self.path}; wait for it, or choose another folder") from None
-
     def _remove_leftovers(self) -> None:
-        """Remove half-written files of a process that was killed."""
+        """Remove partial files of a killed process."""
         for folder in (self.path, self.path / _POINTS):
             for leftover in folder.glob(".*.partial"):
                 leftover.unlink()
 
     def _remove_tables_of_others(self, points: Sequence[Point]) -> None:
-        """Remove the tables of a smaller grid, or of other code: until this sweep has ended, it has none."""
+        """Remove the tables of a smaller grid, or of other code; until this sweep ends, it has none."""
         file = self.path / _GRID
         is_same = file.is_file() and self.grid()["scenario_hashes"] == _hashes(points)
         if is_same and all(map(self.is_done, points)):
@@ -154,27 +156,27 @@ class SweepFolder:
             self.table(name).unlink(missing_ok=True)
 
     def table(self, name: str) -> Path:
-        """Return where a table lies."""
+        """Return the path of a table."""
         return self.path / f"{name}.parquet"
 
     def is_done(self, point: Point) -> bool:
-        """Say whether a point has finished, in this or an earlier process."""
+        """Return whether a point has finished, in this or an earlier process."""
         return self._file(point).is_file()
 
     def save(self, point: Point, summary_json: str) -> None:
-        """Keep the result of a point; it is there whole or not at all."""
+        """Save the result of a point atomically."""
         known = {"version": __version__, "scenario_hash": point.scenario_hash, "parameters": point.parameters}
         text = json.dumps(known, ensure_ascii=False, default=str).removesuffix("}")
         storage.write_file(self._file(point), _signed(f'{text}, "summary": {summary_json.strip()}}}\n'.encode()))
 
     def renew_parameters(self, points: Sequence[Point]) -> None:
-        """Write the parameters of this grid into finished points that an earlier one, of other axes, has left.
+        """Update the parameters of finished points that an earlier grid with other axes has left.
 
         Args:
-            points: All of the grid, of which some share a file.
+            points: All points of the grid; some share a file.
 
         Raises:
-            DamagedError: If the file of one is not what was written.
+            DamagedError: If the file of one is damaged.
         """
         sharing: dict[str, list[Point]] = {}
         for point in points:
@@ -189,7 +191,7 @@ class SweepFolder:
         """Return the summary of a finished point.
 
         Raises:
-            DamagedError: If its file is not the one that was written for this point.
+            DamagedError: If its file was not written for this point.
         """
         return self._own(point)["summary"]
 
@@ -204,7 +206,7 @@ class SweepFolder:
         """Return the summary of a finished point by its key alone.
 
         Raises:
-            DamagedError: If its file is not what was written, or is missing.
+            DamagedError: If its file is damaged or missing.
         """
         file = inside(self.path / _POINTS, f"{key}.json", _REMEDY)
         if not file.is_file():
@@ -230,7 +232,7 @@ def _record(file: Path) -> Record:
 
 
 def _signed(text: bytes) -> bytes:
-    """Put the SHA-256 of a JSON object's text without its first brace into it, as its first key."""
+    """Insert the SHA-256 of a JSON object's text, without its first brace, as the object's first key."""
     signature = f'{{"sha256": "{hashlib.sha256(text[1:]).hexdigest()}", '
     return signature.encode() + text[1:]
 
@@ -238,25 +240,8 @@ def _signed(text: bytes) -> bytes:
 _SIGNATURE_LENGTH = len(_signed(b"{}")) - 1
 
 
-def _grid(points: Sequence[Point]) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "parameters": _parameters(points),
-        "scenario_hashes": _hashes(points),
-    }
-
-
 def _hashes(points: Sequence[Point]) -> list[str]:
     return [point.scenario_hash for point in points]
-
-
-def _parameters(points: Sequence[Point]) -> dict[str, list[Any]]:
-    """The values of each parameter, in order of appearance."""
-    values: dict[str, list[Any]] = {}
-    for point in points:
-        for path, value in point.parameters.items():
-            values.setdefault(path, []).append(value)
-    return {path: each_once(seen) for path, seen in values.items()}
 
 
 def _one(parameters: dict[str, Any]) -> str:
@@ -264,19 +249,19 @@ def _one(parameters: dict[str, Any]) -> str:
 
 
 def _is_within(parameters: dict[str, Any], grid: dict[str, list[Any]]) -> bool:
-    """Whether a grid has all the values of a point."""
+    """Return whether a grid has all the values of a point."""
     known = _as_read(parameters)
     return known.keys() == grid.keys() and all(value in grid[name] for name, value in known.items())
 
 
 def _as_read(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as they are read again from what was written."""
+    """Return parameters as they would be after writing and reading."""
     known: dict[str, Any] = json.loads(json.dumps(parameters, default=str))
     return known
 
 
 def _are_taken(grid: dict[str, list[Any]], told: Sequence[dict[str, Any]]) -> bool:
-    """Whether each value of a grid is one of some point."""
+    """Return whether each value of a grid belongs to some point."""
     taken = {(name, value_key(value)) for parameters in told for name, value in parameters.items()}
     return all((name, value_key(value)) in taken for name, values in grid.items() for value in values)
 
@@ -288,7 +273,3 @@ def _describe(parameters: dict[str, list[Any]]) -> str:
 def _some(values: list[Any]) -> str:
     texts = [str(value) for value in values]
     return f"[{', '.join(texts)}]" if len(texts) <= 6 else f"[{', '.join(texts[:3])}, ... {texts[-1]}]"
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    return (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode()
