@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.claims import locations
 from ackclock.script.parse import parse
 from ackclock.script.runner import run
 from ackclock.script.simulated_host import SimulatedHost
@@ -174,6 +175,13 @@ def test_cases_and_files_are_not_both_played(cli: Cli, tmp_path: Path) -> None:
     done = cli("script", "--differential", "1", str(tmp_path))
     assert done.returncode == 2
     assert "leave the files out" in done.stderr
+
+
+def test_processes_of_the_pool_find_the_studies() -> None:
+    """A new process unpickles a case, whose module only this one has loaded."""
+    case = locations.tool("differential.cases").draw(1)
+    with locations.tool("differential.command")._pool(1) as pool:
+        assert pool.submit(str, case).result() == str(case)
 
 
 @pytest.mark.alone
