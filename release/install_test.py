@@ -19,6 +19,11 @@ import venv
 from pathlib import Path
 
 RUN = ("run", "--flows", "cubic,bbr3", "--duration", "5 s")
+RECORDINGS = """
+from ackclock.claims import locations
+recordings = locations.tool("linux.linux_recordings")
+print(*(one.name for one in recordings.load(recordings.FOLDER)))
+"""
 MOST_TOGETHER_S = 20.0
 MOST_IMPORT_S = 0.25
 MOST_CORE_BYTES = 8_000_000
@@ -133,7 +138,10 @@ def of_studies(folder: Path, wheels: Path) -> list[str]:
         return []
     call(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--no-deps", wheel)
     listed = call(ackclock, "claims")
-    return [] if "vegas-1999" in listed else [f"ackclock claims did not list the installed studies:\n{listed}"]
+    wrong = [] if "vegas-1999" in listed else [f"ackclock claims did not list the installed studies:\n{listed}"]
+    call(ackclock, "bench", "a", "--min-cpu", "0")
+    names = call(python, "-c", RECORDINGS)
+    return wrong if "d_reno_ws1" in names else [*wrong, f"the recordings of Linux were not found:\n{names}"]
 
 
 def cpu_s() -> float:

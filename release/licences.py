@@ -1,4 +1,4 @@
-"""Look at the licence of each crate and package that ackclock is built of; one that deny.toml does not allow fails.
+"""Look at the licence of each crate and package of ackclock; one that .cargo/deny.toml does not allow fails.
 
     python release/licences.py
 
@@ -81,14 +81,14 @@ def _said(name: str) -> str:
 
 def main() -> int:
     """Print a line for each kind, and one for each that is not allowed."""
-    rules = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
+    rules = tomllib.loads((ROOT / ".cargo" / "deny.toml").read_text(encoding="utf-8"))
     licences = frozenset(rules["licenses"]["allow"])
     installed, missing = packages()
     wrong = 0
     for kind, found in (("crates", crates()), ("packages", installed)):
         refused = {name: said for name, said in found.items() if not allowed(said, licences)}
         for name, said in refused.items():
-            print(f"{name}: {said} is not allowed; do without it, or allow it in deny.toml", file=sys.stderr)
+            print(f"{name}: {said} is not allowed; do without it, or allow it in .cargo/deny.toml", file=sys.stderr)
         wrong += len(refused)
         print(f"{len(found) - len(refused)} of {len(found)} {kind} have licences that deny.toml allows")
     if missing:

@@ -4,7 +4,7 @@
 #   release/wheels.sh [PROCESSOR...]     x86_64, aarch64; both by default
 #
 # A processor is left out, saying so, where Rust has no library for it: `rustup target add aarch64-unknown-linux-gnu`, or
-# RUSTC may be another compiler that has one. Needs .venv with maturin and ziglang (`make wheels`).
+# RUSTC may be another compiler that has one. Needs .venv with maturin and ziglang (`make -f release/Makefile wheels`).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

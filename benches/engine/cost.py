@@ -16,7 +16,7 @@ from rich import box
 from rich.table import Table
 
 from ackclock._core import build_info
-from ackclock.cli.bench import processor
+from ackclock.base.system import processor
 from ackclock.plotting.terminal import output
 
 _FITTED = ("flows", "window", "queue")

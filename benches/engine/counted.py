@@ -5,11 +5,16 @@ a case and for nothing else, so that what is counted in a case's second call is 
 Python, nor making the scenario, nor slow start.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ackclock._core import Scenario, Simulation
-from ackclock.bench.cases import CASES
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from speed.cases import CASES
 
 _AT_ONCE = ('flow[0].start.spacing="0.1 ms"',)
 """A thousand flows have begun after a tenth of a second."""

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ackclock.cli.bench import processor
+from ackclock.base.system import processor
 
 ROOT = Path(__file__).parents[2]
 _BUILD = ("cargo", "build", "--quiet", "--locked", "--release", "--package", "ackclock-plugin", "--examples")

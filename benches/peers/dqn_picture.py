@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from ackclock.claims.figures import STYLE
 from ackclock.claims.intervals import of_mean
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "site" / "records"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "site" / "records"))
 
 from twin import OTHER, OURS, Line, read
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 # ns-3's links frame packets in 2 bytes.
 FRAMING = 'topology.bottleneck.framing="2 bytes"'
-SCENARIOS = Path(__file__).resolve().parents[2] / "python" / "ackclock" / "bench" / "scenarios"
+SCENARIOS = Path(__file__).resolve().parents[1] / "speed" / "scenarios"
 
 
 @dataclass(frozen=True, slots=True)

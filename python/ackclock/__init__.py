@@ -8,8 +8,8 @@ A scenario goes in, results come out:
     print(results.summary["jain_index"])
     results.save("out/first")
 
-Importing the package loads the compiled core and nothing heavy: Polars and Matplotlib are loaded when used, and
-so are the modules `ackclock.plots`, for pictures, and `ackclock.gym`, for environments.
+Importing the package loads only the compiled core. Polars and Matplotlib are loaded on first use, as are the modules
+`ackclock.plots`, for figures, and `ackclock.gym`, for environments.
 """
 
 from ackclock.base import early_signals as _early
@@ -53,10 +53,10 @@ _face.listen()
 
 
 def __getattr__(name: str) -> object:
-    """Load a module or a name that is loaded when used."""
+    """Load a module or a name on first use."""
     return _face.found(name)
 
 
 def __dir__() -> list[str]:
-    """Return what there is to use."""
+    """Return the public names."""
     return sorted((*__all__, *_face.MODULES, *_face.STUDIES))

@@ -1,4 +1,4 @@
-"""Congestion controllers of your own: the class to derive from, and how a scenario finds yours."""
+"""User-written congestion controllers: the base class, and how a scenario finds a subclass."""
 
 import copy
 import inspect
@@ -41,32 +41,32 @@ __all__ = [
 
 
 class CongestionController(ControllerState, Named, ABC):
-    """One congestion-control algorithm for one flow; derive yours from it.
+    """Congestion-control algorithm of one flow; the base class for your own.
 
     The sender detects loss, delimits congestion episodes and runs loss recovery. It notifies the controller by calling
     the methods below, and reads three attributes that the controller assigns, all integers:
 
-    - `cwnd_bytes`: the congestion window; the initial window to begin with.
+    - `cwnd_bytes`: the congestion window, first the initial window.
     - `ssthresh_bytes`: the slow-start threshold; None while it is arbitrarily high.
-    - `pacing_rate_bps`: the rate to pace at; None leaves pacing to the stack.
+    - `pacing_rate_bps`: the pacing rate, bits per second; None leaves pacing to the stack.
 
-    `mss_bytes` is the payload of a full segment. `on_ack` and `on_congestion` are required; a method that a class does
-    not override is never called and costs nothing. An exception ends the run.
+    `mss_bytes` is the payload of a full segment. `on_ack` and `on_congestion` are required. Methods that a class does
+    not override are never called and cost nothing. An exception ends the run.
 
-    A controller is made once for either end of a connection, when the handshake has settled the segment size. It must
-    not look at a clock, or draw numbers from anything but a generator that it seeds with `start.seed`, or runs will
-    not repeat.
+    Each end of a connection gets its own controller, once the handshake has settled the segment size. For reproducible
+    runs, a controller must not read a clock, and must take random numbers only from a generator that it seeds with
+    `start.seed`.
 
     Algorithms that model the path set `wants_samples`. They get `ack.delivery`, the fate of each segment, and a timer:
     `on_timer` is called at `deadline_ns`, once. While `limits_itself` is true, samples count as limited by the
     application.
 
-    `state_name` is a word for what it is doing, which whoever watches a run is told when it changes.
+    `state_name` is a word for the current state; observers of a run are notified when it changes.
 
     Attributes:
-        wants_samples: Of the delivery rate, with each ACK; the methods that take segments and the timer need them.
-        wants_recovery_window: The window bounds sending in fast recovery too, without proportional rate reduction.
-        wants_marks: Marks by the network begin no episode; the controller finds them in the ACKs.
+        wants_samples: Request delivery-rate samples with each ACK; required for the segment methods and the timer.
+        wants_recovery_window: Limit sending by the window in fast recovery, too, without proportional rate reduction.
+        wants_marks: Take marks from ACKs, instead of having them start a congestion episode.
     """
 
     wants_samples: ClassVar[bool] = False
@@ -74,10 +74,10 @@ class CongestionController(ControllerState, Named, ABC):
     wants_marks: ClassVar[bool] = False
 
     def __init__(self, start: Start) -> None:
-        """Begin with the initial window.
+        """Start with the initial window.
 
         Args:
-            start: What every controller starts from. Parameters of a scenario come as keyword arguments besides.
+            start: Initial values of every controller. Parameters of the scenario are further keyword arguments.
         """
 
     @abstractmethod
@@ -85,30 +85,30 @@ class CongestionController(ControllerState, Named, ABC):
         """Handle an ACK that delivered data or revealed a loss; called for every such ACK, in recovery too.
 
         Args:
-            ack: What it acknowledged, and the RTT and delivery-rate samples that it gave.
+            ack: Acknowledged data, with the RTT and delivery-rate samples.
         """
 
     @abstractmethod
     def on_congestion(self, event: CongestionEvent) -> None:
         """Respond to congestion: reduce cwnd and ssthresh at the start of a congestion episode.
 
-        Called once for each episode, never once for each lost segment. During fast recovery the sender clocks the
-        window down to the threshold by itself.
+        It is called once per episode, not per lost segment. During fast recovery, the sender reduces the window to the
+        threshold by itself.
 
         Args:
-            event: Its cause, and the FlightSize or cwnd to compute the reduction from.
+            event: Cause, and the FlightSize or cwnd from which to compute the reduction.
         """
 
     def on_feedback(self, counted: bool) -> bool:
-        """Hear what ACKs can tell of marks; called once, before anything else.
+        """Learn how the receiver reports marks; called once, before anything else.
 
         Args:
-            counted: Whether they tell how many there were (RFC 9768, RFC 8257, QUIC), and not only that there was one
+            counted: Whether ACKs report the number of marks (RFC 9768, RFC 8257, QUIC), and not just their presence
                 (RFC 3168), or nothing.
 
         Returns:
-            False to decline ECN, over TCP: data then leaves as not ECN-capable. RFC 9331 section 4.2 wants that of an
-            algorithm that counts marks where they are not counted.
+            False to decline ECN on TCP: data is then sent as not ECN-capable. RFC 9331 section 4.2 requires that of an
+            algorithm that relies on counted marks where they are not counted.
         """
         return True
 
@@ -123,21 +123,21 @@ class CongestionController(ControllerState, Named, ABC):
         """Handle the transmission of a data segment.
 
         Args:
-            sent: Its size, and how long nothing had been outstanding before it.
+            sent: Size of the segment, and how long the connection had been idle before it.
         """
 
     def on_delivered(self, segment: SegmentReport) -> None:
         """Handle a segment that an ACK newly acknowledges or SACKs; called before `on_ack`.
 
         Args:
-            segment: When it left, and what was in flight then.
+            segment: Time of transmission, and data in flight at that time.
         """
 
     def on_lost(self, segment: SegmentReport) -> None:
         """Handle a segment that is marked lost; called before the `on_ack` or `on_congestion` of the same moment.
 
         Args:
-            segment: When it left, and what was in flight then.
+            segment: Time of transmission, and data in flight at that time.
         """
 
     def on_timer(self, now_ns: int) -> None:
@@ -148,31 +148,31 @@ class CongestionController(ControllerState, Named, ABC):
         """
 
     def on_restart(self, restart: RestartEvent) -> None:
-        """Start over: after a lost SYN, a timeout, idle time, or because too little of the window was used.
+        """Restart after a lost SYN, a timeout, idle time, or an underused window.
 
-        By default the window and the threshold of the event are assigned. Override it to answer otherwise, or if the
-        window is worked out from something else that has to follow.
+        The default assigns the window and threshold of the event. Override it to respond differently, or to update
+        state from which the window is computed.
 
         Args:
-            restart: Why, and the window that the standards or the stack provide for.
+            restart: Reason, and the window that the standards or the stack prescribe.
         """
         if restart.ssthresh_bytes is not None:
             self.set_ssthresh(restart.ssthresh_bytes)
         self.set_cwnd(restart.window_bytes)
 
     def set_cwnd(self, cwnd_bytes: int) -> None:
-        """Assign the window of a restart.
+        """Assign the window of a restart; override `on_restart` instead.
 
         Args:
-            cwnd_bytes: `window_bytes` of the event that `on_restart` takes, the method to override.
+            cwnd_bytes: `window_bytes` of the event that `on_restart` gets.
         """
         self.cwnd_bytes = cwnd_bytes
 
     def set_ssthresh(self, ssthresh_bytes: int | None) -> None:
-        """Assign the threshold of a restart.
+        """Assign the threshold of a restart; override `on_restart` instead.
 
         Args:
-            ssthresh_bytes: `ssthresh_bytes` of the event that `on_restart` takes, the method to override.
+            ssthresh_bytes: `ssthresh_bytes` of the event that `on_restart` gets.
         """
         self.ssthresh_bytes = ssthresh_bytes
 
@@ -184,7 +184,7 @@ _METHODS = (*_REQUIRED, *_OF_SAMPLES, "on_feedback", "on_spurious", "on_send", "
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A class that a scenario names.
+    """Class that a scenario names.
 
     Attributes:
         constructor: The class.
@@ -196,23 +196,23 @@ class Found:
 
     @property
     def demands(self) -> type[CongestionController]:
-        """What has the attributes `wants_...`."""
+        """Class with the attributes `wants_...`."""
         return self.constructor
 
 
 def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
-    """Find the class that a scenario names, and check that it will do.
+    """Find and check the class that a scenario names.
 
     Args:
         path: `module:Class`.
-        parameters: Keyword arguments that its constructor will get.
-        folder: Where its module is looked for first.
+        parameters: Keyword arguments for its constructor.
+        folder: Folder that is searched first for its module.
 
     Returns:
-        The class, and what of it is to be called.
+        The class, and its overridden methods.
 
     Raises:
-        RefusedError: If there is no such class, or it is no controller, or does not take these parameters.
+        RefusedError: If the class is unknown, is not a controller, or does not take these parameters.
     """
     found = _member(path, folder)
     if not (isinstance(found, type) and issubclass(found, CongestionController)):
@@ -225,14 +225,14 @@ def find(path: str, parameters: Mapping[str, Any], folder: Path) -> Found:
 
 
 _found: dict[tuple[str, Path], object] = {}
-"""What a scenario in a folder named when it was read last: its file may be gone since then."""
+"""Classes by folder and name, as last loaded: the file may be gone since then."""
 
 
 def overridden_by(found: type[CongestionController]) -> list[str]:
     """Return the names of the methods that a class overrides.
 
     Raises:
-        RefusedError: If they are not enough, or need what the class does not want.
+        RefusedError: If required methods are missing, or need attributes that the class does not set.
     """
     overridden = [name for name in _METHODS if getattr(found, name) is not getattr(CongestionController, name)]
     missing = [name for name in _REQUIRED if name not in overridden]
@@ -247,7 +247,7 @@ def overridden_by(found: type[CongestionController]) -> list[str]:
 
 
 def check_name(path: str) -> None:
-    """Find out whether what a scenario gives could name a class.
+    """Check that a text could name a class.
 
     Raises:
         RefusedError: If it could not.
@@ -265,7 +265,7 @@ def _member(path: str, folder: Path) -> object:
         if not hasattr(found, part):
             classes = [name for name, value in vars(found).items() if isinstance(value, type)]
             known = ", ".join(classes) or "no classes"
-            what = f"must be a class that there is: there is no {part} in {_place(found)}"
+            what = f"must be an existing class: {part} is not in {_place(found)}"
             raise RefusedError("class", what, f"it has {known}")
         found = getattr(found, part)
     return found
@@ -286,7 +286,7 @@ def _check_parameters(found: type[CongestionController], parameters: Mapping[str
 
 
 def copy_of(part: object, start: object) -> object:
-    """Copy a controller, or another part, with all that it holds; a window is the caller's business."""
+    """Copy a controller or another part with all its state; the caller handles the window."""
     kind: Any = type(part)
     twin: object = kind.__new__(kind, start)
     copies = {id(part): twin}
@@ -306,7 +306,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
-    """Say which files the classes of a scenario are in, for manifests.
+    """Return the source files of a scenario's classes, for manifests.
 
     Returns:
         For each class, `module:Class`, its file and the file's SHA-256; nothing for a class without a file.
@@ -321,6 +321,6 @@ def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
 
 
 def _source(found: object) -> "ControllerSource | None":
-    """The file that has a class, which may be imported into the module that a scenario names."""
+    """Return the file that defines a class, which may have been imported into the module that a scenario names."""
     home = sys.modules.get(getattr(found, "__module__", ""))
     return None if home is None else source_of(home)

@@ -1,8 +1,8 @@
-"""The face of the package: the modules that others import, with the room that has each, and what results show.
+"""Public modules of the package, the rooms that implement them, and the views of results.
 
-`import ackclock` has them as attributes, and `from ackclock.plots import figure` works wherever `plots` is. Each is
-loaded when it is first asked for. Rooms do not import this module, which imports all of them: `ackclock` gives it to
-`Results`.
+`import ackclock` has them as attributes, and `from ackclock.plots import figure` works wherever `plots` is
+implemented. Each is loaded on first use. Rooms do not import this module, since it imports all of them: `ackclock`
+passes it to `Results`.
 """
 
 import sys
@@ -37,21 +37,21 @@ MODULES: Final = {
     "summaries": "ackclock.results.summaries",
     "tables": "ackclock.plotting.tables",
 }
-"""The modules, by the name under which others import each."""
+"""Implementing modules, by public name."""
 
 STUDY: Final = "ackclock.experiments.studies.study_folder"
 STUDIES: Final = ("Study", "load_study", "study")
-"""Names of the face that `STUDY` has."""
+"""Public names that are defined in `STUDY`."""
 
 
 def found(name: str) -> object:
-    """Return a module or another name of the face, loading what has it.
+    """Return a public module or name, loading it.
 
     Args:
-        name: An attribute of `ackclock` that is not there yet.
+        name: Attribute of `ackclock` that is not loaded yet.
 
     Raises:
-        AttributeError: If the face has no such name.
+        AttributeError: If the name is unknown.
     """
     if name in MODULES:
         return import_module(MODULES[name])
@@ -61,11 +61,11 @@ def found(name: str) -> object:
 
 
 class _Finder:
-    """Finds a module under the name by which others import it, and gives the one that its room has."""
+    """Import finder that maps public module names to implementing modules."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """Return what is known of a module of the face; None of one that is where its name says."""
+        """Return the spec of a public module; None for modules at their own location."""
         package, _, rest = name.partition(".")
         first, dot, inner = rest.partition(".")
         place = MODULES.get(first, "") if package == "ackclock" else ""
@@ -73,11 +73,11 @@ class _Finder:
 
     @staticmethod
     def create_module(_spec: ModuleSpec) -> None:
-        """Leave it to the import system: the module lives until the one of the room takes its place."""
+        """Return None, as the import system's default module is replaced by `exec_module`."""
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """Put the module of the room in its place."""
+        """Replace the module by the implementing one."""
         spec = module.__spec__
         assert spec is not None
         assert spec.origin is not None
@@ -85,33 +85,33 @@ class _Finder:
 
 
 def listen() -> None:
-    """Answer imports of the face's modules by the names that others use."""
+    """Install the finder."""
     sys.meta_path.insert(0, _Finder)  # before the one that looks for files
 
 
 def figure(results: "Results", series: "SeriesName") -> "Figure":
-    """Return one panel of results: `Results.plot`."""
+    """Return one panel of results, for `Results.plot`."""
     from ackclock.plotting import plots
 
     return plots.figure(results, series)
 
 
 def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "ReportWidget | Static":
-    """Return the plots of the report for a notebook: `Results.widget`."""
+    """Return the report's plots as a notebook widget, for `Results.widget`."""
     from ackclock.plotting import notebook
 
     return notebook.widget(results, window_s)
 
 
 def html(results: "Results", origin: "Manifest") -> str:
-    """Return what a notebook shows of results."""
+    """Return the HTML view of results for a notebook."""
     from ackclock.plotting import notebook, sparks
 
     return notebook.html(results.summary, origin, sparks.of_results(results))
 
 
 def recorded(trace: Path, name: str) -> "Results":
-    """Return the results of a trace that `ackclock-proxy record` left in a folder."""
+    """Load the results of a trace folder written by `ackclock-proxy record`."""
     from ackclock.recording import read
 
     return read([trace], name=name, by="ackclock-proxy record")

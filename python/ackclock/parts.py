@@ -1,15 +1,15 @@
-"""Parts of your own: classes that a scenario names as it names those that are built in.
+"""User-written parts: classes that a scenario names like built-in parts.
 
-A class derives from one of those below, or from `CongestionController`, and says what scenarios call it; a scenario
-whose `use` has its module may then name it, or an agent on it, with parameters that are read and checked:
+A class derives from one of those below, or from `CongestionController`, and gives its name in scenarios. A scenario
+whose `use` lists its module may use that name, with parameters that are parsed and checked:
 
     class Small(Queue, name="small"):
         def __init__(self, start: LinkStart, *, packets: Annotated[int, Parameter("Room", at_least=1)] = 10) -> None:
             super().__init__(start)
             self._room, self._waiting = packets, deque()
 
-The first line of its docstring is its summary in lists; attributes `source` and `departures`, if it has them, say what
-it is after and where it leaves that.
+The first line of the docstring is the summary in lists. The optional attributes `source` and `departures` give the
+model's source, and where the class departs from it.
 """
 
 import json
@@ -47,25 +47,25 @@ Mapping.register(Values)
 
 
 class Queue(QueueState, Named, ABC):
-    """What waits for a link, in which order it leaves, and what of it is dropped or marked; derive yours from it.
+    """Queue discipline of a link: the order of packets, drops and marks; the base class for your own.
 
-    The link tells of each arrival and asks for the next packet when it is free. `self.drop(packet)` drops and
-    `self.mark(packet)` marks; the link counts both, and knows how much waits. `rate_bps` is its rate at present.
+    The link calls `enqueue` for each arrival, and `dequeue` when it is free. `self.drop(packet)` drops and
+    `self.mark(packet)` marks; the link counts both, and tracks the queue length. `rate_bps` is the current link rate.
 
-    A queue must not look at a clock, or draw numbers from anything but a generator that it seeds with `start.seed`, or
-    runs will not repeat. An exception ends the run.
+    For reproducible runs, a queue must not read a clock, and must take random numbers only from a generator that it
+    seeds with `start.seed`. An exception ends the run.
     """
 
     def __init__(self, start: LinkStart) -> None:
-        """Begin with nothing waiting.
+        """Start with an empty queue.
 
         Args:
-            start: Rate and seed. Parameters of a scenario come as keyword arguments besides.
+            start: Rate and seed. Parameters of the scenario are further keyword arguments.
         """
 
     @abstractmethod
     def enqueue(self, now_ns: int, packet: Packet) -> None:
-        """Keep a packet that has just come, or drop it, or drop others.
+        """Enqueue an arriving packet, or drop it or others.
 
         Args:
             now_ns: Simulated time.
@@ -74,18 +74,18 @@ class Queue(QueueState, Named, ABC):
 
     @abstractmethod
     def dequeue(self, now_ns: int) -> Packet | None:
-        """Return the packet to send next, which leaves the queue; None if there is none, or none may leave yet.
+        """Remove and return the next packet to send; None if the queue is empty, or none may leave yet.
 
-        Asked when nothing waits, too, so that a queue knows since when the link has been idle.
+        It is called on an empty queue, too, so that a queue knows when the link became idle.
 
         Args:
             now_ns: Simulated time.
         """
 
     def ready_at(self, now_ns: int) -> int | None:
-        """Return when a packet may leave, in nanoseconds of simulated time; None if nothing waits.
+        """Return when a packet may leave, in nanoseconds of simulated time; None if the queue is empty.
 
-        Define it in a queue that holds packets back. Without, whatever waits may leave at once.
+        Override it in a queue that delays packets. By default, packets may leave at once.
 
         Args:
             now_ns: Simulated time.
@@ -93,10 +93,10 @@ class Queue(QueueState, Named, ABC):
         return now_ns
 
     def set_rate(self, now_ns: int, rate_bps: int) -> None:
-        """Take the rate of the link: called before the first packet, and whenever it has changed to another above zero.
+        """Handle a new link rate; called before the first packet, and at each change to another rate above zero.
 
-        Define it in a queue that derives something from the rate, such as a limit that is a time. It may drop packets.
-        `self.rate_bps` is that rate already.
+        Override it in a queue that derives state from the rate, such as a limit in time. It may drop packets.
+        `self.rate_bps` already has the new rate.
 
         Args:
             now_ns: Simulated time.
@@ -105,9 +105,9 @@ class Queue(QueueState, Named, ABC):
 
 
 class LinkEffect(Named, ABC):
-    """What a link does to a packet after it has sent it: loses it, delays it, copies it; derive yours from it.
+    """Effect of a link on packets after transmission: loss, delay or duplication; the base class for your own.
 
-    What is said of `Queue` on clocks, random numbers and exceptions holds here too.
+    The rules for `Queue` on clocks, random numbers and exceptions apply.
     """
 
     __slots__ = ("rate_bps",)
@@ -116,24 +116,24 @@ class LinkEffect(Named, ABC):
         """Begin.
 
         Args:
-            start: Rate and seed. Parameters of a scenario come as keyword arguments besides.
+            start: Rate and seed. Parameters of the scenario are further keyword arguments.
         """
         self.rate_bps = start.rate_bps
 
     @abstractmethod
     def on_packet(self, now_ns: int, packet: Packet) -> Fate | None:
-        """Return what becomes of a packet; None if it arrives as it would without.
+        """Return the fate of a packet; None if it is unaffected.
 
         Args:
-            now_ns: When its last bit leaves, in simulated time.
+            now_ns: Simulated time at which its last bit leaves.
             packet: The packet.
         """
 
 
 class TrafficSource(Named, ABC):
-    """What an application writes into a connection, and when; derive yours from it.
+    """Traffic of an application: the data it writes to a connection over time; the base class for your own.
 
-    What is said of `Queue` on clocks, random numbers and exceptions holds here too.
+    The rules for `Queue` on clocks, random numbers and exceptions apply.
     """
 
     __slots__ = ()
@@ -142,32 +142,31 @@ class TrafficSource(Named, ABC):
         """Begin.
 
         Args:
-            start: The seed. Parameters of a scenario come as keyword arguments besides.
+            start: The seed. Parameters of the scenario are further keyword arguments.
         """
 
     @abstractmethod
     def next(self, now_ns: int, unsent_bytes: int) -> Supply:
-        """Return what to write now, and when to be asked again.
+        """Return the data to write now, and the time of the next call.
 
-        Asked when the connection has opened, and then whenever the last answer said.
+        It is called when the connection is established, and then at the time that the last call returned.
 
         Args:
             now_ns: Simulated time.
-            unsent_bytes: What was written and has not left yet.
+            unsent_bytes: Data written and not yet sent.
         """
 
 
 class Observation(Named, ABC):
-    """A number that an agent is shown; derive yours from it, and name it among an agent's `observations`.
+    """Observation of an agent, a number; the base class for your own, named among an agent's `observations`.
 
-    Parameters are keyword arguments of the constructor. There is an instance for each episode of an agent, so that it
-    may remember; `copy.deepcopy` copies it with its environment. An exception ends the episode.
+    Parameters are keyword arguments of the constructor. Each episode of an agent has its own instance, which may keep
+    state; `copy.deepcopy` copies it with its environment. An exception ends the episode.
 
     Attributes:
-        low: Least value; smaller ones are shown as this.
-        high: Largest value; larger ones are shown as this. With `scaled` low and high become -1 and 1.
-        logarithmic_from: If given, `scaled` goes from 0 to 1 by the logarithm, from this value on: for what spans
-            decades.
+        low: Lower bound; smaller values are clipped to it.
+        high: Upper bound; larger values are clipped to it. With `scaled` low and high become -1 and 1.
+        logarithmic_from: Value from which `scaled` maps logarithmically to 0 to 1, for values that span decades.
     """
 
     __slots__ = ()
@@ -178,7 +177,7 @@ class Observation(Named, ABC):
 
     @abstractmethod
     def value(self, values: Mapping[str, float]) -> float:
-        """Return the value at a decision; called once for each.
+        """Return the value at a decision; called once per decision.
 
         Args:
             values: Every observation of the catalogue, by name and in its unit; `ackclock list agents` lists them.
@@ -186,16 +185,16 @@ class Observation(Named, ABC):
 
 
 class Reward(Named, ABC):
-    """What an agent is paid; derive yours from it, and name it as an agent's `reward`.
+    """Reward of an agent; the base class for your own, named as an agent's `reward`.
 
-    What is said of `Observation` on parameters, instances and exceptions holds here too.
+    The rules for `Observation` on parameters, instances and exceptions apply.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def reward(self, values: Mapping[str, float]) -> float:
-        """Return what the interval between two decisions pays; called once for each, at the second.
+        """Return the reward of the interval between two decisions; called once, at the second.
 
         Args:
             values: Every observation of the catalogue, by name and in its unit; `ackclock list agents` lists them.
@@ -211,20 +210,20 @@ _KINDS: dict[type, str] = {
     Reward: "reward",
 }
 _MADE: dict[type, OwnPart] = {}
-"""Of each class, which is made once: the core keeps it for good."""
+"""Parts by class, each built once, since the core keeps it for the life of the process."""
 
 _REMEDY = 'derive a class from one of ackclock.parts, and name it: class Mine(Queue, name="mine")'
 
 
 def load(entry: str, folder: Path) -> list[OwnPart]:
-    """Return the parts that an entry of a scenario's `use` brings.
+    """Return the parts that an entry of a scenario's `use` defines.
 
     Args:
-        entry: The name of a module, or a file that ends in `.py`.
-        folder: Where it is looked for first.
+        entry: Name of a module, or a file that ends in `.py`.
+        folder: Folder that is searched first.
 
     Raises:
-        RefusedError: If there is no such module, it cannot be imported, it has no parts, or one of them will not do.
+        RefusedError: If the module is unknown, cannot be imported, has no parts, or has a wrong one.
     """
     classes = list(dict.fromkeys(_named(vars(used(entry, folder)).values())))
     if not classes:
@@ -254,7 +253,7 @@ def _kind(found: type) -> str:
 
 
 def _part(found: type[Named]) -> OwnPart:
-    """A class as the core has it."""
+    """Return a class in the form of the core."""
     title = f"{found.__module__}.{found.__qualname__}"
     summary = (found.__doc__ or "").strip().partition("\n")[0].rstrip(".")
     description = {
@@ -276,7 +275,7 @@ def _part(found: type[Named]) -> OwnPart:
 
 
 def _range(found: type[Observation]) -> dict[str, Any]:
-    """The range of an observation, as the core reads it: null for an end that there is none of."""
+    """Return the range of an observation in the form of the core, with null for an open end."""
     ends = {"low": found.low, "high": found.high, "logarithmic_from": found.logarithmic_from}
     return {name: None if end is None or math.isinf(end) else end for name, end in ends.items()}
 

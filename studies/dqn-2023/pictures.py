@@ -15,7 +15,7 @@ from ackclock.claims.figures import STYLE, Curve, Picture
 from ackclock.claims.folder import Study
 from ackclock.claims.intervals import of_mean
 from ackclock.claims.ledger import Choices, Laboratory
-from ackclock.claims.panels import Column
+from ackclock.claims.panels import Axis, Panel
 from ackclock.results import Results
 
 FIRST, SECOND, PALE, MEAN = "#1f5fa8", "#c8501e", "#b9cbe0", "#333333"
@@ -88,6 +88,11 @@ def _name(case: str) -> str:
     return " and\n".join(CONTROLLERS[part][0] for part in case.split(", "))
 
 
+def _columns(parts: Sequence[tuple[Panel, Panel]], above: str, below: str) -> Figure:
+    upper, lower = zip(*parts, strict=True)
+    return panels.rows([(Axis(above), upper), (Axis(below), lower)], Axis("time (s)"))
+
+
 def alone(rate: str) -> Draw:
     """Draw cwnd and throughput of one flow under each controller, a column for each testbed, seed 1."""
 
@@ -98,8 +103,8 @@ def alone(rate: str) -> Draw:
             found = [(runs[f"{rate} {key}"], *look) for key, look in CONTROLLERS.items() if f"{rate} {key}" in runs]
             above = [Curve(n, *_window(r), c) for r, n, c in found]
             below = [Curve(n, *_series(r, "1", "goodput_bps", MBPS, BINS), c) for r, n, c in found]
-            parts.append(Column(queue, above, below))
-        return panels.columns(parts, "cwnd after 3 s (segments)", "throughput (Mbit/s)")
+            parts.append((Panel(queue, above), Panel("", below)))
+        return _columns(parts, "cwnd after 3 s (segments)", "throughput (Mbit/s)")
 
     return draw
 
@@ -136,8 +141,9 @@ def learning(case: str) -> Draw:
         parts = []
         for setting, repetitions in _drawn(laboratory, study):
             every = [laboratory.runs(study, choices)[case] for choices in repetitions]
-            parts.append(Column(setting[0].name, _seeds(every, "goodput_bps", MBPS), _seeds(every, "reward", 1.0)))
-        return panels.columns(parts, "throughput (Mbit/s)", "reward")
+            above, below = _seeds(every, "goodput_bps", MBPS), _seeds(every, "reward", 1.0)
+            parts.append((Panel(setting[0].name, above), Panel("", below)))
+        return _columns(parts, "throughput (Mbit/s)", "reward")
 
     return draw
 
@@ -168,16 +174,19 @@ def shared(names: tuple[str, str], papers: Averages) -> Draw:
         (first, above), (second, below) = settings[0], settings[min(1, len(settings) - 1)]
         is_alone = first == second
         parts = [
-            Column(
-                _name(case.name),
-                _both(laboratory.runs(study, above)[case.name], names) + _averages(papers.get(case.name, ()), names),
-                _both(laboratory.runs(study, below)[case.name], names, is_alone),
+            (
+                Panel(
+                    _name(case.name),
+                    _both(laboratory.runs(study, above)[case.name], names)
+                    + _averages(papers.get(case.name, ()), names),
+                ),
+                Panel("", _both(laboratory.runs(study, below)[case.name], names, is_alone)),
             )
             for case in study.cases
             if len(study.cases) <= 4 or "dqn" in case.name
         ]
         under = "cwnd (segments)" if is_alone else f"Mbit/s, {second}"
-        return panels.columns(parts, f"Mbit/s, {first}", under)
+        return _columns(parts, f"Mbit/s, {first}", under)
 
     return draw
 

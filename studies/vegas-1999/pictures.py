@@ -17,7 +17,7 @@ from ackclock.claims.figures import STYLE, Curve, Picture
 from ackclock.claims.folder import Study
 from ackclock.claims.intervals import of_mean
 from ackclock.claims.ledger import Choices, Laboratory
-from ackclock.claims.panels import Axis, Bars, Column, Table
+from ackclock.claims.panels import Axis, Bars, Panel, Table
 from ackclock.results import Results
 
 FIRST, SECOND, AVERAGE = "#1f5fa8", "#c8501e", "#333333"
@@ -43,7 +43,7 @@ def _goodput(results: Results, flows: Sequence[str] = tuple(OBSERVED)) -> float:
     return float(rows["goodput_bps"].sum()) / bins / 1e3
 
 
-def _column(results: Results, title: str) -> Column:
+def _column(results: Results, title: str) -> tuple[Panel, Panel]:
     """Return rates and their average above, cumulative bytes below."""
     above, below, all_values, all_sums = [], [], [], []
     for flow, color in OBSERVED.items():
@@ -55,7 +55,7 @@ def _column(results: Results, title: str) -> Column:
         all_sums.append(sums.to_list())
     average, middle = ([sum(pair) / len(pair) for pair in zip(*rows, strict=True)] for rows in (all_values, all_sums))
     means = [Curve("average", time, values, AVERAGE) for values in (average, middle)]
-    return Column(title, [*above, means[0]], [*below, means[1]])
+    return Panel(title, [*above, means[0]]), Panel("", [*below, means[1]])
 
 
 def beside(*cases: str) -> Callable[[Laboratory, Study], Figure]:
@@ -63,8 +63,9 @@ def beside(*cases: str) -> Callable[[Laboratory, Study], Figure]:
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
         runs = laboratory.runs(study)
-        parts = [_column(runs[case], _named(case)) for case in cases]
-        return panels.columns(parts, "rate in bins of 0.2 s (kbit/s)", "received (MB)")
+        above, below = zip(*(_column(runs[case], _named(case)) for case in cases), strict=True)
+        rows = [(Axis("rate in bins of 0.2 s (kbit/s)"), above), (Axis("received (MB)"), below)]
+        return panels.rows(rows, Axis("time (s)"))
 
     return draw
 
@@ -151,9 +152,9 @@ def skew(laboratory: Laboratory, study: Study) -> Figure:
             curves.append(Curve(kind, xs, values, color, halves=halves))
         value, _ = goodput("plain Vegas")
         plain = Curve("plain Vegas", xs, [value] * len(SKEWS), YELLOW, "--")
-        parts.append((f"one-way delay {delay}", [*curves, plain]))
+        parts.append(Panel(f"one-way delay {delay}", [*curves, plain]))
     axis = Axis("receiver's clock too fast (ppm)", "symlog", (-500, -10, 0, 10, 500))
-    return panels.over(parts, axis, "goodput of A1 and A2 (kbit/s)")
+    return panels.rows([(Axis("goodput of A1 and A2 (kbit/s)"), parts)], axis)
 
 
 def _each_delay(laboratory: Laboratory, study: Study) -> list[tuple[str, list[Choices]]]:
@@ -180,8 +181,8 @@ def steps(laboratory: Laboratory, study: Study) -> Figure:
     for how in STEPS:
         curves = [_seconds(runs[f"{kind}, {how}"], kind, color) for kind, color in TOLERANCE]
         still = _seconds(runs["modified, never set"], "modified, never set", "#999999", "--")
-        parts.append((f"set {how}", [*curves, still]))
-    return panels.over(parts, Axis("time (s)"), "goodput of A1 and A2 (kbit/s)", step=20.0)
+        parts.append(Panel(f"set {how}", [*curves, still], step=20.0))
+    return panels.rows([(Axis("goodput of A1 and A2 (kbit/s)"), parts)], Axis("time (s)"))
 
 
 def _seconds(results: Results, label: str, color: str, dashes: str = "-") -> Curve:

@@ -1,4 +1,4 @@
-"""Put a `--full` run of all claims or some on record: `python record.py FOLDER`, as `make record-vegas` does.
+"""Put a `--full` run of all claims or some on record: `python record.py FOLDER`, as `record-vegas` does.
 
 It draws the region anew. `recorded.json` has of each claim what the run's `claims.json` has. Of the claims over the 768
 cells the single cells are left out: of those that are judged together, `regions.json` says which hold where.

@@ -222,7 +222,7 @@ def test_a_folder_that_is_not_of_claims_is_left_alone(cli: Cli, tmp_path: Path) 
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     failed = cli("claims", "O2", "-o", "mine")
     assert failed.returncode == 2
-    assert "mine exists already and is no folder of claims" in failed.stderr
+    assert "mine exists already and is not a folder of claims" in failed.stderr
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 

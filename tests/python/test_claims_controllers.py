@@ -1,6 +1,6 @@
 """Claims about known results of controllers: their arithmetic by hand, and the page beside what is on record.
 
-`make record-controllers` records anew: measurements, figures and the page's tables.
+`make -f studies/Makefile record-controllers` records anew: measurements, figures and the page's tables.
 Verdicts that changed are for a person.
 """
 

@@ -36,7 +36,7 @@ from ackclock.stats.estimates import CONFIDENCE
 from ackclock.stats.student_t import quantile
 from conftest import Cli
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "site" / "records"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site" / "records"))
 
 from twin import welch
 

@@ -1,7 +1,7 @@
 """Claims that run on the kernel: their arithmetic by hand, the page beside the record, and a short form of the first.
 
-`make record-kernel` records anew: it runs all of them on the kernel of the machine, in real time, and writes the page's
-tables by this file, with ACKCLOCK_UPDATE_DOCS=1. Verdicts that changed are for a person.
+`make -f studies/Makefile record-kernel` records anew: it runs all of them on the kernel of the machine, in real
+time, and writes the page's tables by this file, with ACKCLOCK_UPDATE_DOCS=1. Verdicts that changed are for a person.
 """
 
 import re

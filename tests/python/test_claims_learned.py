@@ -24,7 +24,7 @@ from ackclock.scenario import example_files
 from pages import assert_written
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "site" / "records")]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "site" / "records")]
 
 import record_tables  # noqa: E402
 from studies.learned.evolve import network  # noqa: E402  from the folder above

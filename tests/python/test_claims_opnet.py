@@ -14,7 +14,7 @@ from ackclock.claims.ledger import Laboratory
 from conftest import Cli
 from pages import assert_written
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "site" / "records"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site" / "records"))
 
 from record_tables import statements
 

@@ -14,7 +14,7 @@ from ackclock.claims.subjects import scenario_subjects
 from ackclock.scenario.templates import write
 from pages import assert_written
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "site" / "records"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site" / "records"))
 
 import departures
 import search_tables

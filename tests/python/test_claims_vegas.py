@@ -1,7 +1,7 @@
 """Claims of the Vegas study: its page beside what is on record, and measures by hand.
 
-`make record-vegas` records anew: measurements, figures and, with ACKCLOCK_UPDATE_DOCS=1, the page's tables, of which
-this file writes `<!-- queues -->`, where all twelve statements hold.
+`make -f studies/Makefile record-vegas` records anew: measurements, figures and, with ACKCLOCK_UPDATE_DOCS=1, the
+page's tables, of which this file writes `<!-- queues -->`, where all twelve statements hold.
 """
 
 import itertools

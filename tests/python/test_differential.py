@@ -1,22 +1,27 @@
 """The differential against a kernel: its virtual peer, its cases, and what it makes of a difference."""
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ackclock.script.differential.as_script import script_of
-from ackclock.script.differential.cases import Case, Write, draw
-from ackclock.script.differential.compare import Kind, compare, on_this_kernel, parting
-from ackclock.script.differential.peer import Answer, Peer
-from ackclock.script.differential.peer import Path as Way
-from ackclock.script.differential.play import COMPARED, Departure, Moment, Play, play, replay
-from ackclock.script.differential.shrink import shrink
+from ackclock.claims import locations
 from ackclock.script.parse import parse
 from ackclock.script.runner import run
 from ackclock.script.simulated_host import SimulatedHost
 from conftest import Cli
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from studies.differential.as_script import script_of
+from studies.differential.cases import Case, Write, draw
+from studies.differential.compare import Kind, compare, on_this_kernel, parting
+from studies.differential.peer import Answer, Peer
+from studies.differential.peer import Path as Way
+from studies.differential.play import COMPARED, Departure, Moment, Play, play, replay
+from studies.differential.shrink import shrink
 
 CASE = Case(1, "by hand", "reno", rtt_us=60_000, service_us=2_000, segments=30, per_ack=1)
 
@@ -170,6 +175,13 @@ def test_cases_and_files_are_not_both_played(cli: Cli, tmp_path: Path) -> None:
     done = cli("script", "--differential", "1", str(tmp_path))
     assert done.returncode == 2
     assert "leave the files out" in done.stderr
+
+
+def test_processes_of_the_pool_find_the_studies() -> None:
+    """A new process unpickles a case, whose module only this one has loaded."""
+    case = locations.tool("differential.cases").draw(1)
+    with locations.tool("differential.command")._pool(1) as pool:
+        assert pool.submit(str, case).result() == str(case)
 
 
 @pytest.mark.alone

@@ -15,8 +15,8 @@ import pytest
 import typer
 
 import ackclock
+from ackclock.claims import locations
 from ackclock.cli.app import app
-from ackclock.cli.bench import _GROUPS
 from ackclock.cli.commands import FORMER
 from ackclock.experiments.studies.design import trials
 from ackclock.experiments.studies.study_file import read
@@ -27,7 +27,7 @@ from ackclock.scenario.templates import write
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LESSONS = ROOT / "docs" / "lessons"
-"""Their blocks go on from each other: `make lessons` runs them, and tests/python/test_lessons.py some."""
+"""Their blocks go on from each other: `make -f docs/Makefile lessons` runs them, and test_lessons.py some."""
 
 NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
 """Setting up and publishing; the tests themselves run after the one and before the other."""
@@ -150,7 +150,7 @@ def test_rows_of_tables_stand_below_a_head(page: Path) -> None:
     ("page", "kind", "folder"),
     [
         ("own-controller-python.md", "python", "python/ackclock/scenarios"),
-        ("own-controller-rust.md", "rust", "examples/rust-controller/src"),
+        ("own-controller-rust.md", "rust", "crates/ackclock/examples/rust-controller/src"),
     ],
 )
 def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, folder: str, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_the_reference_has_each_option_of_each_command(command: str, option: str
 
 
 def test_nothing_names_a_command_by_its_former_name() -> None:
-    sources = [file for folder in ("python/ackclock", "site") for file in (ROOT / folder).rglob("*.py")]
+    sources = [file for folder in ("python/ackclock", "docs/site") for file in (ROOT / folder).rglob("*.py")]
     texts = [(file, file.read_text(encoding="utf-8")) for file in [*PAGES, ROOT / "ARCHITECTURE.md", *sources]]
     former = re.compile(rf"\backclock ({'|'.join(FORMER)})\b")
     assert not [(file.name, found[0]) for file, text in texts for found in former.finditer(text)]
@@ -238,7 +238,7 @@ def test_a_page_says_of_a_run_what_it_gives(
 def test_the_reference_names_each_case_of_the_benchmark() -> None:
     page = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
     (line,) = [line for line in page.splitlines() if line.startswith("`ackclock bench` measures")]
-    assert set(re.findall(r"`([a-z-]+)`", line)) == set(_GROUPS)
+    assert set(re.findall(r"`([a-z-]+)`", line)) == set(locations.tool("speed.command").GROUPS)
 
 
 def test_the_mistakes_page_counts_right() -> None:

@@ -11,7 +11,7 @@ from ackclock._core import Scenario
 from ackclock.gym import AgentSettings
 from conftest import Cli
 
-NEEDED = "needs the packages of ackclock[learn]; run: make test-learn"
+NEEDED = "needs the packages of ackclock[learn]; run: make -f tests/Makefile test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
 pytest.importorskip("stable_baselines3", reason=NEEDED, exc_type=ImportError)
 

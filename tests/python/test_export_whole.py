@@ -56,7 +56,7 @@ def test_what_is_no_policy_is_told(cli: Cli, tmp_path: Path) -> None:
     for arguments, words in (
         (("none.onnx", "--to", "bpf"), "must be an ONNX file"),
         (("none.onnx",), "is a file already"),
-        (("nowhere",), "there is no nowhere"),
+        (("nowhere",), "nowhere: not found"),
     ):
         told = cli("export", *arguments, "-o", "out")
         assert told.returncode == 2 and words in told.stderr, told.stderr

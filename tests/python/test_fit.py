@@ -22,7 +22,7 @@ from ackclock.recording.fit.search import _unexplained
 from conftest import Cli
 
 ALL_PATHS = bool(os.environ.get("ACKCLOCK_FIT_PATHS"))
-"""Set by `make fit-paths`."""
+"""Set by `make -f tests/Makefile fit-paths`."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ FLOORS = {
     "claims": 6,
     "lessons": 6,
     "script": 6,
-    "bench": 6,
     "gym": 5,
     "experiments": 5,
     "recording": 5,
@@ -110,5 +109,5 @@ def test_importing_the_package_opens_the_lowest_rooms_alone() -> None:
 
 
 def test_no_two_files_have_one_name() -> None:
-    counts = Counter(file.name for name, file in MODULES.items() if _room(name) not in ("bench",))
+    counts = Counter(file.name for name, file in MODULES.items())
     assert {name for name, count in counts.items() if count > 1} == {"__init__.py"}

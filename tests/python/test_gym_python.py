@@ -11,7 +11,7 @@ from ackclock.gym import FlowEnv, ParallelFlows, VectorFlowEnv
 from gym_scenarios import LOSSY, TWO, rollout, scenario
 
 HOLD = 3
-RENO = "python:ackclock.bench.reno:Reno"
+RENO = "python:ackclock.scenario.reno:Reno"
 
 
 class Fails(CongestionController):

@@ -183,7 +183,7 @@ def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> Non
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_controllers_in_python_are_stepped_on_threads_as_alone(threads: int) -> None:
-    in_python = scenario(LOSSY, 'flow.agent.controller="python:ackclock.bench.reno:Reno"')
+    in_python = scenario(LOSSY, 'flow.agent.controller="python:ackclock.scenario.reno:Reno"')
     envs = VectorFlowEnv(in_python, num_envs=3, threads=threads, copy=True)
     built_in = VectorFlowEnv(scenario(LOSSY), num_envs=3, threads=1, copy=True)
     assert envs.reset(seed=4)[0].tobytes() == built_in.reset(seed=4)[0].tobytes()

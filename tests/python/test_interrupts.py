@@ -167,8 +167,8 @@ def test_a_signal_while_the_command_line_loads_is_told_in_a_line(tmp_path: Path)
 DEAF = f"""\
 import signal, threading, time
 from ackclock._core import Scenario
-from ackclock.experiments.sweep.backends import local, run_point
-from ackclock.experiments.sweep.parameter_grid import point_of
+from ackclock.experiments.backends import local, run_point
+from ackclock.experiments.grid import point_of
 
 def work(scenario, folder):
     time.sleep(0.5)  # the main thread waits for this one

@@ -32,7 +32,7 @@ from ackclock.plotting.report import figures_of_merit as merit
 from ackclock.plotting.report import run_comparison
 from ackclock.plotting.report.distributions import round_trips
 from ackclock.plotting.report.run_tables import tables
-from ackclock.plotting.result_panels import panel, series_of
+from ackclock.plotting.result_panels import lines_of, panel
 from ackclock.plotting.tables import Estimate, Table
 from ackclock.stats.flow_groups import grouped
 from ackclock.stats.run_window import count, flows_over_window, window_of
@@ -385,7 +385,7 @@ def test_what_is_over_has_no_samples() -> None:
     assert shown.lines[0].values.size < 200, "one each 10 ms, of less than two seconds"
     over_s = results.flow("reno")["completion_s"]
     for key in ("cwnd", "goodput", "rtt"):
-        assert all(line.time_s[-1] <= over_s for line in series_of([results], panel(key))), key
+        assert all(line.time_s[-1] <= over_s for line in lines_of([results], panel(key))), key
 
 
 def test_flows_that_are_over_had_converged() -> None:

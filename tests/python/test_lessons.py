@@ -1,6 +1,7 @@
-"""Lessons: what exercises accept, what pages ask, and that solutions are right. `make lessons` runs them all.
+"""Lessons: what exercises accept, what pages ask, and that solutions are right.
 
-Expected values are worked out by hand here, as a learner would, and not by `ackclock.lessons.theory`.
+`make -f docs/Makefile lessons` runs them all. Expected values are worked out by hand here, as a learner
+would, and not by `ackclock.lessons.theory`.
 """
 
 import re
@@ -122,7 +123,7 @@ def test_a_queue_of_the_learners_is_run() -> None:
     too_long = lesson.check(5, "200 packets")  # 240 ms at 10 Mbit/s
     assert too_long.is_right is False
     assert re.search(r"wait up to 2[0-4]\d\.\d ms", too_long.text)
-    assert "That is no queue" in lesson.check(5, "codle").text
+    assert "That is not a queue" in lesson.check(5, "codle").text
 
 
 def test_a_verdict_is_shown_in_words_and_colour() -> None:

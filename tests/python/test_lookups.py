@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from ackclock import _core
-from ackclock.bench import CASES, Case, Measurement
+from ackclock.claims import locations
 from ackclock.cli.app import app
-from ackclock.cli.bench import ratios
 from ackclock.cli.catalogs import KINDS
 from ackclock.cli.commands import COMMANDS, FORMER
 from ackclock.cli.failures import InputError
 from ackclock.plotting.terminal import si
 from conftest import Cli
+
+SPEED = locations.tool("speed")
+ratios = locations.tool("speed.command").ratios
 
 
 def catalogue(kind: str) -> list[dict[str, Any]]:
@@ -138,8 +140,8 @@ def test_bench_measures_and_prints_json(cli: Cli) -> None:
     assert figures["ratios"]["a_traced"] == pytest.approx(traced["ns_per_packet"] / plain["ns_per_packet"])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_bench_scenario_is_valid(case: Case) -> None:
+@pytest.mark.parametrize("case", SPEED.CASES, ids=lambda case: case.name)
+def test_every_bench_scenario_is_valid(case: Any) -> None:
     scenario = case.scenario()
     assert scenario.duration_s > 0
     # Short flows are not on the scenario's list.
@@ -182,9 +184,9 @@ def test_unknown_bench_is_wrong_input(cli: Cli) -> None:
 
 
 def test_ratios_compare_the_cost_of_a_packet() -> None:
-    def result(name: str, packets: int, cpu_s: float) -> Measurement:
-        case = next(case for case in CASES if case.name == name)
-        return Measurement(case, 1, packets, 5 * packets, cpu_s)
+    def result(name: str, packets: int, cpu_s: float) -> Any:
+        case = next(case for case in SPEED.CASES if case.name == name)
+        return SPEED.Measurement(case, 1, packets, 5 * packets, cpu_s)
 
     # 200 ns a packet at the small window, 250 ns at the large one.
     assert ratios([result("d10", 1_000_000, 0.2), result("d100000", 2_000_000, 0.5)]) == {

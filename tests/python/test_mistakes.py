@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
         ('must be a duration as a text such as "30 ms", not 10', ("run", "two.toml", "--set", "duration=10")),
         ("must be a rate in a known unit", ("run", "--flows", "cubic", "--bottleneck", "10 MBit")),
         ("flow is missing", ("validate", "none.toml")),
-        ("there is no file nothere.toml", ("run", "nothere.toml")),
+        ("nothere.toml: file not found", ("run", "nothere.toml")),
         ("exists already; choose another folder, or replace it with --force", ("run", "two.toml", "-o", "out")),
         ("holds no manifest.json of ackclock's", ("run", "two.toml", "-o", "notes", "--force")),
         ("is damaged", ("compare", "out", "damaged")),

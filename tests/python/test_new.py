@@ -45,7 +45,7 @@ def test_a_controller_comes_with_a_study(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("queue", "Not this"), "is no name"),
+        (("queue", "Not this"), "is not a name"),
         (("queue", "codel"), "is a queue that is built in"),
         (("queue", "random"), "is a module of Python's own"),
     ],

@@ -14,14 +14,14 @@ import pytest
 import ackclock
 from ackclock import Scenario
 from ackclock._core import Simulation
-from ackclock.bench import reno
 from ackclock.controllers import Start
+from ackclock.scenario import reno
 from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from conftest import Cli
 from networks import ten_over_random_loss
 
 ROOT = Path(__file__).parents[2]
-RENO = "python:ackclock.bench.reno:Reno"
+RENO = "python:ackclock.scenario.reno:Reno"
 START = Start(mss_bytes=1_000, initial_window_bytes=10_000)
 
 # Drops by a short queue, at random, and of a whole flight; and an application that is idle in between.
@@ -125,7 +125,7 @@ def test_aimd_has_the_throughput_of_its_law() -> None:
 
 
 def test_a_dumbbell_calls_flows_after_their_classes() -> None:
-    table = {"controller": {"kind": "python", "class": "ackclock.bench.reno:Reno"}}
+    table = {"controller": {"kind": "python", "class": "ackclock.scenario.reno:Reno"}}
     assert ackclock.dumbbell(flows=[RENO, "cubic", table], duration="1 s").flow_names == ["Reno-1", "cubic", "Reno-2"]
     assert ackclock.dumbbell(flows=f"{RENO},reno", duration="1 s").flow_names == ["Reno", "reno"]
 
@@ -204,7 +204,7 @@ def test_what_the_sender_sets_goes_through_a_method_that_overrides(
     tmp_path: Path, module: Callable[[str], str]
 ) -> None:
     name = module("""
-from ackclock.bench.reno import Reno
+from ackclock.scenario.reno import Reno
 asked = []
 class Asked(Reno):
     def set_cwnd(self, cwnd_bytes):
@@ -275,7 +275,7 @@ class Slotted(CongestionController):
 
 
 def test_a_sweep_in_processes_gives_what_single_runs_give(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "mine.py").write_text("from ackclock.bench.reno import Reno\nclass Mine(Reno): pass\n")
+    (tmp_path / "mine.py").write_text("from ackclock.scenario.reno import Reno\nclass Mine(Reno): pass\n")
     (tmp_path / "x.toml").write_text(LOSSES.replace("CONTROLLER", "python:mine:Mine"))
     done = cli("sweep", "x.toml", "--trust", "--set", "seed=1..3", "-o", "grid", "--jobs", "2", "--quiet")
     assert done.returncode == 0, done.stderr
@@ -287,7 +287,7 @@ def test_a_sweep_in_processes_gives_what_single_runs_give(tmp_path: Path, cli: C
 
 
 def test_a_sweep_runs_again_when_the_class_has_changed(tmp_path: Path, cli: Cli) -> None:
-    module = "from ackclock.bench.reno import Reno\nclass Mine(Reno): pass\n"
+    module = "from ackclock.scenario.reno import Reno\nclass Mine(Reno): pass\n"
     (tmp_path / "x.toml").write_text(LOSSES.replace("CONTROLLER", "python:mine:Mine"))
     points = tmp_path / "grid" / "points"
     for text, count in [(module, 1), (module, 1), (module + "# changed\n", 2)]:
@@ -298,7 +298,7 @@ def test_a_sweep_runs_again_when_the_class_has_changed(tmp_path: Path, cli: Cli)
 
 def test_the_manifest_says_what_the_class_was() -> None:
     own = ackclock.run(Scenario.parse(LOSSES.replace("CONTROLLER", RENO), overrides=["duration=100 ms"]))
-    file = ROOT / "python" / "ackclock" / "bench" / "reno.py"
+    file = ROOT / "python" / "ackclock" / "scenario" / "reno.py"
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     assert own.manifest["controllers"] == {RENO.removeprefix("python:"): {"file": reno.__file__, "sha256": digest}}
     ours = ackclock.run(Scenario.parse(LOSSES.replace("CONTROLLER", "reno"), overrides=["duration=100 ms"]))

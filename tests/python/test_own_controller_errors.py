@@ -11,8 +11,8 @@ import pytest
 import ackclock
 from ackclock import Scenario, ScenarioError
 from ackclock._core import Simulation
-from ackclock.bench import reno
 from ackclock.controllers import Start
+from ackclock.scenario import reno
 from conftest import Cli, command, wait_until
 
 TOML = """\
@@ -192,9 +192,9 @@ def test_a_wrong_value_is_refused_where_it_is_assigned(
 @pytest.mark.parametrize(
     ("controller", "field", "message", "remedy"),
     [
-        ('"python:mine:Nothing"', "class", "there is no Nothing in", "Steady"),
-        ('"python:none_such:Steady"', "class", "there is no module none_such", "put none_such.py into"),
-        ('"python:mine.deep:Steady"', "class", "there is no module mine.deep", "mine/deep.py"),
+        ('"python:mine:Nothing"', "class", "Nothing is not in", "Steady"),
+        ('"python:none_such:Steady"', "class", "module none_such is not found", "put none_such.py into"),
+        ('"python:mine.deep:Steady"', "class", "module mine.deep is not found", "mine/deep.py"),
         ('"python:mine"', "class", "must name a class", "mymodule:MyController"),
         (
             '"python:mine:Stranger"',
@@ -281,10 +281,10 @@ def test_validate_and_what_reads_without_imports_run_nothing(folder: Path, cli: 
     [
         ("strange:Missing", "it has Mine, Deaf, Nothing, Derived"),
         ("strange:Deaf", "lacks on_congestion"),
-        ("strange:Nothing", "is no controller"),
-        ("strange:function", "is no controller"),
-        ("strange:Mine.Inner", "there is no Inner"),
-        ("nowhere:Mine", "there is no module nowhere"),
+        ("strange:Nothing", "is not a controller"),
+        ("strange:function", "is not a controller"),
+        ("strange:Mine.Inner", "Inner is not in"),
+        ("nowhere:Mine", "module nowhere is not found"),
         ("broken:Mine", "SyntaxError"),
         ("not a name", "must name a class"),
     ],

@@ -1,4 +1,4 @@
-"""Invariants of any results, on random scenarios; `make soak` tries more."""
+"""Invariants of any results, on random scenarios; `make -f tests/Makefile soak` tries more."""
 
 import json
 

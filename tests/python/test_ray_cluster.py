@@ -1,6 +1,6 @@
 """Sweeps and studies on a Ray cluster of two nodes on this machine: the same tables to the byte.
 
-`make test-ray` installs Ray and runs these; without it they are skipped.
+`make -f tests/Makefile test-ray` installs Ray and runs these; without it they are skipped.
 """
 
 import os
@@ -16,11 +16,11 @@ import pytest
 
 import ackclock
 from ackclock._core import Scenario
-from ackclock.experiments.sweep import grid_of, parse_axis
-from ackclock.experiments.sweep.backends import ray
+from ackclock.experiments.backends import ray
+from ackclock.experiments.grid import grid_of, parse_axis
 from conftest import command
 
-cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray; make test-ray installs it")
+cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray: make -f tests/Makefile test-ray")
 
 # Ray leaves sockets and files to the end of the process, and warns of its own future.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]

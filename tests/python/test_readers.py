@@ -269,11 +269,9 @@ def test_another_type_at_any_place_is_wrong_input_or_as_good(tmp_path: Path, doc
 
 PACKAGE = Path(failures.__file__).resolve().parents[1]
 ITS_OWN = (
-    "bench",
     "claims/folders",
     "lessons",
     "scenario/templates",
-    "claims/validation",
     "scenarios",
     "gym",
     "plotting/pages",

@@ -343,12 +343,12 @@ def test_what_limited_a_sender_is_what_its_socket_counted_between_the_samples(tm
 @pytest.mark.parametrize(
     ("changed", "place", "said"),
     [
-        (("1795576783.0\n", ""), "line 2", "no time before"),
+        (("1795576783.0\n", ""), "line 2", "a time must precede"),
         (("cwnd:12", "cwnd:x"), "line 7", "cwnd:x"),
         (("cwnd:12", "busy:xms"), "line 7", "busy:xms"),
         (("10.0.0.2:5201\n\t", "10.0.0.2:http\n\t"), "line 3", "-n"),
         (("1795576784.0", "1795576700.0"), "line 5", "before that of the sample above"),
-        (("Recv-Q Send-Q", "what is this"), "line 2", "no line of `ss"),
+        (("Recv-Q Send-Q", "what is this"), "line 2", "not a line of `ss"),
     ],
 )
 def test_a_line_of_ss_that_is_not_understood_is_named(
@@ -424,7 +424,7 @@ def test_a_report_with_a_message_behind_it_and_one_that_was_ended_early(tmp_path
         ('{"start": {}, "intervals": [{"streams": [1]}]}', "intervals[0].streams[0] must be an object"),
         ('{"start": {}, "end": [1], "intervals": []}', "end must be an object"),
         ("", "is empty"),
-        ("\0\1\2", "no recording that is known"),
+        ("\0\1\2", "is not a known recording"),
     ],
 )
 def test_files_that_are_none_say_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:

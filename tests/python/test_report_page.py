@@ -20,7 +20,7 @@ from ackclock.plotting.report.moments import Spans, joined
 from ackclock.plotting.report.packed_columns import Columns
 from ackclock.plotting.report.page_content import Window
 from ackclock.plotting.report.page_content import content as content_of_runs
-from ackclock.plotting.report.sender_capture import segments
+from ackclock.plotting.report.sender_capture import Marks, segments
 from ackclock.plotting.report.time_sequence import TimeSequence, merged, time_sequence
 from ackclock.results import Results
 from ackclock.stats.capacity import constant_bps, over_time
@@ -137,24 +137,26 @@ def test_a_capture_and_the_senders_events_tell_the_same(recorded: Results) -> No
     seen = time_sequence(recorded, "cubic")
     assert seen is not None and seen.source == "capture"
     told = recorded.events.filter((recorded.events["source"] == "cubic") & (recorded.events["kind"] == "segment_sent"))
-    assert seen.begin.tolist() == told["offset_bytes"].to_list()
-    assert (seen.end - seen.begin).tolist() == told["size_bytes"].to_list()
+    assert seen.data.begin.tolist() == told["offset_bytes"].to_list()
+    assert (seen.data.end - seen.data.begin).tolist() == told["size_bytes"].to_list()
     assert int(seen.is_again.sum()) == recorded.flow("cubic")["retransmitted_segments"] > 0
-    assert seen.sacked_s.size > 0 and (seen.right > seen.left).all()
-    assert set(seen.dropped.tolist()) <= set(seen.begin.tolist()) and seen.dropped.size > 0
+    assert seen.sacks.time_s.size > 0 and (seen.sacks.end > seen.sacks.begin).all()
+    assert set(seen.drops.begin.tolist()) <= set(seen.data.begin.tolist()) and seen.drops.begin.size > 0
     other = time_sequence(recorded, "reno")
-    assert other is not None and other.source == "events" and not other.sacked_s.size
-    assert other.sent_s.size == recorded.flow("reno")["sent_segments"]
+    assert other is not None and other.source == "events" and not other.sacks.time_s.size
+    assert other.data.time_s.size == recorded.flow("reno")["sent_segments"]
 
 
 def test_merging_keeps_every_octet_and_each_retransmission() -> None:
     begin = np.arange(0, 100_000, 100)
-    again = np.zeros(1000, dtype=np.int64)
+    time_s, again = np.arange(1000) * 1e-3, np.zeros(1000, dtype=np.int64)
     again[500] = 1
-    one = TimeSequence("events", np.arange(1000) * 1e-3, begin, begin + 100, again, np.arange(1000) * 1e-3, begin)
+    one = TimeSequence("events", Marks(time_s, begin, begin + 100), again, Marks(time_s, begin))
     few = merged(one, 300)
     assert few.size <= 300 and few.merged_s > 0
-    assert (few.end - few.begin).sum() == 100_000 and few.is_again.sum() == 1 and few.acked[-1] == begin[-1]
+    assert (
+        (few.data.end - few.data.begin).sum() == 100_000 and few.is_again.sum() == 1 and few.acks.begin[-1] == begin[-1]
+    )
     assert merged(one, 2000) is one
 
 

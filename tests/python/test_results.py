@@ -41,7 +41,7 @@ def test_a_table_has_one_form_on_disk_however_it_is_held(results: ackclock.Resul
 def test_a_flow_and_a_link_are_found_by_name(results: ackclock.Results) -> None:
     assert results.flow("old")["controller"] == "reno"
     assert results.link("bottleneck")["utilization"] > 0.5
-    with pytest.raises(KeyError, match="there are: new, old"):
+    with pytest.raises(KeyError, match=r"known: new, old"):
         results.flow("none")
 
 

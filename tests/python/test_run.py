@@ -109,11 +109,11 @@ def test_without_a_file_it_runs_a_dumbbell(cli: Cli) -> None:
     ("arguments", "said"),
     [
         ((), "--flows cubic,reno"),
-        (("--flows", ","), "there are no flows"),
+        (("--flows", ","), "flows must name at least one controller"),
         (("--rtt", "fast"), '"60 ms"'),
         (("--flows", "qubic"), "qubic"),
         (("--bottleneck", "wide"), "wide"),
-        (("none.toml",), "there is no file none.toml"),
+        (("none.toml",), "none.toml: file not found"),
         (("two.toml", "--flows", "cubic"), "--flows"),
         (("two.toml", "--set", "durations='1 s'"), "durations"),
         (("two.toml", "--set", "duration"), "duration"),

@@ -12,7 +12,7 @@ import pytest
 from networks import ten_over_random_loss
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "rust-controller"
+EXAMPLE = ROOT / "crates" / "ackclock" / "examples" / "rust-controller"
 
 ALONE = ten_over_random_loss("70 s", '{ kind = "external", name = "sqrt" }')
 

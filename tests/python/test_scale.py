@@ -27,7 +27,7 @@ links = "none"
 WRITE_AND_MEASURE = """\
 import sys
 import ackclock
-from ackclock.bench.child import peak_bytes
+from ackclock.base.system import peak_bytes
 before = peak_bytes()
 ackclock.run(ackclock.Scenario.load(sys.argv[1])).save(sys.argv[2])
 print(peak_bytes() - before)

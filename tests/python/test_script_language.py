@@ -188,7 +188,7 @@ def test_comments_options_and_commands_around_the_events() -> None:
         ("0 < . 1:1(0) ack 4294967296 win 5", 1, "an acknowledgement number has 32 bits"),
         ("0 < S 0:0(0) win 5 <mss 65536>", 1, "an MSS has 16 bits"),
         ("0 < S 0:0(0) win 5 <nop,wscale 256>", 1, "a window scale has 8 bits"),
-        ("0 < [tos 256] . 1:1(0) ack 1 win 5", 1, "is no octet"),
+        ("0 < [tos 256] . 1:1(0) ack 1 win 5", 1, "is not an octet"),
         ("0 < S 0:0(0) win 70000", 1, "16 bits"),
         ("*  close(3) = 0", 1, "only a packet that is sent"),
         ("0 > . 2:1(0) ack 1", 1, "does not add up"),
@@ -252,7 +252,7 @@ def test_commands(line: str, meant: list[object]) -> None:
         ("sysctl -p settings.conf", "reads no files here; write its lines"),
         ("sysctl net.ipv4.tcp_sack 0", "sysctl net.ipv4.tcp_sack sets nothing; write net.ipv4.tcp_sack=VALUE"),
         ("echo 0 | tee /proc/sys/net/ipv4/tcp_sack", "is not simulated; set parameters with sysctl name=value"),
-        ("sleep soon", "'sleep soon' is no time; write seconds"),
+        ("sleep soon", "'sleep soon' is not a time; write seconds"),
     ],
 )
 def test_what_a_command_would_do_and_is_not_simulated_is_refused(line: str, said: str) -> None:

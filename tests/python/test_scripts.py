@@ -105,7 +105,7 @@ def test_a_script_that_cannot_be_read_is_a_wrong_input_and_the_others_run(cli: C
 def test_there_must_be_scripts(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert cli("script", "empty").returncode == 2
-    assert "there is no file x.pkt" in cli("script", "x.pkt").stderr
+    assert "x.pkt: file not found" in cli("script", "x.pkt").stderr
 
 
 def test_options_of_the_endpoint_can_be_set(cli: Cli, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_what_is_no_scenario_is_wrong_input(cli: Cli, page: Path, tmp_path: Path
 def test_a_damaged_folder_of_results_is_wrong_input(cli: Cli, page: Path, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "manifest.json").write_bytes(content)
     done = cli("studio", str(tmp_path))
-    assert done.returncode == 2 and "is no manifest of results" in done.stderr
+    assert done.returncode == 2 and "is not a manifest of results" in done.stderr
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     done = cli("studio", str(tmp_path / "binary.toml"))
     assert done.returncode == 2 and "must be text in UTF-8" in done.stderr

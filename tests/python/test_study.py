@@ -519,7 +519,7 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(extra: str, folder: Path,
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("study", "none.toml"), 2, "there is no file none.toml"),
+        (("study", "none.toml"), 2, "none.toml: file not found"),
         (("study", "."), 2, "is a folder"),
         (("study", "s.toml", "--check"), 0, "16 runs"),
         (("study", "own.toml"), 2, "--trust"),

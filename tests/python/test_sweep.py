@@ -14,12 +14,11 @@ import pytest
 import ackclock
 from ackclock.base.checked_files import DamagedError
 from ackclock.base.toml_text import toml_text
-from ackclock.experiments.sweep import Axis, GridError, flow_table, means, parse_axes, parse_axis
-from ackclock.experiments.sweep import parameter_grid as grid
+from ackclock.experiments import grid
+from ackclock.experiments.grid import Axis, GridError, grid_of, parse_axes, parse_axis
 from ackclock.experiments.sweep.connections import averaged
-from ackclock.experiments.sweep.parameter_grid import grid_of
 from ackclock.experiments.sweep.sweep_results import Sweep, load_sweep
-from ackclock.experiments.sweep.tidy_tables import half_width
+from ackclock.experiments.sweep.tidy_tables import flow_table, half_width, means
 from ackclock.plotting.figures import encode
 from ackclock.stats.flow_groups import of_groups
 from conftest import Cli, command, wait_until
@@ -349,7 +348,7 @@ def test_a_sweep_of_short_flows_shows_what_its_link_tells(cli: Cli, scenario_fil
 def test_an_axis_is_no_column_of_the_results(cli: Cli, scenario_file: Path) -> None:
     refused = cli("sweep", scenario_file, "--set", 'flow=[[{ controller = "reno" }]]', "-o", "out")
     assert refused.returncode == 2
-    assert "no axis, for results have a column of that name" in refused.stderr
+    assert "--set flow: cannot sweep a whole list" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -430,7 +429,7 @@ def test_paired_axes_go_first_with_first_and_are_crossed_with_the_rest(
     [
         ("tcp.mss", "fewer than two"),
         ("tcp.mss,seed", "as many values"),
-        ("tcp.mss,duration", "there is no axis"),
+        ("tcp.mss,duration", "must name an axis"),
         ("tcp.mss,tcp.mss", "twice"),
     ],
 )

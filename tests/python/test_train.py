@@ -15,7 +15,7 @@ import pytest
 
 from conftest import Cli, command, wait_until
 
-NEEDED = "needs the packages of ackclock[learn]; run: make test-learn"
+NEEDED = "needs the packages of ackclock[learn]; run: make -f tests/Makefile test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
 pytest.importorskip("stable_baselines3", reason=NEEDED, exc_type=ImportError)
 
@@ -31,7 +31,7 @@ from ackclock.gym.learn.training import CHECKPOINT, MODEL, train  # noqa: E402
 
 pytestmark = pytest.mark.learn
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "train_dqn.py"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "how-to" / "train_dqn.py"
 SHORT = ("duration=3 s",)
 DRAWN = """\
 duration = "5 s"

@@ -8,7 +8,7 @@ import pytest
 from conftest import SCENARIO
 from kills import killed, rounds, run, timed
 
-NEEDED = "needs the packages of ackclock[learn]; run: make test-learn"
+NEEDED = "needs the packages of ackclock[learn]; run: make -f tests/Makefile test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
 pytest.importorskip("stable_baselines3", reason=NEEDED, exc_type=ImportError)
 

@@ -9,7 +9,7 @@ import pytest
 
 import ackclock
 from ackclock._core import Simulation
-from ackclock.experiments.sweep.parameter_grid import point_of
+from ackclock.experiments.grid import point_of
 from conftest import SCENARIO, Cli, command
 
 TRACE = "from pathlib import Path\nPath('ran').write_text('')\n"

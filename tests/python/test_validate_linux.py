@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +12,17 @@ import polars as pl
 import pytest
 
 from ackclock.base import input_files
-from ackclock.claims.validation import compared_quantities, linux_recordings, series, simulated_recordings
-from ackclock.claims.validation.linux_comparison import CAUSES, Comparison, compare, load_causes
-from ackclock.claims.validation.linux_recordings import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
-from ackclock.claims.validation.series import FlowSeries
-from ackclock.claims.validation.simulated_recordings import SimulatedRun, Variant
-from ackclock.claims.validation.validation_page import markdown
 from ackclock.running import run
 from conftest import Cli
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from studies.linux import compared_quantities, linux_recordings, series, simulated_recordings
+from studies.linux.linux_comparison import CAUSES, Comparison, compare, load_causes
+from studies.linux.linux_recordings import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
+from studies.linux.series import FlowSeries
+from studies.linux.simulated_recordings import SimulatedRun, Variant
+from studies.linux.validation_page import markdown
 
 RECORDINGS = {recording.name: recording for recording in linux_recordings.load(FOLDER)}
 SUMMARY = pl.read_csv(FOLDER / "summary.csv")
@@ -261,7 +265,7 @@ def test_an_unknown_controller_is_no_failure() -> None:
     cubic = RECORDINGS["a_cubic"]
     strange = replace(cubic, name="strange", flows=(replace(cubic.flows[0], cc="strange"),))
     (comparison,) = compare([strange])
-    assert (comparison.rows, comparison.obstacle) == ((), "there is no controller strange here")
+    assert (comparison.rows, comparison.obstacle) == ((), "unknown controller strange")
 
 
 def _broken(folder: Path, what: str) -> Path:
@@ -362,7 +366,7 @@ def test_wrong_input_is_told(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_decimated_copy_gives_the_same_numbers(tmp_path: Path) -> None:
-    from ackclock.claims.validation.decimate import decimate
+    from studies.linux.decimate import decimate
 
     decimate(FOLDER, tmp_path / "copy")
     (again,) = linux_recordings.load(tmp_path / "copy", ["a_reno"])

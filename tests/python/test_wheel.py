@@ -29,16 +29,10 @@ def test_a_clean_environment_without_rust_runs_the_example(tmp_path: Path) -> No
     assert (tmp_path / "out" / "summary.json").is_file()
     place = _run([python, "-c", "import ackclock; print(ackclock.__file__)"], environment).strip()
     assert Path(place).is_relative_to(tmp_path / "clean")
-    _run([tmp_path / "clean" / "bin" / "ackclock", "bench", "a", "--min-cpu", "0", "--json"], environment)
-    beside = [
-        tmp_path / "clean" / "bin" / "ackclock",
-        "validate-linux",
-        "--only",
-        "d_reno_ws1",
-        "-o",
-        tmp_path / "linux",
-    ]
-    assert "382" in _run(beside, environment), "recordings come with the wheel"
+    for command in (("validate-linux", "--only", "d_reno_ws1"), ("bench", "a"), ("script", "--differential", "1")):
+        words = [tmp_path / "clean" / "bin" / "ackclock", *command]
+        refused = subprocess.run(words, capture_output=True, text=True, check=False, env=environment, cwd="/")
+        assert refused.returncode == 2 and "pip install 'ackclock[studies]'" in refused.stderr
 
 
 def _build_wheel(folder: Path) -> Path:

@@ -1,7 +1,7 @@
 //! Every controller of the catalogue, in every variant, through every disturbance of a path on every stack: what it has in
 //! flight stays bounded, little is sent again, and an empty link is in use again within a stated number of round trips.
 //!
-//! A selection runs with the other tests, every cell with `make controller-grid`. `expectations.toml` has what a
+//! A selection runs with the other tests, every cell with `make -f tests/Makefile controller-grid`. `expectations.toml` has what a
 //! controller's law gives where that is less, with its source. `known.toml` lists the cells that fail today, and no others:
 //! `ACKCLOCK_GRID=write` writes it. `ACKCLOCK_GRID='copa outage quic'` runs the cells of these words and prints each.
 

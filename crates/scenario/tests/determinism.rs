@@ -5,7 +5,7 @@ use ackclock_sim::{Outcome, Simulation};
 use ackclock_units::SimTime;
 use sha2::{Digest, Sha256};
 
-const SCENARIO: &str = include_str!("../../../python/ackclock/bench/scenarios/a.toml");
+const SCENARIO: &str = include_str!("../../../benches/speed/scenarios/a.toml");
 
 /// `tests/python/test_determinism.py` holds the release build against the same record.
 const RECORDED: &str = include_str!("../../../tests/vectors/bench-a-summary.sha256");

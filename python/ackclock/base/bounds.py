@@ -1,22 +1,22 @@
-"""Arguments that are to be numbers within bounds: what is none is told by its name, its value and the bounds.
+"""Checks of numeric arguments; errors give the name, the value and the bounds.
 
-True and False are numbers to Python, and mistakes here.
+Booleans are refused, although Python counts them as integers.
 """
 
 from numbers import Integral, Real
 
 
 def whole(name: str, value: object, least: int, most: int) -> int:
-    """Return an argument that is to be a whole number, as a plain one.
+    """Return a whole-number argument as a plain `int`.
 
     Args:
-        name: Of the argument, for the message.
-        value: As given; NumPy's whole numbers are some, too.
-        least: The least that it may be.
-        most: The most that it may be.
+        name: Name of the argument, for the message.
+        value: Value as given; NumPy integers are accepted.
+        least: Least allowed value.
+        most: Greatest allowed value.
 
     Raises:
-        ValueError: If it is none, or beyond.
+        ValueError: If it is not a whole number within the bounds.
 
     Examples:
         >>> whole("threads", -1, 1, 1000)
@@ -29,16 +29,16 @@ def whole(name: str, value: object, least: int, most: int) -> int:
 
 
 def real(name: str, value: object, least: float, most: float) -> float:
-    """Return an argument that is to be a number, as a plain one.
+    """Return a numeric argument as a plain `float`.
 
     Args:
-        name: Of the argument, for the message.
-        value: As given.
-        least: The least that it may be.
-        most: The most that it may be.
+        name: Name of the argument, for the message.
+        value: Value as given.
+        least: Least allowed value.
+        most: Greatest allowed value.
 
     Raises:
-        ValueError: If it is none, NaN, or beyond.
+        ValueError: If it is not a number within the bounds; NaN is not.
 
     Examples:
         >>> real("tie", float("nan"), 0, 1)

@@ -1,7 +1,7 @@
-"""Reading what ackclock wrote: every file is checked before anything in it is believed.
+"""Readers of files that ackclock wrote; each file is verified before its content is used.
 
-Whether it is the one that was written, by its SHA-256 where the folder has it; whether it is inside its folder; and
-whether it has the form that `summaries`, `manifests` or a table of columns declares.
+They check the SHA-256 recorded in the folder, if any; that the file lies inside its folder; and that it has the form
+declared by `summaries`, `manifests` or a table of columns.
 """
 
 import hashlib
@@ -27,34 +27,34 @@ Read = TypeVar("Read")
 ADDED_LATER = frozenset(
     {"profile", "aborted", "marks", "losses", "duplicates", "reordered", "partition", "wall_s", "cpu_s", "blocking"}
 )
-"""Keys that the first versions did not write; readers do without them."""
+"""Keys that the first versions did not write; readers accept files without them."""
 
 _MOST = 2**64
-"""Whole numbers are below this."""
+"""Upper limit of whole numbers, exclusive."""
 
 
 class DamagedError(InputFileError):
-    """A file is not as ackclock wrote it: wrong input; the message has its name, what is wrong and what to do."""
+    """Error: a file is not as ackclock wrote it. The message gives its name, the damage and a remedy."""
 
     def __init__(self, file: Path, what: str, remedy: str) -> None:
-        """Say what is wrong."""
+        """Compose the message."""
         super().__init__(f"{file} is damaged: {what}; {remedy}")
         self.file: Path = file
 
 
 def inside(folder: Path, name: object, remedy: str) -> Path:
-    """Return the file of a folder that something in the folder names, which somebody else may have written.
+    """Return a file that is named within a folder; the name is not trusted.
 
     Args:
         folder: The folder.
-        name: Of a file directly in it.
-        remedy: What to do if it is none.
+        name: Name of a file directly in it.
+        remedy: What to do if the name is wrong.
 
     Raises:
-        DamagedError: If the name leads out of the folder, by itself or by a link.
+        DamagedError: If the name or a link leads out of the folder.
     """
     if not isinstance(name, str) or name in ("", ".", "..") or set(name) & set("/\\\0"):
-        raise DamagedError(folder, f"it names {name!r}, which is no file of the folder", remedy)
+        raise DamagedError(folder, f"it names {name!r}, which is not a file of the folder", remedy)
     path = folder / name
     if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
         raise DamagedError(path, "it is a link to something outside the folder", remedy)
@@ -66,11 +66,11 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
 
     Args:
         file: The file.
-        sha256: Of what was written, as hexadecimal digits; None if that is not known.
-        remedy: What to do if it is another.
+        sha256: Expected SHA-256 in hexadecimal digits; None if unknown.
+        remedy: What to do if the file differs.
 
     Raises:
-        DamagedError: If these are other bytes.
+        DamagedError: If the checksum differs.
         InputFileError: If it cannot be read.
     """
     found = octets(file, remedy=remedy)
@@ -81,10 +81,10 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
 
 
 def archive(file: Path, remedy: str) -> bytes:
-    """Return the bytes of a ZIP file, such as PyTorch writes, once the checksum of each of its parts is found right.
+    """Return the bytes of a ZIP file, such as those of PyTorch, after checking the checksum of each member.
 
     Raises:
-        DamagedError: If it is none, or cut, or a part of it is not what was written.
+        DamagedError: If it is not a ZIP file, is truncated, or has a damaged member.
         InputFileError: If it cannot be read.
     """
     found = octets(file, remedy=remedy)
@@ -107,7 +107,7 @@ def archive(file: Path, remedy: str) -> bytes:
 
 
 def digest(value: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of what a JSON file says, whatever its spaces and the order of its keys.
+    """Return the SHA-256 of JSON data, independent of whitespace and key order.
 
     Examples:
         >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
@@ -121,16 +121,16 @@ def digest(value: Mapping[str, Any]) -> str:
 
 
 def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
-    """Read JSON that has a declared form.
+    """Parse JSON of a declared form.
 
     Args:
         text: The JSON.
-        file: Where it is from, for messages.
-        form: A `TypedDict`. Keys that it does not have may be there: a later version wrote them.
+        file: Source of the text, for messages.
+        form: A `TypedDict`; unknown keys are accepted, as a later version may have written them.
         remedy: What to do if it is damaged.
 
     Raises:
-        DamagedError: If it is no JSON, or of another form.
+        DamagedError: If it is not JSON, or has another form.
     """
     try:
         value = decoded(text)
@@ -143,7 +143,7 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
 
 
 def mismatch(form: Any, value: Any) -> str | None:  # noqa: ANN401  whatever annotations and JSON can say
-    """Return where and how a value is not of a form; None if it is.
+    """Return where and how a value differs from a form; None if it does not.
 
     Examples:
         >>> mismatch(dict[str, list[int]], {"a": [1, "b"]})
@@ -157,7 +157,7 @@ def mismatch(form: Any, value: Any) -> str | None:  # noqa: ANN401  whatever ann
 
 
 class _Mismatch(Exception):
-    """A value is not of its declared form. Every container that it is in puts its part before `place`."""
+    """Mismatch of a value with its declared form. Each enclosing container prepends its part to `place`."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -173,10 +173,10 @@ _Check = Callable[[Any], None]
 
 @cache
 def checker(form: Any) -> _Check:  # noqa: ANN401  whatever annotations can say
-    """Return what compares a value with a form, and raises where it is another.
+    """Return a function that compares values with a form and raises on a mismatch.
 
     Args:
-        form: A type as in `summaries`: a `TypedDict`, `list`, `dict`, a number, a text, or one of several.
+        form: A type as in `summaries`: a `TypedDict`, `list`, `dict`, a number, a text, or a union of these.
     """
     if is_typeddict(form):
         return _checker_of_keys(form)
@@ -280,7 +280,7 @@ def _checker_of_plain(form: type) -> _Check:
 
 
 def _said(value: Any) -> str:  # noqa: ANN401
-    """A value in a few signs."""
+    """Return an abbreviated value for a message."""
     is_long = isinstance(value, int) and abs(value) >= _MOST
     text = "a number of many digits" if is_long else json.dumps(value, default=str)
     return text if len(text) <= 40 else f"{text[:37]}..."
@@ -305,28 +305,28 @@ COLUMNS: Mapping[str, Mapping[str, Kind]] = {
     "media": {"time_s": "time", "flow": "text"},
     "events": {},
 }
-"""Columns that a table of results has whatever was recorded."""
+"""Columns that every table of results has, whatever was recorded."""
 
 _SERIES = ("flows", "links", "appliances", "media")
-"""Tables whose other columns are numbers."""
+"""Tables whose other columns are numeric."""
 
 
 def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
     """Read a table of results.
 
     Args:
-        content: Of a Parquet file.
-        file: Where it is from, for messages.
-        name: Of the table, as in `COLUMNS`.
+        content: Content of a Parquet file.
+        file: Source of the content, for messages.
+        name: Name of the table, as in `COLUMNS`.
         remedy: What to do if it is damaged.
 
     Raises:
-        DamagedError: If it is no Parquet file, or of another table.
+        DamagedError: If it is not a Parquet file, or another table.
     """
     read = frame(content, file, remedy)
     for column, kind in COLUMNS[name].items():
         if column not in read.columns:
-            raise DamagedError(file, f"it is no table of {name}, as it has no column {column}", remedy)
+            raise DamagedError(file, f"it is not a table of {name}: it has no column {column}", remedy)
         _check_column(read.schema[column], kind, column, file, remedy)
         if kind == "time":
             _check_times(read[column], file, remedy)
@@ -337,10 +337,10 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
 
 
 def frame(content: bytes, file: Path, remedy: str) -> "pl.DataFrame":
-    """Read a Parquet file of any columns.
+    """Read a Parquet file with any columns.
 
     Raises:
-        DamagedError: If it is no Parquet file.
+        DamagedError: If it is not a Parquet file.
     """
     import polars as pl
 
@@ -348,7 +348,7 @@ def frame(content: bytes, file: Path, remedy: str) -> "pl.DataFrame":
         return pl.read_parquet(BytesIO(content))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
         first = str(error).partition("\n")[0]
-        raise DamagedError(file, f"it is no Parquet file that can be read ({first})", remedy) from error
+        raise DamagedError(file, f"it is not a readable Parquet file ({first})", remedy) from error
 
 
 def _check_column(found: "pl.DataType", kind: Kind, column: str, file: Path, remedy: str) -> None:

@@ -1,6 +1,7 @@
-"""JSON and TOML of strangers: whatever is wrong with a text is a `ValueError`, be it too deep or a number too long.
+"""Parsers of untrusted JSON and TOML: every error is a `ValueError`, even excessive nesting and overlong numbers.
 
-JSON may have any length: a signal is heard between the entries of long lists, as it is not while `json` reads a text.
+JSON may have any length. Long lists are parsed entry by entry, so that signals are handled in between; `json` would
+block them until the end.
 """
 
 import json
@@ -11,20 +12,20 @@ from json import JSONDecodeError
 from typing import Any
 
 _SHORT = 1 << 20
-"""Signs that are read in one piece: some 10 ms."""
+"""Length of a text that is parsed in one piece, characters; takes some 10 ms."""
 
 _SPACES = re.compile(r"[ \t\n\r]*")
 
 
 def decoded(text: str | bytes) -> Any:  # noqa: ANN401
-    """Return what a JSON text says, as `json.loads` does, but for numbers that JSON has not.
+    """Parse JSON like `json.loads`, but refuse numbers that JSON does not have.
 
     Args:
-        text: UTF-8 if it is bytes.
+        text: The JSON; bytes are decoded as UTF-8.
 
     Raises:
-        ValueError: If it is no JSON, or too deep; or NaN, Infinity, a number of thousands of digits or half of a
-            surrogate pair, which no file can hold, is in it.
+        ValueError: If it is not JSON or too deeply nested; or has NaN, Infinity, a number of thousands of digits, or
+            half of a surrogate pair.
 
     Examples:
         >>> decoded('{"a": [1, 2.5, "b"]}')
@@ -43,10 +44,10 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
 
 
 def decoded_toml(text: str) -> dict[str, Any]:
-    """Return what a TOML text says, as `tomllib.loads` does.
+    """Parse TOML like `tomllib.loads`.
 
     Raises:
-        ValueError: If it is no TOML, or too deep, or a number of thousands of digits is in it.
+        ValueError: If it is not TOML, is too deeply nested, or has a number of thousands of digits.
 
     Examples:
         >>> decoded_toml("a = [1, 2.5]")
@@ -62,14 +63,14 @@ _TOO_DEEP = "lists or tables are nested too deeply"
 
 
 class _Decoder:
-    """A text, and the place in it that is read next."""
+    """Text and the current position in it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
 
     def document(self) -> Any:  # noqa: ANN401
-        """Read all of the text: objects member by member down to lists, lists entry by entry, entries whole."""
+        """Parse the whole text: objects member by member, lists entry by entry, entries in one piece."""
         self._skip()
         value = self._value()
         self._skip()
@@ -118,7 +119,7 @@ class _Decoder:
         members[name] = self._value()
 
     def _taken(self, sign: str) -> bool:
-        """Whether a sign is next, which then is passed."""
+        """Consume a character if it is next; return whether it was."""
         is_next = self._text.startswith(sign, self._at)
         self._at += is_next
         return is_next

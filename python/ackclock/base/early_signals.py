@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM while the command line loads: a line and the exit code of an interruption, and no traceback.
+"""Handlers of Ctrl-C and SIGTERM while the command line loads: one line and an exit code instead of a traceback.
 
-The package imports this before anything else, and it imports next to nothing. `ackclock.cli.app.main` then takes the
-signals over.
+The package imports this module first, and it imports next to nothing. `ackclock.cli.app.main` installs its own
+handlers later.
 """
 
 import os
@@ -12,7 +12,7 @@ _INTERRUPTED = 130
 
 
 def listen() -> None:
-    """End at once at a signal, if this process is the command line; a program that imports the package is let be."""
+    """Exit immediately at a signal if this process is the command line; leave importing programs alone."""
     if not is_command_line(sys.orig_argv):
         return
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -21,10 +21,10 @@ def listen() -> None:
 
 
 def is_command_line(arguments: list[str]) -> bool:
-    """Say whether a process runs `ackclock`, as a script or as a module.
+    """Return whether a process runs `ackclock`, as a script or as a module.
 
     Args:
-        arguments: Those of the interpreter, itself the first.
+        arguments: Arguments of the process, beginning with the interpreter.
 
     Examples:
         >>> is_command_line(["python", "/usr/bin/ackclock", "run"]), is_command_line(["python", "-m", "ackclock"])

@@ -1,11 +1,12 @@
-"""Packages that only a part of ackclock needs, and the extras that bring them.
+"""Optional packages, and the extras that install them.
 
     pip install 'ackclock[report]'
 
-Whoever simulates, sweeps and reads results has no use for a library of figures, so `pip install ackclock` leaves these
-out. What needs them asks here before it begins, so that nobody simulates for an hour to hear that nothing can be drawn.
+Simulating, sweeping and reading results need no plotting library, so `pip install ackclock` leaves these out. Commands
+that need one check for it before they start, not after an hour of simulation.
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
@@ -15,32 +16,37 @@ EXTRAS: Final = {
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "ray": ("a cluster", ("ray",)),
-    "studies": ("the studies of sources", ("ackclock_studies",)),
+    "studies": ("studies, comparisons with a kernel and benchmarks", ("ackclock_studies",)),
 }
-"""By extra: what it is for, and what is imported of it."""
+"""Extras: purpose and imported packages of each."""
 
 
 class MissingPackageError(ModuleNotFoundError):
-    """A package is not installed that an extra brings; the message says which, what for, and how to get it."""
+    """Error: an optional package is not installed. The message gives its name, purpose and installing command."""
 
 
-def require(*extras: str) -> None:
-    """Find out whether the packages of extras are there.
+def require(*extras: str, loads: bool = False) -> None:
+    """Check that the packages of extras are installed.
 
     Args:
         extras: Keys of `EXTRAS`.
+        loads: Import them, too, as some installed packages cannot be imported.
 
     Raises:
-        MissingPackageError: If one is not.
+        MissingPackageError: If one is missing.
     """
     for extra in extras:
         for package in EXTRAS[extra][1]:
-            if find_spec(package) is None:
+            try:
+                is_there = (import_module if loads else find_spec)(package) is not None
+            except ImportError:
+                is_there = False
+            if not is_there:
                 raise missing(extra, package)
 
 
 def explained(error: ModuleNotFoundError) -> MissingPackageError | None:
-    """Return what to tell of a package that was not found, if an extra brings it."""
+    """Return the error to report for a failed import, if an extra provides the package."""
     if isinstance(error, MissingPackageError):
         return error
     package = (error.name or "").partition(".")[0]
@@ -49,11 +55,11 @@ def explained(error: ModuleNotFoundError) -> MissingPackageError | None:
 
 
 def missing(extra: str, package: str | None = None) -> MissingPackageError:
-    """Return what to tell of a package that an extra brings.
+    """Return the error to report for a missing package of an extra.
 
     Args:
         extra: A key of `EXTRAS`.
-        package: The package, the extra's first by default.
+        package: Name of the package; the first of the extra by default.
     """
     package = package or EXTRAS[extra][1][0]
     purpose = EXTRAS[extra][0]

@@ -1,4 +1,4 @@
-"""Two folders change places in one step, where system and file system have such a step."""
+"""Atomic exchange of two folders, where system and file system support it."""
 
 import ctypes
 import errno
@@ -14,17 +14,17 @@ _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places. Whoever looks, and whenever it is killed, finds both.
+    """Exchange two folders atomically: at every moment, even after a kill, both exist.
 
     Args:
         one: A folder.
         other: Another, on the same file system.
 
     Returns:
-        False if there is no such step here; nothing has changed then.
+        False if this is not supported here; nothing has changed then.
 
     Raises:
-        OSError: If the system has one and it failed.
+        OSError: If the exchange failed.
     """
     if sys.platform == "win32":
         return False

@@ -1,4 +1,4 @@
-"""Files that a user names, read so that none hangs, and none takes all memory: the one way in for all readers."""
+"""Readers of user-supplied files, safe against files that block or exhaust memory; all other readers use these."""
 
 import codecs
 import os
@@ -13,33 +13,37 @@ from ackclock import _core
 from ackclock.base.decoding import decoded_toml
 
 MOST: Final = 1_000_000_000
-"""Octets of the longest file that is read into memory."""
+"""Size of the largest file that is read into memory, octets."""
 
 _MOST_OF_DEVICE: Final = 64 << 20
-"""Octets that are read of a device, which may have no end."""
+"""Size limit for a device, which may be endless, octets."""
 
 _MOST_OF_LINE: Final = 1 << 20
 _PIECE: Final = 1 << 20
 _GZIP: Final = b"\x1f\x8b"
 _OF_GZIP: Final = zlib.MAX_WBITS | 16
-"""Tells zlib to expect gzip's header."""
+"""Flag that makes zlib expect a gzip header."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class InputFileError(ValueError):
-    """A file cannot be read as what it is given for: wrong input; the message has its name and what to do."""
+class InputError(ValueError):
+    """Error: the user's input is wrong. The message says what to do."""
+
+
+class InputFileError(InputError):
+    """Error: an input file cannot be read as intended. The message gives its name and a remedy."""
 
 
 def octets(file: Path, *, remedy: str, most: int = MOST) -> bytes:
-    """Return the octets of a regular file; a pipe, a terminal, a folder or a device without end is refused.
+    """Return the octets of a regular file; pipes, terminals, folders and endless devices are refused.
 
     Args:
         file: The file.
-        remedy: What to do if it is none.
-        most: A longer one is refused.
+        remedy: What to do if it cannot be read.
+        most: Largest accepted size, octets.
 
     Raises:
-        InputFileError: If it cannot be read, is no regular file, or is longer.
+        InputFileError: If it cannot be read, is not a regular file, or is too large.
     """
     try:
         return _core.read_file(file, most if file.is_file() else min(most, _MOST_OF_DEVICE))
@@ -51,7 +55,7 @@ def text(file: Path, *, remedy: str) -> str:
     """Return the text of a regular file.
 
     Raises:
-        InputFileError: If it cannot be read, or is no text.
+        InputFileError: If it cannot be read, or is not text.
     """
     content = octets(file, remedy=remedy)
     check_encoding(content, file)
@@ -65,10 +69,10 @@ def text(file: Path, *, remedy: str) -> str:
 
 
 def check_encoding(begin: bytes, file: Path) -> None:
-    """Find out whether a text is in an encoding that Windows writes by default.
+    """Refuse text in UTF-16, which Windows programs write by default.
 
     Raises:
-        InputFileError: If it is.
+        InputFileError: If it is encoded so.
     """
     if begin.startswith(_UTF16):
         raise InputFileError(f"{file}: must be text in UTF-8, and is UTF-16 as PowerShell writes it; save it as UTF-8")
@@ -78,7 +82,7 @@ def lines(file: Path, *, remedy: str) -> Iterator[bytes]:
     """Yield the lines of a regular file of any length, without a byte order mark.
 
     Raises:
-        InputFileError: If it cannot be read, or a line is too long to be one.
+        InputFileError: If it cannot be read, or a line is too long.
     """
     with opened(file, remedy=remedy) as content:
         number = 0
@@ -90,10 +94,10 @@ def lines(file: Path, *, remedy: str) -> Iterator[bytes]:
 
 
 def unpacked(file: Path, *, remedy: str) -> bytes:
-    """Return the octets of a regular file, unpacked if gzip packed it.
+    """Return the octets of a regular file, decompressed if it is gzip.
 
     Raises:
-        InputFileError: If it cannot be read, is damaged, or is longer than `MOST` as it is or unpacked.
+        InputFileError: If it cannot be read, is damaged, or is larger than `MOST`, compressed or decompressed.
     """
     content = octets(file, remedy=remedy)
     if not content.startswith(_GZIP):
@@ -116,10 +120,10 @@ def unpacked(file: Path, *, remedy: str) -> bytes:
 
 
 def spelled(name: str | Path) -> str:
-    r"""Return a name that may hold octets which are no UTF-8, as a text that every file can hold.
+    r"""Return a file name as valid text: octets that are not UTF-8 are replaced.
 
     Args:
-        name: A file, or a word of the command line.
+        name: A file, or an argument of the command line.
 
     Examples:
         >>> spelled("a\udcff.pcap") == "a\ufffd.pcap"
@@ -130,10 +134,10 @@ def spelled(name: str | Path) -> str:
 
 @contextmanager
 def opened(file: Path, *, remedy: str) -> Iterator[BinaryIO]:
-    """Open a regular file, of any length, to be read piece by piece.
+    """Open a regular file of any length for reading in pieces.
 
     Raises:
-        InputFileError: If it cannot be opened, or is no regular file.
+        InputFileError: If it cannot be opened, or is not a regular file.
     """
     try:
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -147,10 +151,10 @@ def opened(file: Path, *, remedy: str) -> Iterator[BinaryIO]:
 
 
 def toml(file: Path, *, remedy: str) -> dict[str, Any]:
-    """Return what a TOML file says.
+    """Read a TOML file.
 
     Raises:
-        InputFileError: If it cannot be read, or is no TOML.
+        InputFileError: If it cannot be read, or is not TOML.
     """
     try:
         return decoded_toml(text(file, remedy=remedy))

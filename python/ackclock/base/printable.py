@@ -1,4 +1,4 @@
-"""Names as they are shown: whoever wrote a scenario or a folder of results chose them, and they may hold anything."""
+"""Safe display of untrusted names: authors of scenarios and results choose them freely."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -7,17 +7,17 @@ from types import MappingProxyType
 from ackclock import _core
 
 _HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Categories of Unicode of what moves a cursor, begins a line or cannot be written as UTF-8."""
+"""Unicode categories of characters that move a cursor, start a line or cannot be encoded as UTF-8."""
 
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Marks that turn the direction of the text around them, so that it reads as what it is not."""
+"""Bidirectional controls, which reorder the surrounding text."""
 
 
 def plain(text: object) -> str:
-    r"""Return a text with everything in it that a terminal or a page obeys instead of showing written out.
+    r"""Return a text with control characters escaped, safe for a terminal or a page.
 
     Args:
-        text: Any; what is no text is turned into one.
+        text: Any value; it is converted to a string.
 
     Examples:
         >>> plain("\x1b[2Jred\n"), plain("größer"), plain(7)
@@ -30,7 +30,7 @@ def plain(text: object) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Return a text of several lines in the same way, its ends of lines and tabs left as they are."""
+    """Escape a text of several lines, except for its line ends and tabs."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_written_out(sign) if sign not in "\n\t" and _is_obeyed(sign) else sign for sign in text)
@@ -45,7 +45,7 @@ def _written_out(sign: str) -> str:
 
 
 def for_matplotlib(text: object) -> str:
-    r"""Return a text as a Matplotlib figure shows it: a dollar would begin a formula, an underscore hide the line.
+    r"""Escape a text for Matplotlib, where a dollar sign starts a formula and a leading underscore hides a line.
 
     Examples:
         >>> for_matplotlib("_a$b")
@@ -56,9 +56,9 @@ def for_matplotlib(text: object) -> str:
 
 
 def meant(given: str, names: Iterable[str], said: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the question whether a name was meant: of the same words, or with these among its words, or the nearest.
+    """Return a "did you mean" question for an unknown name: same words, containing words, or the most similar name.
 
-    Case, signs between words and the order of words do not count: papers write DQN-CUBIC and DropTail.
+    Case, punctuation and word order are ignored, since papers write DQN-CUBIC and DropTail.
 
     Examples:
         >>> known = ["cubic", "dqn_cubic", "vegas_modified", "drop_tail", "hpcc", "pcc_allegro", "pcc_vivace"]
@@ -77,14 +77,14 @@ def meant(given: str, names: Iterable[str], said: Mapping[str, str] = MappingPro
 def unknown(
     what: str, given: str, known: Iterable[str], *, lists: bool = True, said: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Return the message that a name is unknown: the nearest that there is, and all.
+    """Return the message for an unknown name, with the most similar name and all known ones.
 
     Args:
-        what: Names are of.
-        given: The name.
-        known: Those that there are.
-        lists: Whether they are listed: of hundreds nobody reads any.
-        said: What is said of some of them.
+        what: Kind of the name.
+        given: The unknown name.
+        known: The known names.
+        lists: Whether to list all known names; too long for hundreds.
+        said: Notes on some of the known names.
 
     Examples:
         >>> unknown("figure", "shares", ["share", "rtt"])

@@ -1,4 +1,4 @@
-"""Whatever ackclock writes for a user: whole or not at all, and over nothing that it did not write itself."""
+"""Atomic output: files and folders appear whole or not at all, and never replace what ackclock did not write."""
 
 import errno
 import hashlib
@@ -22,44 +22,44 @@ from ackclock.base.folder_exchange import exchange
 MANIFEST = "manifest.json"
 
 RESULTS, CLAIMS, VALIDATION = "run", "claims", "validate-linux"
-"""Kinds of folders, as their manifests tell them."""
+"""Kinds of folders, as recorded in their manifests."""
 
 _WRITTEN = "written"
-"""Where a manifest says by what its folder was written, and lists the files."""
+"""Manifest key with the kind of the folder and its list of files."""
 
 _ABANDONED_AFTER_S: Final = 60.0
-"""A temporary folder that nobody holds and that is older was left by a process that was killed."""
+"""Age at which an unlocked temporary folder counts as left behind by a killed process, seconds."""
 
 _MARKS: Final = (b'<meta name="generator" content="ackclock">', b"<dc:title>ackclock</dc:title>", b"Software\0ackclock")
-"""At the beginning of pages and figures that ackclock wrote."""
+"""Marks at the beginning of pages and figures that ackclock wrote."""
 
 _PDF_MARK: Final = b"/Creator (ackclock)"
-"""Near the end of figures as PDF."""
+"""Mark near the end of PDF figures that ackclock wrote."""
 
 _MARKED_WITHIN: Final = 4096
 
 placed: list[Path] = []
-"""Files and folders that this process has put in their places."""
+"""Files and folders that this process has completed."""
 
 
 class OutputExistsError(ValueError):
-    """The place for the results is taken: wrong input, since nothing may be overwritten unasked."""
+    """Error: the output exists already, and may not be overwritten without permission."""
 
 
 def check_file(path: Path, *, force: bool = False) -> None:
-    """Find out, before any work is done, whether a file may be written.
+    """Check, before any work is done, whether a file may be written.
 
     Args:
-        path: The file to be. A page or figure that ackclock wrote is replaced without asking.
-        force: Whether any file that exists may be replaced.
+        path: Destination. A page or figure that ackclock wrote is replaced without asking.
+        force: Whether any existing file may be replaced.
 
     Raises:
-        OutputExistsError: If something is there that must not be replaced.
+        OutputExistsError: If the existing file must not be replaced.
     """
     if path.is_dir():
         raise OutputExistsError(f"{path} is a folder; give the name of a file")
     if path.exists() and not path.is_file():
-        raise OutputExistsError(f"{path} is no regular file; give the name of one")
+        raise OutputExistsError(f"{path} is not a regular file; give the name of one")
     if not force and (path.is_symlink() or path.exists()) and not _is_marked(path):
         raise OutputExistsError(f"{path} exists already; choose another file, or replace it with --force")
 
@@ -75,7 +75,7 @@ def _is_marked(path: Path) -> bool:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace or create a file; whoever looks sees the old content or all of the new."""
+    """Write a file atomically: readers see the old content or all of the new."""
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -92,14 +92,14 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Write files into a folder, all of them or none; a folder that is missing appears with all of them in it.
+    """Write files into a folder, all or none; a missing folder is created with all of them in it.
 
     Args:
-        folder: Where to.
-        contents: Of each file, by its path in the folder, with slashes; none of them is there.
+        folder: Destination.
+        contents: Content by path in the folder, with slashes; none of the files may exist.
 
     Raises:
-        OSError: If they cannot be written; the folder is then as it was.
+        OSError: If they cannot be written; the folder is then unchanged.
     """
     place = _absolute(folder)
     with _sibling(place) as partial, _naming(folder):
@@ -120,17 +120,17 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
 
 
 def check_folder(path: Path, *, kind: str = RESULTS, force: bool = False, renews: bool = False) -> None:
-    """Find out, before any work is done, whether a result folder could be written.
+    """Check, before any work is done, whether a result folder may be written.
 
     Args:
-        path: The folder to be.
-        kind: What is to write it.
+        path: Destination.
+        kind: Kind of the new folder.
         force: Whether a folder that ackclock wrote may be replaced.
-        renews: Whether one of the same kind may be replaced without asking.
+        renews: Whether a folder of the same kind may be replaced without asking.
 
     Raises:
-        OutputExistsError: If something is there that must not be replaced.
-        OSError: If nothing can be written beside it.
+        OutputExistsError: If the existing folder must not be replaced.
+        OSError: If its parent folder is not writable.
     """
     place = _absolute(path)
     if place.parent.is_dir():
@@ -149,7 +149,7 @@ def _check_replaceable(path: Path, *, kind: str, force: bool, renews: bool) -> N
     is_renewed = renews and (is_empty or (written is not None and written.by == kind))
     if not (force or is_renewed):
         if renews:
-            raise OutputExistsError(f"{path} exists already and is no folder of {kind}; choose another folder")
+            raise OutputExistsError(f"{path} exists already and is not a folder of {kind}; choose another folder")
         raise OutputExistsError(f"{path} exists already; choose another folder, or replace it with --force")
     if path.samefile(Path.cwd()):
         raise OutputExistsError(f"{path} is the folder that you are in, which cannot be replaced; name another")
@@ -157,7 +157,7 @@ def _check_replaceable(path: Path, *, kind: str, force: bool, renews: bool) -> N
         return
     if written is None:
         raise OutputExistsError(
-            f"{path} holds no {MANIFEST} of ackclock's, so it is no folder of results; --force leaves it alone"
+            f"{path} holds no {MANIFEST} of ackclock's, so it is not a folder of results; --force leaves it alone"
         )
     if foreign := _foreign(path, written):
         raise OutputExistsError(
@@ -167,22 +167,22 @@ def _check_replaceable(path: Path, *, kind: str, force: bool, renews: bool) -> N
 
 @contextmanager
 def new_folder(path: Path, *, kind: str = RESULTS, force: bool = False, renews: bool = False) -> Iterator[Path]:
-    """Give a temporary folder that becomes `path` when the block ends well, and vanishes when it does not.
+    """Yield a temporary folder, which becomes `path` when the block succeeds and is removed when it fails.
 
-    Its manifest gets a list of the files, by which a later run knows what it may replace. If files that ackclock did
-    not write have turned up in a folder to be replaced, it stays, and the new one is put beside it.
+    The manifest gets a list of the files, so that later runs know what they may replace. If a folder to be replaced
+    has got files that ackclock did not write, it stays, and the new folder gets another name beside it.
 
     Args:
-        path: The folder to be.
-        kind: What writes it.
+        path: Destination.
+        kind: Kind of the new folder.
         force: Whether a folder that ackclock wrote is replaced, once the new one is complete.
-        renews: Whether one of the same kind is replaced without asking.
+        renews: Whether a folder of the same kind is replaced without asking.
 
     Yields:
         The folder to write into.
 
     Raises:
-        OutputExistsError: If something is there that must not be replaced.
+        OutputExistsError: If the existing folder must not be replaced.
         OSError: If it cannot be written.
     """
     check_folder(path, kind=kind, force=force, renews=renews)
@@ -200,7 +200,7 @@ def new_folder(path: Path, *, kind: str = RESULTS, force: bool = False, renews: 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What a manifest says of its folder."""
+    """Record in a manifest: kind and files of its folder."""
 
     by: str
     files: frozenset[str]
@@ -224,7 +224,7 @@ def sha256(file: Path) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    """Names of all that is in a folder, relative to it; a folder in it counts only if there is nothing in it."""
+    """Return the relative names of all files in a folder, and of its empty subfolders."""
     entries = [entry for entry in folder.rglob("*") if entry.is_symlink() or not entry.is_dir() or _is_empty(entry)]
     return sorted(entry.relative_to(folder).as_posix() for entry in entries)
 
@@ -242,7 +242,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _written(folder: Path) -> _Written | None:
-    """What ackclock wrote into a folder; None if it wrote none of it."""
+    """Return the manifest's record of a folder; None if ackclock did not write it."""
     try:
         manifest = decoded((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).is_file() else None
     except (OSError, ValueError):
@@ -256,7 +256,7 @@ def _written(folder: Path) -> _Written | None:
 
 
 def _written_before(folder: Path, manifest: dict[str, Any]) -> _Written | None:
-    """The same of a folder whose manifest does not list its files yet."""
+    """Return the record of a folder of an earlier version, whose manifest does not list its files."""
     tables = {f"{name}.parquet" for name in ("flows", "links", "episodes", "completions", "appliances")}
     if {"scenario", "scenario_hash", "versions"} <= manifest.keys():
         captures = manifest.get("captures")
@@ -275,7 +275,7 @@ def _written_before(folder: Path, manifest: dict[str, Any]) -> _Written | None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Give a failure to write that names no file the name of the folder: a full disk says only that it is full."""
+    """Add the folder's name to write errors without one, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -286,14 +286,14 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _number_of(error: OSError) -> int:
-    """Of an error of the core, which says it in its text only."""
+    """Return the number of a core's error, which is only in its text."""
     found = re.search(r"os error (\d+)", str(error))
     return int(found[1]) if found else errno.EIO
 
 
 @contextmanager
 def _sibling(path: Path) -> Iterator[Path]:
-    """A temporary folder beside `path`, held while it is in use, and removed at the end if it still has its name."""
+    """Yield a locked temporary folder beside `path`; it is removed at the end unless it was renamed."""
     parents = _make_parents(path.parent)
     partial: Path | None = None
     try:
@@ -310,7 +310,7 @@ def _sibling(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def locked(file: Path, otherwise: str) -> Iterator[None]:
-    """Keep a lock on a file, made if there is none, for as long as the block runs or this process lives.
+    """Hold a lock on a file, created if missing, until the block ends or the process dies.
 
     Raises:
         OutputExistsError: If another process has the lock.
@@ -327,7 +327,7 @@ def locked(file: Path, otherwise: str) -> Iterator[None]:
 
 
 def _is_abandoned(folder: Path, *, after_s: float = _ABANDONED_AFTER_S) -> bool:
-    """Say whether the process that made a temporary folder is gone."""
+    """Return whether the process that made a temporary folder is gone."""
     try:
         return not system.is_held(folder) and time.time() - folder.stat().st_mtime >= after_s
     except OSError:
@@ -335,7 +335,7 @@ def _is_abandoned(folder: Path, *, after_s: float = _ABANDONED_AFTER_S) -> bool:
 
 
 def _tidy(path: Path) -> None:
-    """Put back what a process that was killed had moved away, and remove what it left beside `path`."""
+    """Restore what a killed process had moved away, and remove what it left beside `path`."""
     beside = [entry for entry in path.parent.iterdir() if entry.is_dir() and not entry.is_symlink()]
     for old in (entry for entry in beside if entry.name.startswith(f".{path.name}.old-")):
         _tidy_old(old, path)
@@ -358,12 +358,12 @@ def _tidy_old(old: Path, path: Path) -> None:
 
 
 def _absolute(path: Path) -> Path:
-    """Of a path that may be `.`: one with a name. Links are not followed."""
+    """Return an absolute path, since `.` has no name. Links are not followed."""
     return Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow links
 
 
 def _make_parents(folder: Path) -> list[Path]:
-    """Make the missing folders above a result and return them, innermost first."""
+    """Create the missing parent folders of a result and return them, innermost first."""
     ancestors = (folder, *folder.parents)
     for ancestor in ancestors:
         if ancestor.exists() and not ancestor.is_dir():
@@ -404,7 +404,7 @@ def _place(partial: Path, path: Path) -> None:
 
 
 def _exchanged(partial: Path, path: Path) -> bool:
-    """The old folder takes the place of the temporary one, which is removed."""
+    """Exchange the new folder with the old one, and remove the old."""
     with system.uninterrupted():
         done = exchange(partial, path)
         if done:
@@ -413,7 +413,7 @@ def _exchanged(partial: Path, path: Path) -> bool:
 
 
 def _replace(partial: Path, path: Path) -> None:
-    """Two renames, where there is no exchange; after a kill between them a later run puts the old folder back."""
+    """Replace a folder by two renames, without exchange; after a kill between them a later run restores the old."""
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old-", dir=path.parent))
     with system.held_folder(path):
         path.rename(old)
@@ -427,7 +427,7 @@ def _replace(partial: Path, path: Path) -> None:
 
 
 def free_name(path: Path) -> Path:
-    """Return a name beside a path that nothing has: its own with a number."""
+    """Return an unused name beside a path: its own name with a number."""
     number = 2
     while (other := path.with_name(f"{path.name}-{number}")).exists() or other.is_symlink():
         number += 1

@@ -1,11 +1,12 @@
-"""What Linux and macOS do otherwise than Windows: locks, signals that wait, folders, memory and cores of a process.
+"""Platform-dependent services: locks, deferred signals, durable folders, memory and cores of a process.
 
-Departures: on Windows a folder cannot be opened, so that folders are neither locked nor written through, and signals do
-not wait; what a kill leaves there is told by its age alone. The branches of Windows were written from Python's
-documentation and have run on no Windows yet.
+Departures: Windows cannot open folders, so folders are neither locked nor synced there, and signals are not deferred.
+What a killed process leaves behind is recognised by its age alone. The Windows branches follow Python's documentation
+and have not been run on Windows.
 """
 
 import os
+import platform
 import re
 import signal
 import sys
@@ -26,7 +27,7 @@ def cores() -> int:
 
 
 def physical_bytes() -> int:
-    """Return how much memory the machine has; 2^63 - 1 where the system does not tell."""
+    """Return the machine's physical memory, bytes; 2^63 - 1 if unknown."""
     names = getattr(os, "sysconf_names", {})
     if "SC_PHYS_PAGES" not in names:
         return (1 << 63) - 1
@@ -48,10 +49,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def check_fork() -> None:
-    """Refuse to make tables in a process that was forked while Polars had threads: it would wait for them for ever.
+    """Refuse to build tables in a process that was forked while Polars had threads: it would deadlock.
 
     Raises:
-        RuntimeError: If this is one.
+        RuntimeError: If this process was forked so.
     """
     if _forked["beside Polars"]:
         raise RuntimeError(
@@ -61,14 +62,14 @@ def check_fork() -> None:
 
 
 def lock(handle: int) -> None:
-    """Lock an open file for as long as it is open; no other process can meanwhile.
+    """Lock an open file exclusively until it is closed.
 
     Args:
-        handle: As of `os.open`.
+        handle: File descriptor of `os.open`.
 
     Raises:
-        BlockingIOError: If another process has it.
-        OSError: If the file system has no locks.
+        BlockingIOError: If another process has the lock.
+        OSError: If the file system does not support locks.
     """
     if sys.platform == "win32":
         try:
@@ -81,7 +82,7 @@ def lock(handle: int) -> None:
 
 @contextmanager
 def held_folder(folder: Path) -> Iterator[None]:
-    """Keep a lock on a folder while this process lives; go without where the platform lacks such locks."""
+    """Hold a lock on a folder for the life of this process, on platforms that support it."""
     handle = None if sys.platform == "win32" else os.open(folder, os.O_RDONLY)
     try:
         if handle is not None:
@@ -94,7 +95,7 @@ def held_folder(folder: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Say whether a process keeps a lock on a folder, or nothing can be said of it."""
+    """Return whether a process may hold a lock on a folder; True if this is unknown."""
     if sys.platform == "win32":
         return not folder.exists()
     try:
@@ -112,7 +113,7 @@ def is_held(folder: Path) -> bool:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait, so that what is said of an interrupted command is true."""
+    """Defer Ctrl-C and SIGTERM, so that what is reported of an interrupted command is true."""
     if sys.platform == "win32":
         yield
         return
@@ -124,7 +125,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
+    """Flush a file or folder to disk."""
     if sys.platform == "win32" and path.is_dir():
         return
     handle = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
@@ -135,20 +136,20 @@ def sync(path: Path) -> None:
 
 
 def allow_as_usual(handle: int) -> None:
-    """Give a temporary file the permissions of any other new file."""
+    """Give a temporary file the default permissions of new files."""
     if sys.platform != "win32":
         os.fchmod(handle, 0o666 & ~umask())
 
 
 def umask() -> int:
-    """Return the permissions that new files are not to have."""
+    """Return the umask of this process."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def resident_bytes() -> int:
-    """Return the memory that this process has now, or the most it had where the system does not tell; 0 on Windows."""
+    """Return the resident memory of this process, bytes; its peak if the current value is unknown, 0 on Windows."""
     if sys.platform == "win32":
         return 0
     try:
@@ -157,3 +158,26 @@ def resident_bytes() -> int:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most if sys.platform == "darwin" else most * 1024
     return pages * resource.getpagesize()
+
+
+def peak_bytes() -> int:
+    """Return the largest resident size of this process so far.
+
+    Linux's `ru_maxrss` is handed down by the process that started this one, so the kernel's own high-water mark of
+    this address space is read where there is one.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def processor() -> str:
+    """Return the processor's name, as the system tells it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123  read only to the first match
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

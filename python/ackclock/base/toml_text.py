@@ -1,4 +1,4 @@
-"""Values as the text of TOML that says them: for overrides, and for files that are written."""
+"""TOML text of values, for overrides and for files."""
 
 import json
 import re
@@ -8,10 +8,10 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_text(value: Any) -> str:  # noqa: ANN401  whatever TOML can say
-    """Write a value as TOML, tables inline.
+    """Return a value as TOML, tables inline.
 
     Args:
-        value: As TOML was read: text, number, truth value, array or table.
+        value: A text, number, boolean, array or table, as parsed from TOML.
 
     Examples:
         >>> toml_text({"kind": "fixed", "a b": [1, True]})
@@ -31,5 +31,5 @@ def _key(name: str) -> str:
 
 
 def _string(text: str) -> str:
-    """A basic string: TOML has neither the surrogates of JSON's escapes nor a bare DEL."""
+    """Return a basic string; TOML has neither JSON's surrogate escapes nor a bare DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,7 +1,7 @@
-"""Code of the user that ackclock calls: whatever it raises is told as the fault of its file, with the line.
+"""Calls of user-written code: its exceptions are reported with their file and line.
 
-`SystemExit` counts as any other exception: a program that is called by another may not end it, least of all with
-success. Ctrl-C passes.
+`SystemExit` counts as any other exception: called code must not end the program, least of all with success. Ctrl-C
+passes through.
 """
 
 import traceback
@@ -11,15 +11,15 @@ from pathlib import Path
 
 
 class UserCodeError(RuntimeError):
-    """Code of the user failed; the message has its file, the line and the exception."""
+    """Error: user-written code failed. The message gives the file, the line and the exception."""
 
 
 @contextmanager
 def blamed(file: str | Path) -> Iterator[None]:
-    """Turn whatever the code of a file raises into an error that names the file and the line.
+    """Convert exceptions from the code of a file into errors that name the file and the line.
 
     Raises:
-        UserCodeError: If it raised anything but Ctrl-C.
+        UserCodeError: If the code raised anything but Ctrl-C.
     """
     try:
         yield
@@ -30,7 +30,7 @@ def blamed(file: str | Path) -> Iterator[None]:
 
 
 def said(error: BaseException) -> str:
-    """Return an exception in a line, as Python prints it."""
+    """Return an exception as one line, as Python prints it."""
     if isinstance(error, SystemExit):
         return f"SystemExit: it ends the program with {error.code!r}, which code that is called must not do"
     if isinstance(error, SyntaxError):
@@ -39,7 +39,7 @@ def said(error: BaseException) -> str:
 
 
 def place(error: BaseException, file: str | Path) -> str:
-    """Return `FILE:LINE`: the innermost line of the file that the exception passed, or else where it was raised."""
+    """Return `FILE:LINE` of an exception: its innermost frame in the file, or else where it was raised."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

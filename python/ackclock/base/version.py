@@ -1,4 +1,4 @@
-"""The version: the one that the compiled core was built with."""
+"""Version of the package: the one that the compiled core was built with."""
 
 from ackclock._core import build_info
 

@@ -1,9 +1,8 @@
-"""Published statements made executable: what a source says beside what the simulator measures.
+"""Executable claims: statements of published sources, compared with simulations.
 
-A folder of claims holds `claims.toml` (the statements, the cases and our choices), scenario files, `measure.py` (from
-results to numbers), `pictures.py` (figures), `verdicts.toml` (the verdicts on record) and `recorded*.json`
-(measurements of what is costly). `docs/how-to/own-claims.md` says how to write one; `load_folder`, `Laboratory` and
-`judge` judge it.
+A folder of claims holds `claims.toml` (statements, cases and our choices), scenario files, `measure.py` (from results
+to numbers), `pictures.py` (figures), `verdicts.toml` (recorded verdicts) and `recorded*.json` (measurements of costly
+studies). `docs/how-to/own-claims.md` says how to write one. `load_folder`, `Laboratory` and `judge` evaluate it.
 
 Examples:
     >>> folder = next(folder for folder in load_folders() if folder.path.name == "opnet-17")

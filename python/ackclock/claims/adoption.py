@@ -1,7 +1,7 @@
-"""Write the subject of what there is now into records: `python -m ackclock.claims.adoption DIR...`.
+"""Update of the subjects in records: `python -m ackclock.claims.adoption DIR...`.
 
-It is for records of an earlier form, and for a change that is known to leave each measurement as it was. It takes for
-granted that what is on record was measured with what the folder has now, and simulates nothing.
+It is for records of an earlier form, and for changes known to leave every measurement as it was. It assumes that the
+recorded numbers were measured with the present content of the folder, and simulates nothing.
 """
 
 import json
@@ -19,7 +19,7 @@ _TABLE = "\n# What each verdict without a record is of, as `python -m ackclock.c
 
 
 def adopt(folder: Folder) -> list[Path]:
-    """Write the subjects of a folder's records and verdicts.
+    """Update the subjects of a folder's records and verdicts.
 
     Returns:
         The files that changed.
@@ -41,7 +41,7 @@ def _records(folder: Folder) -> list[Path]:
 
 
 def line_each(content: Mapping[str, Any]) -> str:
-    """Return a record with a line for each claim, as a large one is kept."""
+    """Return a record with one line per claim, the form of large records."""
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in content["claims"])
     head = json.dumps({**content, "claims": []}, ensure_ascii=False).removesuffix("[]}")
     return f"{head}[\n{lines}\n]}}\n"
@@ -52,7 +52,7 @@ def _indented(content: Mapping[str, Any]) -> str:
 
 
 def _record(text: str, claims: Mapping[str, Claim]) -> str:
-    """Return a record with the subject of each measurement, in the form that it had."""
+    """Return a record with the subject of each measurement, in its original form."""
     content = json.loads(text)
     write = line_each if text == line_each(content) else _indented
     entries = [_entry(entry, claims[entry["id"]]) if entry["id"] in claims else entry for entry in content["claims"]]
@@ -66,7 +66,7 @@ def _entry(entry: dict[str, Any], claim: Claim) -> dict[str, Any]:
 
 
 def _with(entry: dict[str, Any], subject: str) -> dict[str, Any]:
-    """Return an entry with its subject where a run writes it, before what was measured."""
+    """Return an entry with its subject at the place where a run writes it, before the measured value."""
     found: dict[str, Any] = {}
     for name, value in entry.items():
         found |= {"subject": subject} if name == "measured" else {}
@@ -82,7 +82,7 @@ def _regions(text: str, claims: Sequence[Claim]) -> str:
 
 
 def _verdicts(text: str, folder: Folder) -> str:
-    """Return the verdicts with the subject of each that has no record, which says its own."""
+    """Return the verdicts with the subjects of those without a record; records have their own."""
     lines = [f'{claim.id} = "{first_subject(claim)}"\n' for claim in folder.claims if _is_bare(claim, folder)]
     return text.partition(_TABLE)[0] + (_TABLE + "".join(lines) if lines else "")
 
@@ -92,7 +92,7 @@ def _is_bare(claim: Claim, folder: Folder) -> bool:
 
 
 def main(folders: Sequence[str]) -> None:
-    """Adopt what is on record in each of these folders."""
+    """Update each of these folders."""
     if not folders:
         raise SystemExit("name folders of claims: python -m ackclock.claims.adoption ./mine")
     try:

@@ -1,4 +1,4 @@
-"""The page of claims: one HTML file that needs nothing else, with its figures and numbers beside it."""
+"""Page of claims: one self-contained HTML file, with its figures and numbers beside it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,13 +20,13 @@ from ackclock.plotting.tables import Column, Table, Tag, html
 
 
 def as_json(findings: Sequence[Finding], *, full: bool) -> dict[str, Any]:
-    """Return what `claims.json` holds."""
+    """Return the content of `claims.json`."""
     entries = [finding.as_dict() for finding in findings]
     return {"ackclock": now().version, "made": now().as_dict(), "full": full, "claims": entries}
 
 
 def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return what `regions.json` holds: of claims that are judged together, which hold under each combination."""
+    """Return the content of `regions.json`: for claims judged together, which ones hold under each combination."""
     found = {finding.region.ids: finding for finding in findings if finding.region is not None}
     tables = [
         finding.region.as_dict([choice.title for choice in finding.claim.study.open_choices])
@@ -40,7 +40,7 @@ def regions_as_json(findings: Sequence[Finding]) -> dict[str, Any]:
 def write(
     target: Path, folders: Sequence[Folder], findings: Sequence[Finding], laboratory: Laboratory, *, full: bool
 ) -> None:
-    """Write page, figures and `claims.json`; an earlier folder of claims is replaced when all is there."""
+    """Write page, figures and `claims.json`; an earlier folder is replaced once all is complete."""
     with storage.new_folder(target, kind=storage.CLAIMS, renews=True) as partial:
         (partial / "figures").mkdir()
         parts = [_folder(folder, findings, laboratory, partial / "figures") for folder in folders]
@@ -70,7 +70,7 @@ def _page(folders: Sequence[dict[str, Any]], findings: Sequence[Finding], labora
 def _folder(
     folder: Folder, findings: Sequence[Finding], laboratory: Laboratory, figures_path: Path
 ) -> dict[str, Any] | None:
-    """What the page shows of a folder; None where none of its claims is asked for."""
+    """Return a folder's content for the page; None if none of its claims is requested."""
     ids = {claim.id for claim in folder.claims}
     mine = [finding for finding in findings if finding.claim.id in ids]
     if not mine:
@@ -81,7 +81,7 @@ def _folder(
         "title": folder.title,
         "about": folder.about,
         "source": folder.source,
-        "overview": html(_overview(mine)),
+        "overview": html(overview(mine)),
         "choices": html(choices) if choices.rows else "",
         "forests": [written_picture(one.name, one.title, forest.draw(one), figures_path) for one in forest.plots(mine)],
         "findings": [
@@ -94,7 +94,7 @@ def _folder(
 def _pictures(
     folder: Folder, mine: Sequence[Finding], index: int, laboratory: Laboratory, figures_path: Path, drawn: set[str]
 ) -> Iterator[dict[str, str]]:
-    """Pictures that stand below a finding: below the last of those that they belong to."""
+    """Yield the pictures that stand below a finding, the last of those that they belong to."""
     here, following = mine[index].claim.id, mine[index + 1].claim.id if index + 1 < len(mine) else ""
     studies = {finding.claim.study.name: finding.claim.study for finding in mine}
     file = folder.path / "pictures.py"
@@ -112,7 +112,7 @@ def _pictures(
 
 
 def _is_of_another(picture: Picture, folder: Folder) -> bool:
-    """Whether a picture shows what is on record of another scenario."""
+    """Return whether a picture shows records of another scenario."""
     shown = select([folder], picture.shows) if picture.shows else []
     if any(map(has_edited, shown)):
         return True
@@ -123,10 +123,10 @@ def _is_of_another(picture: Picture, folder: Folder) -> bool:
 
 
 REGIONS: Final = "regions.json"
-"""Where a run writes the regions in which claims hold together, and a folder keeps them."""
+"""File in which a run writes the regions where claims hold together, and a folder keeps them."""
 
 _WHOSE = {"source": "source", "reading": "source, read otherwise", "ours": "ours"}
-"""Whose statement it is, in a cell."""
+"""Words for the origin of a statement, in a cell."""
 
 _OVERVIEW = (
     Column("claim", "claim", is_text=True),
@@ -142,7 +142,8 @@ _OVERVIEW = (
 )
 
 
-def _overview(findings: Sequence[Finding]) -> Table:
+def overview(findings: Sequence[Finding]) -> Table:
+    """Return a row for each claim: what the source has, and what was measured."""
     rows = [
         {
             "claim": Tag(f.claim.id, target=f"#{f.claim.id}"),
@@ -162,7 +163,7 @@ def _overview(findings: Sequence[Finding]) -> Table:
 
 
 def _filled(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """Return the columns that have a word in them."""
+    """Return the columns that are not empty."""
     return [column for column in columns if any(str(row[column.key]) for row in rows)]
 
 
@@ -213,7 +214,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 _SHORT = 4
-"""Tables of no more rows are open from the beginning."""
+"""Number of rows up to which a table is expanded at first."""
 
 
 def _measured(finding: Finding) -> str:

@@ -1,6 +1,6 @@
-"""A `claims.toml` that has every key that it needs and no unknown one: a limit with its key misspelt is no limit.
+"""Checks of `claims.toml`: required keys are present and unknown ones refused, as a misspelt limit would be no limit.
 
-All mistakes are told at once, with their places, before anything is simulated.
+All mistakes are reported together, with their places, before any simulation.
 """
 
 import itertools
@@ -14,16 +14,16 @@ from ackclock.base.checked_files import mismatch
 from ackclock.base.printable import unknown
 from ackclock.claims import reasons
 from ackclock.claims.file_types import CaseTable, ChoiceTable, ClaimsTable, ClaimTable, StudyTable
-from ackclock.experiments.studies.mistakes import Mistakes, read_toml
-from ackclock.experiments.studies.plan import MOST_RUNS
-from ackclock.experiments.studies.toml_places import Key, spots
+from ackclock.experiments.grid import MOST_RUNS
+from ackclock.scenario.mistakes import Mistakes, read_toml
+from ackclock.scenario.toml_places import Key, spots
 
 FILE: Final = "claims.toml"
 
 _FORMS: Final[Mapping[str, Any]] = {
     "": ClaimsTable, "choice": ChoiceTable, "study": StudyTable, "case": CaseTable, "claim": ClaimTable,
 }  # fmt: skip
-"""What each kind of table must have, and what it may have."""
+"""Required and optional keys of each kind of table."""
 
 Table = Mapping[str, Any]
 
@@ -32,10 +32,10 @@ def read(folder: Path) -> tuple[Table, Mistakes]:
     """Read a folder's claims.
 
     Returns:
-        The table, and the place for mistakes that are found once its measures are known.
+        The table, and a collector for mistakes that are found once its measures are known.
 
     Raises:
-        ackclock.ScenarioError: If it has mistakes: all of them, with their places.
+        ackclock.ScenarioError: If there are mistakes; it has all of them, with their places.
         OSError: If it cannot be read.
     """
     path = folder / FILE
@@ -66,10 +66,10 @@ def read(folder: Path) -> tuple[Table, Mistakes]:
 
 
 def check_measures(table: Table, measures: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Refuse claims that `measure.py` has no measure of.
+    """Refuse claims without a measure in `measure.py`.
 
     Raises:
-        ackclock.ScenarioError: If one lacks, or is no function.
+        ackclock.ScenarioError: If a measure is missing, or is not a function.
     """
     for place, claim in enumerate(table["claim"]):
         if claim["id"] not in measures:
@@ -85,7 +85,7 @@ def with_reasons(table: Table, record: Mapping[str, Mapping[str, Any]], mistakes
     """Return the claims with the numbers of their reasons filled in from the record.
 
     Raises:
-        ackclock.ScenarioError: If a reason names a claim or a quantity that is not there.
+        ackclock.ScenarioError: If a reason names an unknown claim or quantity.
     """
     ids = [claim["id"] for claim in table["claim"]]
     entries = []
@@ -103,7 +103,7 @@ def with_reasons(table: Table, record: Mapping[str, Mapping[str, Any]], mistakes
 
 
 def _check_keys(kind: str, key: Key, entry: Table, mistakes: Mistakes) -> None:
-    """Hold a table to its form: what must be there, what may be there, and the type of each."""
+    """Check a table's keys and the types of their values."""
     form = _FORMS[kind]
     hints = get_type_hints(form)
     for name in hints:

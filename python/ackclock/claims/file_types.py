@@ -1,15 +1,15 @@
-"""The forms of a claims folder's files, key by key: `claims.toml` and the records that `--full` runs leave."""
+"""Types of a claims folder's files, key by key: `claims.toml` and the records of `--full` runs."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 
 Verdict = Literal["agrees", "differs", "undecided", "open"]
-"""Undecided: the interval of the mean has a limit of agreement in it. Open: nothing was measured."""
+"""Verdict. Undecided: the interval of the mean contains a limit of agreement. Open: nothing was measured."""
 
 On = Literal["simulator", "kernel", "both"]
 
 
 class ClaimsTable(TypedDict):
-    """`claims.toml`."""
+    """Content of `claims.toml`."""
 
     title: str
     source: str
@@ -20,7 +20,7 @@ class ClaimsTable(TypedDict):
 
 
 class OptionTable(TypedDict):
-    """One way to choose."""
+    """Option of a choice."""
 
     name: str
     set: NotRequired[list[str]]
@@ -96,13 +96,13 @@ class _MeasuredRecord(TypedDict):
 
 
 class OtherRecord(_MeasuredRecord):
-    """What was measured under other choices."""
+    """Measurement under other choices."""
 
     choices: dict[str, str]
 
 
 class ClaimRecord(_MeasuredRecord):
-    """A claim's entry of `claims.json`, as far as it is read again."""
+    """Entry of a claim in `claims.json`, as far as it is read again."""
 
     id: str
     other_choices: list[OtherRecord]
@@ -110,23 +110,7 @@ class ClaimRecord(_MeasuredRecord):
 
 
 class Record(TypedDict):
-    """A `claims.json`, which a folder keeps as `recorded*.json`."""
+    """Content of `claims.json`, kept in a folder as `recorded*.json`."""
 
     claims: list[ClaimRecord]
     made: NotRequired[dict[str, Any] | None]
-
-
-TwinRow = TypedDict(
-    "TwinRow",
-    {
-        "table": str, "row": str, "quantity": str, "unit": str, "source": float | None,
-        "ns-3": list[float], "ackclock": list[float],
-    },
-)  # fmt: skip
-
-
-class Twin(TypedDict):
-    """`twin.json`: one table in two simulators."""
-
-    rows: list[TwinRow]
-    scenarios: NotRequired[dict[str, str]]

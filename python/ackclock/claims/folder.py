@@ -1,4 +1,4 @@
-"""Reading a folder of claims."""
+"""Reader of a folder of claims."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,19 +19,19 @@ from ackclock.scenario import named_modules
 from ackclock.scenario.overrides import listed_in, places
 
 Origin = Literal["source", "reading", "ours"]
-"""Whose statement it is: the source's; the source's once more, with a choice of ours fixed otherwise; our own."""
+"""Origin of a statement: the source; the source, with one of our choices fixed otherwise; or ourselves."""
 
 Key = tuple[Path, str]
-"""What a study is known by among those of several folders: its folder and its name there."""
+"""Key of a study among several folders: its folder, and its name there."""
 
 
 Place = Literal["simulator", "kernel"]
-"""What runs a case: the kernel is this machine's, in real time."""
+"""Place where a case runs: the simulator, or this machine's kernel, in real time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to choose: a name, the overrides that make a scenario so, and how often it is repeated at most."""
+    """Option of a choice: a name, the overrides that implement it, and its largest number of repetitions."""
 
     name: str
     overrides: tuple[str, ...]
@@ -43,10 +43,10 @@ class Option:
         return cls(table["name"], tuple(table.get("set", ())), table.get("seeds"))
 
     def on(self, scenario: Path) -> list[str]:
-        """Return the overrides for a scenario: `?flow.B.controller=...` is one only where it has a flow B.
+        """Return the overrides for a scenario: `?flow.B.controller=...` applies only if it has a flow B.
 
-        So is `?appliance.box.far.controller=...` where it has an appliance "box". `topology.link[*].queue=...` is one
-        for each link that the scenario lists.
+        So does `?appliance.box.far.controller=...` for an appliance "box". `topology.link[*].queue=...` expands to each
+        link that the scenario lists.
         """
         wanted = [text.removeprefix("?") for text in self.overrides if text[0] != "?" or _has(scenario, text)]
         return [each for text in wanted for each in places(scenario, text)]
@@ -59,15 +59,15 @@ def _has(scenario: Path, override: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Something that the source leaves open; the first option is the one that verdicts rest on.
+    """Setting that the source leaves open; verdicts rest on the first option.
 
     Attributes:
-        name: As studies refer to it.
-        title: What is chosen.
-        why: Why the first option is the first.
-        quick: How many options are tried without `--full`, from the first on.
-        options: All of them.
-        repeats: Whether the options repeat one setting, as seeds do: verdicts rest on the mean of what is measured.
+        name: Name in studies.
+        title: Description of the setting.
+        why: Reason for the first option.
+        quick: Number of options tried without `--full`, from the first on.
+        options: All options.
+        repeats: Whether the options are repetitions, such as seeds; verdicts then rest on the mean.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Choice:
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Self:
-        """Read a table of `claims.toml`; `seeds = 10` is short for ten options that set the seed, which repeat."""
+        """Read a table of `claims.toml`; `seeds = 10` is short for ten repetitions with different seeds."""
         if "seeds" in table:
             seeds = [{"name": str(seed), "set": [f"seed={seed}"]} for seed in range(1, table["seeds"] + 1)]
             table = {"quick": 3, **table, "options": seeds, "repeats": True}
@@ -89,13 +89,13 @@ class Choice:
         return cls(table["name"], table["title"], table["why"], tried, options, table.get("repeats", False))
 
     def option(self, name: str | None) -> Option:
-        """Return the option of a name, the first if there is none."""
+        """Return the option with a name, or the first if there is none."""
         return next((option for option in self.options if option.name == name), self.options[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of a study."""
+    """Run of a study."""
 
     name: str
     scenario: Path
@@ -105,17 +105,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Cases that are simulated together under every combination of its choices.
+    """Cases that are simulated together under every combination of choices.
 
     Attributes:
-        name: Unique in its folder.
-        title: What is simulated.
+        name: Name, unique in its folder.
+        title: Description of the setup.
         cases: The simulations.
-        choices: What is left open, and repetitions.
-        costly: Whether it is simulated with `--full` only; otherwise its claims show the measurements on record.
-        needs: Environment variables that its cases name, such as that of the folder of recorded traces; where one is
-            not set, the claims show the measurements on record, too.
-        folder: Where it was read.
+        choices: Open settings, and repetitions.
+        costly: Whether it is simulated with `--full` only; otherwise its claims show recorded measurements.
+        needs: Environment variables that its cases use, such as the folder of recorded traces; if one is not set, the
+            claims show recorded measurements.
+        folder: Folder of the study.
     """
 
     name: str
@@ -128,29 +128,29 @@ class Study:
 
     @property
     def key(self) -> Key:
-        """What tells it from a study of the same name in another folder."""
+        """Key that distinguishes it from studies of the same name in other folders."""
         return self.folder, self.name
 
     @property
     def open_choices(self) -> tuple[Choice, ...]:
-        """What the source leaves open: the choices that are no repetitions."""
+        """Choices that the source leaves open, without repetitions."""
         return tuple(choice for choice in self.choices if not choice.repeats)
 
     def combination(self, names: Mapping[str, str]) -> tuple[Option, ...]:
-        """Return the options of the open choices that a record names, the first of each choice that it does not."""
+        """Return the options of the open choices: those that a record names, else the first."""
         return tuple(choice.option(names.get(choice.name)) for choice in self.open_choices)
 
     def has(self, names: Mapping[str, str]) -> bool:
-        """Whether its open choices have these options.
+        """Return whether its open choices have these options.
 
         Args:
-            names: Options by the names of their choices, as a record has them.
+            names: Options by the names of their choices, as in a record.
         """
         known = {choice.name: {option.name for option in choice.options} for choice in self.open_choices}
         return all(option in known.get(choice, ()) for choice, option in names.items())
 
     def leaves_out(self, options: Sequence[Option]) -> bool:
-        """Whether a combination is not simulated: one of its options is repeated less often than seeds are listed.
+        """Return whether a combination is skipped, as one of its options has fewer repetitions than seeds are listed.
 
         Args:
             options: One of each choice.
@@ -172,35 +172,35 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A published statement and what counts as agreement with it.
+    """Published statement with the criterion of agreement.
 
     Attributes:
-        id: Unique among all folders.
-        section: Where in the source.
-        study: Its cases.
-        statement: What the source says.
-        quantity: What is measured.
-        unit: Of all its numbers; empty for a ratio.
-        published: The source's number, or its word.
-        low: Least value that agrees.
-        high: Greatest value that agrees; `None` is no limit.
-        why: Why this range counts as agreement.
-        settings: Who fixed which settings.
-        reason: What we found where the numbers differ, or what decides them, with the numbers on record.
-        wording: The reason as it stands in `claims.toml`.
-        measure: From the cases' results to the number.
-        share: If the source's settings are lost: the share of all choices tried that must agree for the claim to agree;
-            `None` if the verdict rests on the first option of each.
+        id: Id, unique among all folders.
+        section: Section of the source.
+        study: Study of its cases.
+        statement: Statement of the source.
+        quantity: Measured quantity.
+        unit: Unit of all its numbers; empty for a ratio.
+        published: Number of the source, or its word.
+        low: Least value that agrees; None for no limit.
+        high: Greatest value that agrees; None for no limit.
+        why: Reason for this range.
+        settings: Origin of the settings.
+        reason: Explanation of a difference, or of what decides the numbers, with recorded numbers filled in.
+        wording: Reason as written in `claims.toml`.
+        measure: Function from the cases' results to the number.
+        share: If the source's settings are lost: the share of all choices that must agree for the claim to agree. None
+            if the verdict rests on the first option of each.
         region: If they are lost and its statements are judged together: the name of the region in which all hold.
-        on_record: What a `--full` run measured, for a study that is costly: its entry of `claims.json`.
-        made: By what that was measured, and when.
-        sign: Of the source's number, if the statement is that one thing is above (1) or below (-1) another: a mean on
-            the other side of 0 does not agree, however near it is. 0 if there is no such statement.
-        origin: Whose statement it is.
-        beside: The claims of its region, itself among them.
-        cites: The claims whose numbers on record its reason gives.
-        subject: The subject (`ackclock.claims.subjects`) of its record, verdict on record and reason; empty where a
-            record does not say it, `None` where there is no record and `verdicts.toml` does not say it either.
+        on_record: Measurement of a `--full` run, for a costly study: its entry of `claims.json`.
+        made: Software and date of the recorded measurement.
+        sign: Sign of the source's number, if the statement is that one thing is above (1) or below (-1) another; else
+            0. A mean on the other side of 0 does not agree, however near it is.
+        origin: Origin of the statement.
+        beside: The claims of its region, including itself.
+        cites: The claims whose recorded numbers its reason gives.
+        subject: Subject (`ackclock.claims.subjects`) of its record, recorded verdict and reason; empty if a record
+            does not state it, None without a record if `verdicts.toml` does not state it either.
     """
 
     id: str
@@ -229,25 +229,25 @@ class Claim:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """From where to where a value agrees, the source's sign heeded; infinite where there is no limit."""
+        """Return the limits of agreement, including the source's sign; infinite where there is none."""
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         return (max(low, 0.0) if self.sign > 0 else low, min(high, 0.0) if self.sign < 0 else high)
 
     @property
     def tolerance(self) -> float:
-        """How far agreement reaches: half the range, or a limit's distance from 0 where there is one limit."""
+        """Tolerance of agreement: half the range, or the distance of a single limit from 0."""
         low, high = self.limits
         if math.isfinite(low) and math.isfinite(high):
             return (high - low) / 2
         return abs(low) if math.isfinite(low) else abs(high)
 
     def verdict(self, value: float | None, interval: Interval | None = None) -> Verdict:
-        """Judge a measured value; a claim that nothing was measured for is open.
+        """Judge a measured value; a claim without a measurement is open.
 
         Args:
-            value: What was measured.
-            interval: Where its mean may lie: a verdict is one on all of it. Without one the value alone is judged.
+            value: Measured value.
+            interval: Interval of its mean, all of which must give the same verdict; without it only the value counts.
         """
         if value is None:
             return "open"
@@ -260,16 +260,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The claims of one source.
+    """Claims of one source.
 
     Attributes:
         path: The folder.
-        title: Of the source.
-        source: The source, for a list of references.
-        about: What was rebuilt, for the head of the page.
-        claims: In their order.
-        recorded: The verdicts on record.
-        pictures: The folder's `pictures.py`, if it has one.
+        title: Title of the source.
+        source: Reference of the source.
+        about: Description of the reproduction, for the head of the page.
+        claims: Claims in order.
+        recorded: Recorded verdicts.
+        pictures: Pictures of the folder's `pictures.py`, if it has one.
     """
 
     path: Path
@@ -282,7 +282,7 @@ class Folder:
 
 
 def load_folders() -> list[Folder]:
-    """Read every folder of claims that is found (`ackclock.claims.locations`)."""
+    """Read all folders of claims (`ackclock.claims.locations`)."""
     return [load_folder(path) for path in locations.found()]
 
 
@@ -290,7 +290,7 @@ def load_folder(path: Path) -> Folder:
     """Read one folder of claims.
 
     Raises:
-        ackclock.ScenarioError: If its `claims.toml` has mistakes; it tells of every one.
+        ackclock.ScenarioError: If its `claims.toml` has mistakes; it reports all of them.
     """
     listed_in.cache_clear()
     table, mistakes = file_checks.read(path)
@@ -315,7 +315,7 @@ VERDICTS: Final = "verdicts.toml"
 
 
 def _verdicts(path: Path, ids: Sequence[str]) -> tuple[dict[str, Verdict], dict[str, str]]:
-    """Return the verdict on record of each claim, and of some the subject that it is of: the table `subject`."""
+    """Return the recorded verdict of each claim, and the subjects from the table `subject`."""
     if not path.exists():
         return {}, {}
     found = dict(input_files.toml(path, remedy='write a line for each claim, such as A1 = "agrees"'))
@@ -329,7 +329,7 @@ def _verdicts(path: Path, ids: Sequence[str]) -> tuple[dict[str, Verdict], dict[
 
 
 def _listed(module: ModuleType, name: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401
-    """What a folder's module has under a name."""
+    """Return a list from a folder's module, by name."""
     found = getattr(module, name, None)
     if not isinstance(found, kind):
         wanted = "a dictionary by id" if kind is dict else "a list"
@@ -338,7 +338,7 @@ def _listed(module: ModuleType, name: str, kind: type | tuple[type, ...]) -> Any
 
 
 _PICTURE: Final = ("name", "claims", "study", "title")
-"""What every picture says of itself: texts."""
+"""Text attributes of every picture."""
 
 
 def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str]) -> None:
@@ -370,7 +370,7 @@ def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Stu
 
 
 def _runs(path: Path, study: dict[str, Any], case: dict[str, Any]) -> list[Case]:
-    """Return what a case comes to: one run, or one on each of two places, or several with a seed each."""
+    """Return the runs of a case: one run, one on each of two places, or several with a seed each."""
     on, count = case.get("on", study.get("on", "simulator")), case.get("runs", study.get("runs", 0))
     places = _PLACES[on]
     scenario, overrides = path / case.get("scenario", study["scenario"]), tuple(case.get("set", ()))
@@ -400,29 +400,10 @@ def _claim(
     made: Mapping[str, Made],
     subjects: Mapping[str, str],
 ) -> Claim:
-    return Claim(
-        id=table["id"],
-        section=table["section"],
-        study=studies[table["study"]],
-        statement=table["statement"],
-        quantity=table["quantity"],
-        unit=table["unit"],
-        published=table["published"],
-        low=table.get("low"),
-        high=table.get("high"),
-        why=table["why"],
-        settings=table["settings"],
-        reason=table["reason"],
-        wording=table["wording"],
-        measure=measures[table["id"]],
-        share=table.get("share"),
-        on_record=measured.get(table["id"]),
-        made=made.get(table["id"]),
-        sign=table.get("sign", 0),
-        origin=table.get("origin", "source"),
-        region=table.get("region", ""),
-        subject=subjects.get(table["id"]),
-    )
+    name = table["id"]
+    given = {key: value for key, value in table.items() if key != "elsewhere"}
+    given |= {"on_record": measured.get(name), "made": made.get(name), "subject": subjects.get(name)}
+    return Claim(**{"low": None, "high": None, **given, "study": studies[table["study"]], "measure": measures[name]})
 
 
 def _beside(claim: Claim, claims: Sequence[Claim], cited: Collection[str]) -> Claim:
@@ -431,7 +412,7 @@ def _beside(claim: Claim, claims: Sequence[Claim], cited: Collection[str]) -> Cl
 
 
 def load_module(path: Path) -> ModuleType:
-    """Load a file of a folder, whose name need not be that of a package.
+    """Import a file of a folder, whose name need not be a package's.
 
     Raises:
         InputFileError: If it cannot be imported; the message has the line.
@@ -445,14 +426,14 @@ def load_module(path: Path) -> ModuleType:
 
 
 def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
-    """Return the claims whose id begins with one of the prefixes, all if there are none.
+    """Return the claims whose id begins with one of the prefixes, or all if there are none.
 
     Args:
-        folders: Where to look.
-        prefixes: Such as "O" or "O2", upper or lower case, or the name of a folder such as "rfc".
+        folders: Folders to search.
+        prefixes: Prefixes such as "O" or "O2", in upper or lower case, or the name of a folder such as "rfc".
 
     Raises:
-        LookupError: If a prefix names nothing; the message has the nearest id, and the folders.
+        LookupError: If a prefix matches nothing; the message has the nearest id, and the folders.
     """
     claims = [claim for folder in folders for claim in folder.claims]
     whole = {claim.id for folder in folders if folder.path.name in prefixes for claim in folder.claims}
@@ -470,7 +451,7 @@ def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
 
 
 def _names(prefix: str, claim_id: str) -> bool:
-    """`O2` names O2a and O2b but not O20.
+    """Return whether a prefix matches an id: `O2` matches O2a and O2b but not O20.
 
     Examples:
         >>> _names("o2", "O2a"), _names("o2", "O20"), _names("o", "O20")

@@ -1,8 +1,8 @@
-"""Forest plots: the source's number, what counts as agreement, and ours with its interval, a row for each claim.
+"""Forest plots: the source's number, the range of agreement, and our number with its interval, a row for each claim.
 
-They need numbers only, so that claims on record have one, too.
+They need numbers only, so recorded claims can be drawn, too.
 Source of the form: Lewis and Clarke, BMJ 322, 2001 (from memory). Departures: the rows are claims, not studies, and
-carry a range of agreement; nothing is pooled.
+have a range of agreement; nothing is pooled.
 """
 
 import math
@@ -20,16 +20,16 @@ from ackclock.claims.ledger import Choices, Finding
 from ackclock.claims.measured import Measured
 
 WIDTH = 9.6
-"""Inches: as wide as the page."""
+"""Width of a page, inches."""
 COLOURS = ("#1f5fa8", "#c8501e", "#2f8f5b", "#7a4fa0", "#e0a030")
-"""Of the options of the open choices, the first one's first."""
+"""Colours of the options of the open choices, in order."""
 MOST = len(COLOURS)
-"""Combinations of choices that a row shows; a grid has more, and a map of its own."""
+"""Largest number of combinations in a row; a grid has more, and is drawn as a map."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Claims that have one axis."""
+    """Claims with a common axis."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Plot:
 
 
 def plots(findings: Sequence[Finding]) -> list[Plot]:
-    """Return what can be drawn: claims of a family and a unit, where a mean of seeds is among them."""
+    """Return the possible plots: claims of a family and a unit, at least one of which is a mean of seeds."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[Finding]] = {}
     for finding in findings:
         family = re.match(r"[A-Za-z]+\d*", finding.claim.id)
@@ -87,7 +87,7 @@ def _row(axis: Axes, place: int, finding: Finding) -> None:
 
 
 def _ranges(axis: Axes, findings: Sequence[Finding]) -> None:
-    """Shade from where to where each agrees, to the edge where there is no limit."""
+    """Shade the range of agreement of each claim, up to the edge if it has no limit."""
     left, right = axis.get_xlim()
     for place, finding in enumerate(findings):
         low, high = finding.claim.limits
@@ -97,7 +97,7 @@ def _ranges(axis: Axes, findings: Sequence[Finding]) -> None:
 
 
 def _options(finding: Finding) -> list[tuple[str, Measured]]:
-    """Return what was measured under each combination of choices, the one that the verdict rests on first."""
+    """Return the measurement under each combination of choices, beginning with the one of the verdict."""
     choices = finding.claim.study.open_choices
     first: Choices = tuple(choice.options[0] for choice in choices)
     tried = [(first, finding.measured), *((chosen, measured) for chosen, measured, _ in finding.others)]
@@ -116,7 +116,7 @@ def _dot(axis: Axes, place: float, measured: Measured, colour: str, name: str) -
 
 
 def _labels(findings: Sequence[Finding]) -> list[str]:
-    """Name each row by its quantity, or by its study where rows of other studies have the same quantity."""
+    """Label each row by its quantity, or by its study if rows of other studies have the same quantity."""
     rows_of = Counter(finding.claim.quantity for finding in findings)
     rows_of_both = Counter((finding.claim.quantity, finding.claim.study.title) for finding in findings)
 
@@ -130,7 +130,7 @@ def _labels(findings: Sequence[Finding]) -> list[str]:
 
 
 def _measure(findings: Sequence[Finding]) -> str:
-    """Say what the axis measures: the quantity that all rows have, or their unit."""
+    """Return the label of the axis: the common quantity of all rows, or their unit."""
     quantities = {finding.claim.quantity for finding in findings}
     unit = findings[0].claim.unit
     if len(findings) == 1 or len(quantities) > 1:
@@ -139,10 +139,10 @@ def _measure(findings: Sequence[Finding]) -> str:
 
 
 def number_of(published: str) -> float | None:
-    """Return the number that a source prints; none of what is no number.
+    """Return the number in a source's text; None without one.
 
     Args:
-        published: As in `claims.toml`.
+        published: Text, as in `claims.toml`.
 
     Examples:
         >>> number_of("10.41"), number_of("about 13"), number_of("-1.84"), number_of("level"), number_of("up to 14")

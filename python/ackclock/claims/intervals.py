@@ -1,9 +1,9 @@
-"""How far a mean of repetitions may lie from what it would be over endlessly many.
+"""Confidence intervals of means of repetitions.
 
-Source: Student (1908): the mean of n values of a normal distribution lies within t(n - 1) standard errors. Where
-numbers are compared, a claim's measure compares them within one seed, so that each value is a paired difference or
-ratio and the interval is that of a paired comparison. A ratio whose weight is its denominator is a ratio of sums; its
-error is taken from the residuals weight x (value - ratio) (Cochran, Sampling Techniques, on ratios; from memory).
+Source: Student (1908): the mean of n values of a normal distribution lies within t(n - 1) standard errors. A claim's
+measure compares numbers within one seed, so that each value is a paired difference or ratio, and the interval is that
+of a paired comparison. A ratio weighted by its denominator is a ratio of sums; its error is taken from the residuals
+weight x (value - ratio) (Cochran, Sampling Techniques, on ratios; from memory).
 Departures: values of a few seeds need not be normal, and Jain's index cannot be; nothing else is assumed of them.
 """
 
@@ -17,13 +17,13 @@ from ackclock.stats.estimates import CONFIDENCE
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From where to where a mean may lie, in the unit of its claim.
+    """Confidence interval of a mean, in the unit of its claim.
 
     Attributes:
         middle: The mean.
-        error: Its standard error; infinite where a single repetition says nothing of others, or one is infinite.
-        freedom: Degrees of freedom: one less than repetitions.
-        confidence: That the mean of endlessly many lies in it.
+        error: Standard error; infinite for a single repetition, or if a value is infinite.
+        freedom: Degrees of freedom: the number of repetitions less one.
+        confidence: Confidence level.
     """
 
     middle: float
@@ -33,7 +33,7 @@ class Interval:
 
     @property
     def half(self) -> float:
-        """From the middle to either end."""
+        """Half width."""
         return (
             self.error * student_t.quantile(self.freedom, self.confidence) if 0 < self.error < math.inf else self.error
         )
@@ -49,10 +49,10 @@ class Interval:
         return self.middle + self.half if self.half < math.inf else math.inf
 
     def of(self, confidence: float) -> "Interval":
-        """Return the same mean's interval of another confidence.
+        """Return the interval at another confidence level.
 
         Args:
-            confidence: Between 0 and 1.
+            confidence: Level between 0 and 1.
         """
         return Interval(self.middle, self.error, self.freedom, confidence)
 
@@ -61,8 +61,8 @@ def of_mean(values: Sequence[float], weights: Sequence[float] | None = None) -> 
     """Return the interval of a mean of repetitions.
 
     Args:
-        values: One of each repetition, at least one; of a single one nothing is known.
-        weights: Of each in the mean; alike by default.
+        values: Values of the repetitions, at least one; a single one gives an infinite interval.
+        weights: Weights in the mean; equal by default.
 
     Examples:
         >>> found = of_mean([3.0, 4.0, 8.0])  # 5 +- 4.303 x 2.6458 / sqrt(3)
@@ -82,23 +82,23 @@ def of_mean(values: Sequence[float], weights: Sequence[float] | None = None) -> 
 
 
 def of_spread(middle: float, spread: float, count: int) -> Interval:
-    """Return the interval of a mean of which only the spread is known, as of a record.
+    """Return the interval of a mean from its standard deviation, as in a record.
 
     Args:
         middle: The mean.
-        spread: Standard deviation of a sample of the repetitions.
-        count: How many they are.
+        spread: Sample standard deviation of the repetitions.
+        count: Number of repetitions.
     """
     return Interval(middle, spread / math.sqrt(count) if count > 1 else math.inf, count - 1)
 
 
 def of_ends(low: float, high: float, count: int) -> Interval:
-    """Return the interval of a mean of which only the ends are known, as of a record.
+    """Return the interval of a mean from its ends, as in a record.
 
     Args:
         low: The lower end.
         high: The upper end.
-        count: How many repetitions the mean is of.
+        count: Number of repetitions.
 
     Examples:
         >>> found = of_ends(-1.572, 11.572, 3)  # 4.303 x 2.6458 / sqrt(3) on either side

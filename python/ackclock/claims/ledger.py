@@ -1,10 +1,10 @@
-"""From claims to findings: which simulations they need, running those once, and the verdicts."""
+"""From claims to findings: the necessary simulations, each run once, and the verdicts."""
 
 import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ackclock._core import Scenario
-from ackclock.base.system import cores
 from ackclock.base.user_code import UserCodeError, blamed
 from ackclock.claims.file_types import Verdict
 from ackclock.claims.folder import Case, Choice, Claim, Key, Option, Place, Study
@@ -22,38 +21,39 @@ from ackclock.claims.origin import Made, now
 from ackclock.claims.region import Region
 from ackclock.claims.run_store import run_or_load, run_or_load_on_kernel
 from ackclock.claims.subjects import has_edited, is_edited, subject_of
+from ackclock.experiments.backends import threads
 from ackclock.results import Results
-from ackclock.running import Stop, kernel, mapped
+from ackclock.running import kernel
 from ackclock.scenario.module_closure import identity
 
 Choices = tuple[Option, ...]
-"""One option of each of a study's choices, in their order; in findings, of its open choices."""
+"""Options of a study's choices, one each in order; in findings, of its open choices."""
 
 _Run = tuple[Place, str]
-"""What ran, and what stands for the scenario that it ran."""
+"""Run: its place, and an identity of its scenario."""
 
 _Measurements = dict[tuple[Key, str], list[tuple[Choices, Measured]]]
-"""What was measured for a claim of a study, by its setting, the one that verdicts rest on first."""
+"""Measurements of a claim of a study by setting, beginning with the setting of the verdict."""
 
 FEW = 3
-"""Seeds that a laboratory begins with where it adds to them."""
+"""Number of seeds that a laboratory begins with if it may add more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came out for one claim.
+    """Finding on one claim.
 
     Attributes:
         claim: The claim.
-        measured: Under the first option of every choice; the verdict rests on it, and where it is a mean of seeds on
-            all of its interval.
-        verdict: On `measured`, or for a claim over a grid on the share of choices that agree.
-        first_verdict: On `measured`.
-        recorded: The verdict in the folder's `verdicts.toml`, `None` for a new claim.
-        others: The same quantity under other choices, with the verdict that it would give.
-        simulated: Whether this was simulated now; if not, it is the measurement on record.
-        region: Of a claim that is judged with others: where all hold.
-        is_edited: Whether record, verdict on record and reason are of another scenario; then they count for nothing.
+        measured: Measurement under the first option of every choice, on which the verdict rests; for a mean of seeds,
+            on its whole interval.
+        verdict: Verdict on `measured`; for a claim over a grid, on the share of choices that agree.
+        first_verdict: Verdict on `measured`.
+        recorded: Verdict in the folder's `verdicts.toml`, None for a new claim.
+        others: Measurements under other choices, with the verdict on each.
+        simulated: Whether this was simulated now; if not, it is a recorded measurement.
+        region: Region where all claims hold, for a claim judged with others.
+        is_edited: Whether record, recorded verdict and reason are of another scenario, and thus ignored.
     """
 
     claim: Claim
@@ -68,22 +68,22 @@ class Finding:
 
     @property
     def is_on_record(self) -> bool:
-        """Whether this is the measurement on record."""
+        """Whether this is a recorded measurement."""
         return not self.simulated and self.claim.on_record is not None and not self.is_edited
 
     @property
     def reason(self) -> str:
-        """What is known of why it came out so; empty where that was said of another scenario."""
+        """Explanation of the verdict; empty if it is of another scenario."""
         return "" if self.is_edited else self.claim.reason
 
     @property
     def tried(self) -> int:
-        """Number of combinations of choices under which the question arises, the undecided ones among them."""
+        """Number of combinations of choices under which the question arises, including undecided ones."""
         return sum(verdict != "open" for verdict in self._verdicts)
 
     @property
     def agreeing(self) -> int:
-        """Number of those under which the claim agrees: fewer than `tried` means that our choices decide."""
+        """Number of combinations under which the claim agrees; if fewer than `tried`, our choices matter."""
         return self._verdicts.count("agrees")
 
     @property
@@ -92,18 +92,18 @@ class Finding:
 
     @property
     def made(self) -> Made:
-        """By what it was measured: by this run, or by what made the record."""
+        """Origin of the measurement: this run, or that of the record."""
         return now() if self.simulated else (self.is_on_record and self.claim.made) or Made()
 
     @property
     def seeds(self) -> int:
-        """How many repetitions the measured mean is of; 1 for a single run."""
+        """Number of repetitions in the measured mean; 1 for a single run."""
         interval = self.measured.interval
         return 1 if interval is None else interval.freedom + 1
 
     @property
     def is_settled(self) -> bool:
-        """Whether more seeds would be of no use: the interval is at most a third of the tolerance, or has no width."""
+        """Whether more seeds are useless: the interval is at most a third of the tolerance, or has no width."""
         if self.claim.share is not None or self.region is not None or self.measured.value is None:
             return True
         measured = [self.measured, *(other for _, other, _ in self.others)]
@@ -115,16 +115,7 @@ class Finding:
         claim, subject = self.claim, subject_of(self.claim)
         first = [choice.options[0] for choice in claim.study.open_choices]
         return {
-            "id": claim.id,
-            "origin": claim.origin,
-            "section": claim.section,
-            "statement": claim.statement,
-            "quantity": claim.quantity,
-            "unit": claim.unit,
-            "published": claim.published,
-            "low": claim.low,
-            "high": claim.high,
-            "sign": claim.sign,
+            **{name: getattr(claim, name) for name in _AS_WRITTEN},
             "why_this_range": claim.why,
             "settings": claim.settings,
             "subject": subject(first) if self.simulated or self.is_on_record else None,
@@ -143,13 +134,17 @@ class Finding:
         }
 
 
+_AS_WRITTEN = ("id", "origin", "section", "statement", "quantity", "unit", "published", "low", "high", "sign")
+"""Attributes of a claim that its entry takes from `claims.toml`."""
+
+
 def _other(study: Study, subject: str, choices: Choices, measured: Measured, verdict: Verdict) -> dict[str, Any]:
     names = {choice.name: option.name for choice, option in zip(study.open_choices, choices, strict=True)}
     return {"choices": names, "subject": subject, **_numbers(measured), "verdict": verdict}
 
 
 def _numbers(measured: Measured) -> dict[str, Any]:
-    """Return what `_entry` reads again; what is infinite, as the interval of a single seed, JSON has not (RFC 8259)."""
+    """Return the numbers that `_entry` reads again; infinite ones, such as the interval of one seed, are not JSON."""
     interval, value = measured.interval, measured.value
     known = interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high)
     return {
@@ -162,7 +157,7 @@ def _numbers(measured: Measured) -> dict[str, Any]:
 
 
 class Laboratory:
-    """Simulates what studies need, each distinct scenario once, on all cores."""
+    """Simulator of studies, which runs each distinct scenario once, on all cores."""
 
     def __init__(
         self,
@@ -176,13 +171,12 @@ class Laboratory:
         """Prepare; nothing is simulated yet.
 
         Args:
-            full: Try every combination of every choice instead of the quick ones, and simulate what is costly.
-            seeds: The most repetitions; all that are listed by default.
-            settle: Begin with a few repetitions and add to them, up to `seeds`, until every interval is at most a third
-                of its claim's tolerance. Widths decide, never verdicts, so that looking on the way does not favour one.
-            kept: Folder that results are kept in, and taken from if they are there. They are then read when they are
-                looked at, and not held in memory.
-            on_done: Called after each simulation with how many are done, and how many there are.
+            full: Try every combination of every choice instead of the quick ones, and simulate costly studies.
+            seeds: Largest number of repetitions; all listed ones by default.
+            settle: Begin with a few repetitions and add more, up to `seeds`, until every interval is at most a third of
+                its claim's tolerance. Widths decide, never verdicts, so stopping early favours none.
+            kept: Folder that caches results; they are then read on access, and not held in memory.
+            on_done: Called after each simulation with the finished and the total number.
         """
         self._full = full
         self._seeds = seeds
@@ -194,9 +188,9 @@ class Laboratory:
         self._runs: dict[tuple[Key, Choices, str], _Run] = {}
 
     def simulate(self, studies: Iterable[Study]) -> None:
-        """Run whatever these studies need and is not there yet: simulations on all cores, then what is on the kernel.
+        """Run everything that these studies need: simulations on all cores, then runs on the kernel.
 
-        Runs on the kernel are one after the other with nothing beside them, since they are in real time.
+        Runs on the kernel follow one another with nothing beside them, since they are in real time.
         """
         wanted: dict[_Run, Scenario] = {}
         for study in filter(self.simulates, studies):
@@ -206,27 +200,21 @@ class Laboratory:
                 if key not in self._results:
                     wanted[key] = scenario
         done = self._told(len(wanted))
-        stop = Stop()
-        simulated = {key: scenario for key, scenario in wanted.items() if key[0] == "simulator"}
-        with ThreadPoolExecutor(max_workers=cores()) as pool:
-            try:
-                runs = mapped(pool, stop.heeded(self._simulated), simulated.values())
-                for key, results in zip(simulated, runs, strict=True):
-                    done(key, results)
-            finally:
-                stop.set()
+        simulated = [item for item in wanted.items() if item[0][0] == "simulator"]
+        with closing(threads(simulated, lambda item: self._simulated(item[1]))) as runs:
+            for (key, _), results in runs:
+                done(key, results)
         for key, scenario in wanted.items():
             if key[0] == "kernel":
-                results_there = run_or_load_on_kernel(scenario, kept=self._kept)
-                done(key, partial(_itself, results_there))
+                done(key, partial(_itself, run_or_load_on_kernel(scenario, kept=self._kept)))
 
     def _simulated(self, scenario: Scenario) -> Callable[[], Results]:
-        """Simulate, and return what has the results: of one that is kept, the way to them."""
+        """Simulate, and return a function that gives the results, loading them if they are cached."""
         results = run_or_load(scenario, self._kept)
         return partial(_itself, results) if self._kept is None else partial(run_or_load, scenario, self._kept)
 
     def _told(self, count: int) -> Callable[[_Run, Callable[[], Results]], None]:
-        """Return what takes results in and tells how many of `count` there are."""
+        """Return a function that stores results and reports progress out of `count`."""
         numbers = itertools.count(1)
 
         def done(key: _Run, results: Callable[[], Results]) -> None:
@@ -237,7 +225,7 @@ class Laboratory:
         return done
 
     def grid(self, study: Study) -> list[Choices]:
-        """Return the combinations of choices that are tried, the one that verdicts rest on first."""
+        """Return the combinations of choices to try, beginning with the one of the verdict."""
         every = itertools.product(*[self._tried(study, choice) for choice in study.choices])
         return [choices for choices in every if not study.leaves_out(choices)]
 
@@ -252,7 +240,7 @@ class Laboratory:
         return choice.options[: self._seeds]
 
     def add_seeds(self, study: Study) -> bool:
-        """Let a study be repeated half as often again, and return whether there are seeds left to do so."""
+        """Increase the repetitions of a study by half, and return whether seeds were left."""
         for choice in study.choices:
             count = len(self._tried(study, choice))
             if choice.repeats and self.settles and self.simulates(study) and count < len(self._listed(choice)):
@@ -261,7 +249,7 @@ class Laboratory:
         return False
 
     def settings(self, study: Study) -> dict[Choices, list[Choices]]:
-        """Return the combinations of the open choices with their repetitions, the one that verdicts rest on first."""
+        """Return the combinations of the open choices with their repetitions, beginning with the one of the verdict."""
         settings: dict[Choices, list[Choices]] = {}
         for choices in self.grid(study):
             chosen = zip(study.choices, choices, strict=True)
@@ -269,7 +257,7 @@ class Laboratory:
         return settings
 
     def simulates(self, study: Study) -> bool:
-        """Whether a study is run: a costly one with `--full` only, one that needs files or a kernel where these are."""
+        """Return whether a study is run: a costly one needs `--full`, others their files or kernel."""
         has_files = all(os.environ.get(name) for name in study.needs)
         return (self._full or not study.costly) and has_files and not (study.is_on_kernel and kernel.missing())
 
@@ -279,7 +267,7 @@ class Laboratory:
         return {case.name: self._results[self._runs[study.key, chosen, case.name]]() for case in study.cases}
 
     def __len__(self) -> int:
-        """Return how many simulations were run."""
+        """Return the number of simulations run."""
         return len(self._results)
 
 
@@ -293,7 +281,7 @@ def _scenario(case: Case, choices: Choices) -> Scenario:
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, Verdict]) -> list[Finding]:
-    """Simulate what the claims need, and judge each."""
+    """Simulate the studies of claims, and judge each claim."""
     studies = {claim.study.key: claim.study for claim in claims}
     edited = {_named(each) for claim in claims for each in (claim, *claim.beside) if is_edited(each)}
     claims = [replace(each, reason="") if any(map(has_edited, each.cites)) else each for each in claims]
@@ -314,14 +302,14 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
 
 
 def _of_another(found: Finding) -> Finding:
-    """Return a finding without what is on record; under other choices that were not edited a number may remain."""
+    """Return a finding without records of another scenario; numbers of unedited choices may remain."""
     return replace(found, is_edited=True, recorded=None, verdict=found.verdict if found.simulated else "open")
 
 
 def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
-    """Measure all that was simulated, and what is judged beside it.
+    """Measure everything that was simulated, including the claims judged together with these.
 
-    A study's settings come one after the other, so that no more than the results of one need be there.
+    Settings of a study are processed one after the other, so that only one setting's results are in memory.
     """
     wanted = {_named(each): each for claim in claims for each in (claim, *claim.beside)}
     found: _Measurements = {}
@@ -338,10 +326,10 @@ def _measured(claims: Sequence[Claim], laboratory: Laboratory) -> _Measurements:
 
 
 def measured_of(claim: Claim, runs: Runs) -> Measured:
-    """Measure a claim, whose code is the folder's own.
+    """Measure a claim, using the folder's own code.
 
     Raises:
-        UserCodeError: If its code fails, or returns anything but a measurement of numbers.
+        UserCodeError: If the code fails, or does not return a measurement of numbers.
     """
     file = claim.study.folder / "measure.py"
     with blamed(file):
@@ -356,7 +344,7 @@ def measured_of(claim: Claim, runs: Runs) -> Measured:
 
 
 def _mistake(found: Measured) -> str:
-    """Return the mistake of a measurement. Infinity is allowed, as of a ratio over nothing, but not as a weight."""
+    """Return the mistake of a measurement. Infinity is allowed, such as for a ratio over zero, but not as a weight."""
     if not isinstance(found.also, Mapping):
         return f"also must be a dictionary of numbers, and is {found.also!r:.60}"
     named = [("weight", found.weight), *found.also.items()]
@@ -369,7 +357,7 @@ def _mistake(found: Measured) -> str:
 
 
 def _plain(number: float) -> float:
-    """A number of Python's own, which JSON takes; NumPy's integers and short floats are none."""
+    """Return a number as a plain Python float, which JSON takes, unlike NumPy's integers and short floats."""
     return number if isinstance(number, int | float) else float(number)
 
 
@@ -378,9 +366,9 @@ def _named(claim: Claim) -> tuple[Key, str]:
 
 
 def _regions(claims: Sequence[Claim], simulated: _Measurements) -> dict[Key, Region]:
-    """Judge what is judged together, whether or not all of it was asked for: it rests on the same simulations.
+    """Judge the claims of each region, whether or not all were requested, as they share simulations.
 
-    What is on record judges where all of the grid is there: of a part nothing follows.
+    Records are used if they cover all of the grid; a part of it proves nothing.
     """
     found: dict[Key, Region] = {}
     for claim in claims:
@@ -425,16 +413,17 @@ def _found(
 
 
 def _repeated(study: Study, measured: Measured) -> Measured:
-    """Return what was measured; one seed where there are others says nothing of their mean."""
+    """Return a measurement; a single seed among several says nothing about their mean."""
     if not study.repeats or measured.value is None or measured.interval is not None:
         return measured
     return replace(measured, interval=of_mean([measured.value]), values=(measured.value,))
 
 
 def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
-    """Return what a `--full` run measured of the scenarios that there are; a claim that none has measured is open.
+    """Return the recorded measurements of the current scenarios; a claim without any is open.
 
-    A record from before a choice was added is one of that choice's first option, if that leaves the scenario as it was.
+    A record from before a choice was added counts for that choice's first option, if that leaves the scenario
+    unchanged.
     """
     choices = claim.study.open_choices
     first = tuple(choice.options[0] for choice in choices)
@@ -449,7 +438,7 @@ def _on_record(claim: Claim) -> list[tuple[Choices, Measured]]:
 
 
 def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
-    """Return a measurement on record with its interval; a record of earlier form has the number and spread of seeds."""
+    """Return a recorded measurement with its interval; earlier records have the spread and number of seeds."""
     value, also = entry["measured"], entry["also"]
     if value is None:
         return Measured(None, also)
@@ -466,14 +455,14 @@ def _entry(study: Study, entry: Mapping[str, Any]) -> Measured:
 
 
 def decisive(finding: Finding) -> Finding:
-    """Return what the verdict on a claim rests on: what came out now, or what is on record if that rests on more."""
+    """Return the finding that decides: the new one, or the recorded one if it rests on more data."""
     return recorded_with_more(finding) or finding
 
 
 def recorded_with_more(finding: Finding) -> Finding | None:
-    """Return what is on record of a claim that was simulated now, if it rests on more; it decides more.
+    """Return the recorded finding of a claim that was simulated now, if it rests on more data; it decides.
 
-    More is more seeds, or for a claim over a grid more of the grid's choices with no fewer seeds.
+    More data means more seeds, or for a claim over a grid more of the grid's choices with no fewer seeds.
     """
     claim = finding.claim
     if not finding.simulated or claim.on_record is None or claim.region or finding.is_edited:
@@ -485,11 +474,11 @@ def recorded_with_more(finding: Finding) -> Finding | None:
 
 
 def over_grid(verdicts: Sequence[Verdict], share: float) -> Verdict:
-    """Judge a claim whose settings are lost by how many choices agree.
+    """Judge a claim whose settings are lost by the share of choices that agree.
 
     Args:
-        verdicts: Under each combination of choices; where it is open, the question does not arise.
-        share: The fraction that must agree.
+        verdicts: Verdict under each combination of choices; open where the question does not arise.
+        share: Share that must agree.
 
     Examples:
         >>> over_grid(["agrees", "agrees", "differs"], 0.6), over_grid(["agrees", "differs"], 0.6)

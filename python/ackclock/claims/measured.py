@@ -1,4 +1,4 @@
-"""What a folder's `measure.py` is written with."""
+"""Types and functions for a folder's `measure.py`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,19 +9,19 @@ from ackclock.results import Results
 from ackclock.stats.estimates import deviation, mean_of
 
 Runs = Mapping[str, Results]
-"""The results of a study's cases, by the case's name, all under the same choices."""
+"""Results of a study's cases, by case name, all under the same choices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The number that is set beside the published one.
+    """Measured number, to be compared with the published one.
 
     Attributes:
-        value: In the claim's unit; `None` where the choices do not let the question arise.
-        also: Other quantities that help to understand it, by a name that includes the unit.
-        weight: In the mean of repetitions; a ratio whose weight is its denominator becomes the ratio of the sums.
-        interval: Of a mean of repetitions: where it may lie, 95 %; None of a single run. `measure.py` leaves it out.
-        values: Of a mean of repetitions: the value of each that has one. `measure.py` leaves it out.
+        value: Value in the claim's unit; None if the question does not arise under the choices.
+        also: Other helpful quantities, by a name that includes the unit.
+        weight: Weight in the mean of repetitions; a ratio weighted by its denominator becomes the ratio of the sums.
+        interval: 95 % confidence interval of a mean of repetitions; None for a single run. `measure.py` leaves it out.
+        values: Values of a mean's repetitions that have one. `measure.py` leaves it out.
     """
 
     value: float | None
@@ -32,10 +32,10 @@ class Measured:
 
 
 def number(value: float | None) -> str:
-    """Write a measured value with the digits that can be compared; a dash if there is none.
+    """Format a measured value with significant digits; a dash if there is none.
 
     Args:
-        value: In the claim's unit.
+        value: Value in the claim's unit.
 
     Examples:
         >>> number(10.3941), number(0.97442), number(381.625), number(1.0), number(9.9999)
@@ -51,15 +51,16 @@ def number(value: float | None) -> str:
 
 
 _SMALL = 0.00995
-"""Nearer to zero three decimals leave less than two digits."""
+"""Size below which three decimals leave less than two digits."""
 
 
 def mean(repetitions: Sequence[Measured]) -> Measured:
-    """Return the weighted mean of repetitions, with their spread among the other quantities; a single one as it is.
+    """Return the weighted mean of repetitions, with their spread among the other quantities; a single one unchanged.
 
     Args:
-        repetitions: At least one; those without a value count for nothing, nor those without one of the others. If none
-            has a weight, or values are infinite on both sides, there is no mean.
+        repetitions: At least one; those without a value are left out, for each quantity. If none has a weight, or
+            values
+            are infinite on both sides, there is no mean.
 
     Examples:
         >>> mean([Measured(1.0, {"x": 4.0}), Measured(2.0, {"x": 6.0})])

@@ -1,4 +1,4 @@
-"""The files that a scenario or a measure names by a text, and what they say."""
+"""Files that texts of a scenario or measure name, and their content."""
 
 import hashlib
 import json
@@ -12,21 +12,21 @@ from ackclock.base.decoding import decoded_toml
 from ackclock.claims.python_text import Module, read
 
 _LONGEST: Final = 255
-"""A longer text names no file."""
+"""Length above which a text is not a file name."""
 
 _JUDGED_BY: Final = ("id", "low", "high", "sign", "share", "region")
-"""The keys that a measure which reads `claims.toml` may take from it."""
+"""Keys that a measure may read from `claims.toml`."""
 
 _KEPT: Final = ("recorded*.json", "regions.json", "verdicts.toml")
-"""The files that a folder keeps of earlier runs: a measure does not rest on them."""
+"""Files of earlier runs in a folder, on which a measure does not rest."""
 
 
 def contents(texts: Iterable[str], folder: Path) -> Iterator[Any]:
-    """Yield what each file says that a text names: a file by its name, a class or module of Python by its code.
+    """Yield the content of each file that a text names: a file by its name, a Python class or module by its code.
 
     Args:
-        texts: Any, as `policy.onnx`, `python:module:Class` or `module`.
-        folder: Where names begin.
+        texts: Any texts, such as `policy.onnx`, `python:module:Class` or `module`.
+        folder: Folder to which names are relative.
     """
     for text in sorted(texts):
         module, _, _ = text.removeprefix("python:").partition(":")
@@ -36,11 +36,11 @@ def contents(texts: Iterable[str], folder: Path) -> Iterator[Any]:
 
 
 def files(patterns: Iterable[str], folder: Path) -> set[Path]:
-    """Return the files that patterns match in a folder, and with a folder of their own beside it.
+    """Return the files that match patterns, in a folder or below a sibling folder.
 
     Args:
-        patterns: As `a/*.json`.
-        folder: Where names begin.
+        patterns: Patterns such as `a/*.json`.
+        folder: Folder to which patterns are relative.
     """
     found: set[Path] = set()
     for pattern in patterns:
@@ -54,17 +54,17 @@ def files(patterns: Iterable[str], folder: Path) -> set[Path]:
 
 
 def code_of(module: Module, folder: Path) -> list[Path]:
-    """Return the files of Python in a folder that a module imports, or names in its texts."""
+    """Return the Python files in a folder that a module imports, or names in its texts."""
     named = files((name for name in module.files if name.endswith(".py")), folder)
     imported = {file.resolve() for name in (*module.imports, *module.files) for file in _modules(folder, name)}
     return sorted(named | imported)
 
 
 def said(file: Path) -> str:
-    """Return a hash of what a file says; of `claims.toml` what is judged by.
+    """Return a hash of a file's content; for `claims.toml`, of the keys that decide a judgement.
 
     Args:
-        file: Any but one of Python.
+        file: Any file except Python code.
     """
     if file.name == "claims.toml":
         claims = input_files.toml(file, remedy="restore it").get("claim", ())
@@ -76,7 +76,7 @@ def said(file: Path) -> str:
 
 
 def look_anew() -> None:
-    """Forget which files folders have; within the reckoning of one subject they stay."""
+    """Clear the cached file lists; within the computation of one subject they stay."""
     _listed.cache_clear()
 
 
@@ -86,13 +86,13 @@ def _listed(folder: Path) -> frozenset[str]:
 
 
 def _may_be(folder: Path, text: str) -> bool:
-    """Whether a text may name a file, seen from a folder; most name none, and few are asked for."""
+    """Return whether a text may name a file, a cheap test, since most do not."""
     first = text.partition("/")[0]
     return (first in _listed(folder) or first in ("", ".", "..")) and 0 < len(text) <= _LONGEST and text.isprintable()
 
 
 def _modules(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files of a module with a dotted name in a folder, and of its packages."""
+    """Yield the files of a dotted module in a folder, and of its packages."""
     levels = len(name) - len(name.lstrip("."))
     parts = name.lstrip(".").split(".")
     if parts[0] == "ackclock" or not all(part.isidentifier() for part in parts):
@@ -107,7 +107,7 @@ def _modules(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _code(file: Path, folder: Path) -> list[Any]:
-    """Return what a file of Python says, with all that it imports and names."""
+    """Return the code of a Python file, with everything that it imports and names."""
     seen: dict[Path, list[Any]] = {}
     waiting = [file.resolve()]
     while waiting:
@@ -130,7 +130,7 @@ def _hash(file: Path, _changed_ns: int, _size: int) -> str:
 
 
 def document(text: str, before: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return a text of TOML without its layout and `name`, and its texts; what is no TOML stays as it is."""
+    """Return a TOML text without layout and `name`, and its texts; any other text is returned unchanged."""
     try:
         table = decoded_toml(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""By what a measurement was made: version, sources of the engine, commit, day. A record keeps it, a page shows it."""
+"""Origin of a measurement: version, engine sources, commit and date; stored in records and shown on pages."""
 
 import subprocess
 from collections.abc import Mapping
@@ -14,16 +14,15 @@ from ackclock.claims import reference
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """By what something was measured; a text is empty where that is not known.
+    """Origin of a measurement; unknown texts are empty.
 
     Attributes:
-        date: The day, as in 2026-11-25.
-        commit: As `git describe` names it.
-        version: Of ackclock.
-        engine: What stands for the sources that decide results: another text after any change of what they say but
-            for comments, tests and versions.
-        results: What the results of the reference runs are called (`ackclock.claims.reference`): another text once
-            one of them changes.
+        date: Date, such as 2026-11-25.
+        commit: Name of the commit by `git describe`.
+        version: Version of ackclock.
+        engine: Hash of the sources that determine results; comments, tests and versions do not count.
+        results: Name of the results of the reference runs (`ackclock.claims.reference`); it changes if one of them
+            does.
     """
 
     date: str = ""
@@ -34,42 +33,42 @@ class Made:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Self:
-        """Read what `as_dict` gave, or a part of it."""
+        """Read the output of `as_dict`, or a part of it."""
         return cls(**{each.name: str(table[each.name]) for each in fields(cls) if table.get(each.name)})
 
     def as_dict(self) -> dict[str, str]:
-        """Return it as it stands in `claims.json`."""
+        """Return the entry of `claims.json`."""
         return asdict(self)
 
     @property
     def is_of_this_engine(self) -> bool:
-        """Whether it was made from the sources of the engine that is installed."""
+        """Whether it was made from the engine sources of this installation."""
         return bool(self.engine) and self.engine == engine()
 
     @property
     def has_these_results(self) -> bool:
-        """Whether the engine that is installed gives the results that the reference runs had then."""
+        """Whether the installed engine gives the same results of the reference runs."""
         return self.is_of_this_engine or (bool(self.results) and self.results == reference.results())
 
     def __str__(self) -> str:
-        """Say it in a few words."""
+        """Describe it in a few words."""
         engine_said = f"engine {self.engine[:12]}" if self.engine else "engine not noted"
         return ", ".join(part for part in (self.date, self.commit and f"commit {self.commit}", engine_said) if part)
 
 
 def engine() -> str:
-    """Return what stands for the sources of the installed engine: 64 hexadecimal digits."""
+    """Return the hash of the installed engine's sources, 64 hexadecimal digits."""
     return build_info()["engine"]
 
 
 @cache
 def now() -> Made:
-    """Return by what would be measured now."""
+    """Return the origin of measurements made now."""
     return Made(datetime.now(UTC).date().isoformat(), _commit(), build_info()["version"], engine(), reference.results())
 
 
 def _commit() -> str:
-    """Return the commit of a checkout that this package runs from; an installed one knows of none."""
+    """Return the commit of the checkout that this package runs from; empty for an installed package."""
     folder = Path(__file__).parent
     if not (folder.parents[2] / ".git").exists():
         return ""

@@ -1,13 +1,13 @@
-"""The code that a measure rests on: what its folder says of it, and nothing else.
+"""Code that a measure depends on, within its folder.
 
-A measure is an entry of `MEASURES`. It brings the expression of its entry, and what counts brings each statement that
-binds a name that occurs in it, in its module and all that this loads. A statement that is no definition, import or
-assignment to a name may change anything and counts always; so does what stands under a decorator that is not Python's
-own. Where names are made at run time (`getattr`, `globals`), all modules count whole. A file that a text names
-counts, and for `f"{case}.json"` all that match; of `claims.toml` what claims are judged by.
-Departures: code outside folders of claims counts by its name alone, and of ackclock its module does not count either:
-neither another engine nor another Polars is another measure. Not followed are files whose names are put together
-otherwise, values that an assignment to another name changes, and a second entry of the same id.
+A measure is an entry of `MEASURES`. It depends on the expression of its entry and, transitively, on each statement that
+binds a name used there, in its module and in loaded modules. Other statements, such as calls, always count, as they may
+change anything; so does code under a decorator that is not Python's own. If names are made at run time (`getattr`,
+`globals`), modules count as a whole. A file that a text names counts, and for `f"{case}.json"` all matching files; of
+`claims.toml` only the keys that decide a judgement.
+Departures: code outside folders of claims counts by its name alone, and for ackclock without the module: neither
+another engine nor another Polars makes another measure. Not followed are file names that are composed otherwise, values
+changed through another name, and a second entry of the same id.
 """
 
 import os
@@ -22,7 +22,7 @@ from ackclock.claims.named_files import code_of, files, said
 from ackclock.claims.python_text import TABLE, Module, Piece, read
 
 ALIAS: Final = "claims of "
-"""How the name of a module begins that is a file of a folder of claims."""
+"""Prefix of the module names of files in a folder of claims."""
 
 _MAKES_NAMES: Final = frozenset(
     {"getattr", "globals", "vars", "eval", "exec", "__dict__", "attrgetter", "methodcaller"}
@@ -30,7 +30,7 @@ _MAKES_NAMES: Final = frozenset(
 
 
 def parts(folder: Path, name: str) -> list[Any]:
-    """Return what a measure rests on, by files as they lie to the folder, in an order that depends on nothing else."""
+    """Return the code and data of a measure, by files relative to the folder, in a deterministic order."""
     root = folder.resolve()
     reached = _Reached(root / "measure.py", name)
     return [name, *(_said(file, pieces, root) for file, pieces in sorted(reached.counted.items()))]
@@ -44,10 +44,10 @@ def _said(file: Path, pieces: set[Piece], root: Path) -> list[Any]:
 
 
 class _Reached:
-    """The statements that an entry of `MEASURES` uses, directly or by others."""
+    """Statements that an entry of `MEASURES` uses, directly or indirectly."""
 
     def __init__(self, measure: Path, name: str) -> None:
-        """Find them."""
+        """Collect the statements."""
         self._modules = _loaded(measure)
         self._seen = {measure: self._modules}
         self._name = name
@@ -59,7 +59,7 @@ class _Reached:
         self._table(measure, TABLE)
 
     def _table(self, file: Path, table: str) -> None:
-        """Take in the entry of a table; of tables that it is joined from, in their modules, theirs."""
+        """Add the entry of a table, or those of the tables that it is joined from."""
         alias, module = f"{ALIAS}{file}", self._modules[file]
         now = vars(sys.modules[alias]).get(table) if alias in sys.modules else None
         if (file, table) in self._tables or (isinstance(now, Mapping) and self._name not in now):
@@ -98,7 +98,7 @@ class _Reached:
 
 
 def _loaded(file: Path) -> dict[Path, Module]:
-    """Return a module and those that it loads, one by another."""
+    """Return a module and all that it loads, directly or indirectly."""
     found: dict[Path, Module] = {}
     waiting = [file]
     while waiting:

@@ -1,9 +1,9 @@
-"""Figures of more than one row, tables side by side, curves over any axis, and bars.
+"""Curves in rows of panels, tables side by side, and bars.
 
-Numbers that are drawn here come from simulations; nothing is smoothed. Departures: none.
+The numbers come from simulations; nothing is smoothed. Departures: none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,33 +14,60 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ackclock.claims.figures import STYLE, Curve
+from ackclock.plotting.traffic_figures import size_text
 
 WIDTH = 9.6
-"""Inches: as wide as the page."""
+"""Width of a page, inches."""
 
 _WHISKERS: Mapping[str, Any] = {"elinewidth": 1.0, "capsize": 2.5}
-"""How it is drawn by how much a value may be off."""
+"""Style of error bars."""
+
+_REFERENCE: Mapping[str, Any] = {"color": "#444444", "linewidth": 0.9, "linestyle": (0, (1, 2))}
+
+_FEW = 20
+"""Number of values below which a curve has markers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """Two sets of curves over the same time, one above the other."""
+class Panel:
+    """Curves over a common quantity.
+
+    Attributes:
+        title: Title above the panel; that of the upper row stands for all rows.
+        curves: Curves, drawn over each other.
+        lines: Horizontal reference lines, with their names.
+        labels_below: Whether those names stand below their lines.
+        step: Position of a vertical line.
+    """
 
     title: str
-    above: Sequence[Curve]
-    below: Sequence[Curve]
+    curves: Sequence[Curve]
+    lines: Sequence[tuple[float, str]] = ()
+    labels_below: bool = False
+    step: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Label and scale of an axis; `ticks` replaces matplotlib's choice, `top` its upper end."""
+
+    label: str
+    scale: Literal["linear", "log", "symlog"] = "linear"
+    ticks: Sequence[float] = field(default_factory=tuple)
+    top: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers in rows and columns, with colours between two ends.
+    """Numbers in rows and columns, with colours on a scale.
 
     Attributes:
-        title: Above it.
-        values: A row for each of the rows, which all tables of a figure share.
-        low: The number of the first colour.
-        high: The number of the last colour.
-        scale: How colours lie between those: evenly, or evenly in the logarithm around 1.
+        title: Title above it.
+        values: Values by row; all tables of a figure share their rows.
+        low: Number of the first colour.
+        high: Number of the last colour.
+        scale: Scale between them: linear, or logarithmic around 1.
+        text: Function that formats a number.
     """
 
     title: str
@@ -48,20 +75,12 @@ class Table:
     low: float
     high: float
     scale: Literal["linear", "log"] = "linear"
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A label and how values lie on the axis; `ticks` replaces matplotlib's choice."""
-
-    label: str
-    scale: Literal["linear", "symlog"] = "linear"
-    ticks: Sequence[float] = field(default_factory=tuple)
+    text: Callable[[float], str] = lambda value: f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A bar of each group; `halves`, where there are any, say how far each value may be off to either side."""
+    """One bar per group; `halves`, if present, are the half widths of the values' intervals."""
 
     label: str
     color: str
@@ -69,37 +88,65 @@ class Bars:
     halves: Sequence[float] = ()
 
 
-def columns(parts: Sequence[Column], above: str, below: str) -> Figure:
-    """Draw columns side by side; each row has one vertical axis.
+def rows(parts: Sequence[tuple[Axis, Sequence[Panel]]], x: Axis, *, ends: bool = False) -> Figure:
+    """Draw rows of panels, each with one vertical axis, and one legend below them.
 
     Args:
-        parts: From left to right.
-        above: Label of the upper vertical axis.
-        below: Label of the lower vertical axis.
+        parts: Vertical axis and panels of each row, from above.
+        x: The horizontal axis.
+        ends: Whether each panel ends where its curves do, with a dot at the end of each.
     """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 5.2), layout="constrained")
-        axes = figure.subplots(2, len(parts), sharex=True, sharey="row", squeeze=False)
-        for index, part in enumerate(parts):
-            upper, lower = axes[0][index], axes[1][index]
-            _curves(upper, part.above)
-            _curves(lower, part.below)
-            upper.set_title(part.title)
-            lower.set_xlabel("time (s)")
-        rows = (above, [part.above for part in parts]), (below, [part.below for part in parts])
-        for axis, (label, curves) in zip((axes[0][0], axes[1][0]), rows, strict=True):
-            axis.set_ylabel(label)
-            if not any(value < 0 for row in curves for curve in row for value in curve.values):
-                axis.set_ylim(bottom=0)
-        axes[0][0].set_xlim(left=0)
-        _legend(figure, max(axes[0], key=lambda axis: len(axis.get_lines())))
+        figure = Figure(figsize=(WIDTH, 1.3 + 2.1 * len(parts)), layout="constrained")
+        grid = figure.subplots(len(parts), len(parts[0][1]), sharex=not ends, sharey="row", squeeze=False)
+        for axes, (y, panels) in zip(grid, parts, strict=True):
+            for axis, panel in zip(axes, panels, strict=True):
+                _panel(axis, panel, ends=ends)
+            axes[0].set_ylabel(y.label)
+            _scale(axes[0], "y", y)
+            if y.scale == "linear" and not any(v < 0 for panel in panels for c in panel.curves for v in c.values):
+                axes[0].set_ylim(0, y.top)
+        for above, below, panel in zip(grid[0], grid[-1], parts[0][1], strict=True):
+            above.set_title(panel.title)
+            below.set_xlabel(x.label)
+            _scale(below, "x", x)
+            if x.scale == "linear":
+                below.set_xlim(left=0)
+        _legend(figure, max(grid[0], key=lambda axis: len(axis.get_lines())))
     return figure
 
 
-def _curves(axis: Axes, curves: Sequence[Curve]) -> None:
-    for curve in curves:
-        width = 2.0 if curve.label == "average" else 1.2
-        axis.plot(curve.time_s, curve.values, curve.dashes, color=curve.color, label=curve.label, linewidth=width)
+def _panel(axis: Axes, panel: Panel, *, ends: bool) -> None:
+    shift = (0, -11) if panel.labels_below else (0, 3)
+    for value, name in panel.lines:
+        axis.axhline(value, **_REFERENCE)
+        axis.annotate(
+            name, (1, value), xycoords=("axes fraction", "data"), xytext=shift, textcoords="offset points",
+            ha="right", fontsize=8.5, color="#444444",
+        )  # fmt: skip
+    for curve in panel.curves:
+        width, mark = 2.0 if curve.label == "average" else 1.3, "o" if len(curve.values) < _FEW else ""
+        look: Any = {"marker": mark, "markersize": 4, "color": curve.color, "label": curve.label, "linewidth": width}
+        axis.plot(curve.time_s, curve.values, curve.dashes, **look)
+        if curve.halves:
+            axis.errorbar(curve.time_s, curve.values, curve.halves, fmt="none", ecolor=curve.color, **_WHISKERS)
+        if ends:
+            axis.plot(curve.time_s[-1:], curve.values[-1:], "o", color=curve.color, markersize=4)
+    if panel.step is not None:
+        axis.axvline(panel.step, **_REFERENCE)
+
+
+def _scale(axis: Axes, name: Literal["x", "y"], how: Axis) -> None:
+    along = axis.xaxis if name == "x" else axis.yaxis
+    if how.scale != "linear":
+        options = {"linthresh": 1.0, "linscale": 0.6} if how.scale == "symlog" else {}
+        getattr(axis, f"set_{name}scale")(how.scale, **options)
+        along.set_minor_locator(NullLocator())
+    if how.scale == "log":
+        along.set_major_formatter(FuncFormatter(lambda value, _: size_text(value)))
+    if how.ticks:
+        along.set_major_locator(FixedLocator(list(how.ticks)))
+        along.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _legend(figure: Figure, axis: Axes) -> None:
@@ -108,12 +155,12 @@ def _legend(figure: Figure, axis: Axes) -> None:
 
 
 def tables(parts: Sequence[Table], rows: tuple[str, Sequence[str]], heads: tuple[str, Sequence[str]]) -> Figure:
-    """Draw tables with the same rows and columns side by side; each number stands on its colour.
+    """Draw tables with the same rows and columns side by side, each number on its colour.
 
     Args:
-        parts: From left to right.
-        rows: Their label, and the name of each.
-        heads: The columns' label, and the name of each.
+        parts: Tables, from left to right.
+        rows: Label of the rows, and their names.
+        heads: Label of the columns, and their names.
     """
     with mpl.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(WIDTH, 1.4 + 0.3 * len(rows[1])), layout="constrained")
@@ -136,59 +183,26 @@ def _table(axis: Axes, table: Table) -> None:
     axis.set_title(table.title, fontsize=9.5)
     for y, row in enumerate(table.values):
         for x, value in enumerate(row):
-            axis.text(x, y, f"{value:.2f}" if value < 10 else f"{value:.1f}", ha="center", va="center", fontsize=9)
+            axis.text(x, y, table.text(value), ha="center", va="center", fontsize=9)
 
 
-def over(parts: Sequence[tuple[str, Sequence[Curve]]], axis: Axis, label: str, step: float | None = None) -> Figure:
-    """Draw panels of curves over one horizontal axis, with a point for each value if they are few.
+def percent(value: float) -> str:
+    """Format a percentage without rounding up to 100.
 
-    Args:
-        parts: Title and curves of each panel; a curve's `time_s` are the values on the horizontal axis.
-        axis: The horizontal axis.
-        label: Of the vertical axis.
-        step: Where a vertical line stands.
+    Examples:
+        >>> percent(100.0), percent(99.97), percent(12.345)
+        ('100', '99.9', '12.3')
     """
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 3.8), layout="constrained")
-        axes = figure.subplots(1, len(parts), sharey=True, sharex=True, squeeze=False)[0]
-        for panel, (title, curves) in zip(axes, parts, strict=True):
-            for curve in curves:
-                mark = "o" if len(curve.values) < 20 else ""
-                panel.plot(
-                    curve.time_s, curve.values, curve.dashes, marker=mark, markersize=4, color=curve.color,
-                    label=curve.label, linewidth=1.4,
-                )  # fmt: skip
-                if curve.halves:
-                    panel.errorbar(
-                        curve.time_s, curve.values, yerr=curve.halves, fmt="none", ecolor=curve.color, **_WHISKERS
-                    )
-            if step is not None:
-                panel.axvline(step, color="#444444", linewidth=0.9, linestyle=(0, (1, 2)))
-            panel.set_title(title)
-            _horizontal(panel, axis)
-        axes[0].set_ylim(bottom=0)
-        axes[0].set_ylabel(label)
-        _legend(figure, axes[0])
-    return figure
-
-
-def _horizontal(panel: Axes, axis: Axis) -> None:
-    panel.set_xlabel(axis.label)
-    if axis.scale == "symlog":
-        panel.set_xscale("symlog", linthresh=1.0, linscale=0.6)
-        panel.xaxis.set_minor_locator(NullLocator())
-    if axis.ticks:
-        panel.xaxis.set_major_locator(FixedLocator(list(axis.ticks)))
-        panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    return f"{value:.0f}" if value in (0.0, 100.0) else f"{min(value, 99.9):.1f}"
 
 
 def bars(groups: Sequence[str], series: Sequence[Bars], label: str) -> Figure:
-    """Draw groups of horizontal bars, the number at the end of each, or of its interval.
+    """Draw groups of horizontal bars, with the number at the end of each bar or of its interval.
 
     Args:
-        groups: Name of each group, from above.
-        series: Each bar of a group, with a value for each group.
-        label: Of the horizontal axis.
+        groups: Names of the groups, from above.
+        series: Bars with a value for each group.
+        label: Label of the horizontal axis.
     """
     height = 0.8 / len(series)
     with mpl.rc_context(STYLE):

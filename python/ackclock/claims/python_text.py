@@ -1,7 +1,6 @@
-"""A file of Python by the statements of its module: what each says, the names that it binds and uses, and its files.
+"""Python files as statements of their module: the text of each, the names that it binds and uses, and its files.
 
-Two texts say the same where their syntax trees are the same: comments, docstrings, layout, quotes and commas at an end
-do not count.
+Texts are equal if their syntax trees are: comments, docstrings, layout, quotes and trailing commas do not count.
 """
 
 import ast
@@ -13,7 +12,7 @@ from typing import Final
 
 
 def said(what: object) -> str:
-    r"""Return what a syntax tree says, in a form that the version of Python leaves alone.
+    r"""Return a syntax tree as text, in a form that does not depend on the version of Python.
 
     Examples:
         >>> said(ast.parse("x = f(1, 'a')  # one\n")) == said(ast.parse('x = f(\n    1,\n    "a",\n)\n'))
@@ -30,7 +29,7 @@ def said(what: object) -> str:
 
 
 _LEFT_OUT: Final = ("ctx", "kind", "type_comment", "type_ignores")
-"""Fields that say nothing, or that not every version of Python has; nor have all of them every empty field."""
+"""Fields without meaning, or absent in some versions of Python; empty fields are left out for the same reason."""
 
 
 def _is_docstring(node: object) -> bool:
@@ -39,12 +38,12 @@ def _is_docstring(node: object) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A part of a file.
+    """Statement of a file.
 
     Attributes:
-        place: Where it begins: line and column; nowhere for a definition or an import, which may be moved.
-        text: What it says.
-        uses: The names and attributes in it.
+        place: Line and column; None for a definition or an import, whose order does not matter.
+        text: Text of its syntax tree.
+        uses: Names and attributes in it.
         files: Patterns of the files that its texts may name.
     """
 
@@ -55,18 +54,18 @@ class Piece:
 
 
 class Module:
-    """A file of Python.
+    """Python file.
 
     Attributes:
-        bound: The statements that bind a name, by the name; of an import the name alone.
-        tables: Names that are assigned to, and no functions, classes or imports.
-        always: The other statements, which may change what any name stands for.
-        imports: What it imports anywhere, as `package.module`, behind a dot for each level.
+        bound: Statements that bind a name, by name; for an import the name alone.
+        tables: Names that are assigned, except functions, classes and imports.
+        always: Other statements, which may change the meaning of any name.
+        imports: Imports anywhere in it, as `package.module`, with a leading dot for each level.
         files: Patterns of the files that any of its texts may name.
     """
 
     def __init__(self, text: str) -> None:
-        """Read it."""
+        """Parse the text."""
         self._tree = ast.parse(text)
         self.bound: dict[str, list[Piece]] = {}
         self.tables: set[str] = set()
@@ -79,11 +78,11 @@ class Module:
 
     @cached_property
     def said(self) -> str:
-        """The text of all of it, without layout and comments."""
+        """Text of the whole module, without layout and comments."""
         return said(self._tree)
 
     def entries(self, table: str, name: str) -> list[tuple[Piece, bool]]:
-        """Return what gives a table such as `MEASURES` an entry: its expression, or all that may hold it.
+        """Return the parts that give an entry to a table such as `MEASURES`: its expression, or all that may hold it.
 
         Returns:
             Each with whether it is a table that is joined to this one.
@@ -127,14 +126,14 @@ class Module:
 
 
 read: Final = lru_cache(maxsize=64)(Module)
-"""By the text, so that a file that was edited is read anew."""
+"""Cached constructor, keyed by the text, so that an edited file is parsed again."""
 
 TABLE: Final = "MEASURES"
-"""How the names of tables from ids to measures end; what fills one changes nothing else."""
+"""Suffix of the names of tables from ids to measures; statements that fill one change nothing else."""
 
 
 def _bound(statement: ast.stmt) -> list[str]:
-    """Return the names that a statement binds; none where it may change another thing."""
+    """Return the names that a statement binds; none if it may have another effect."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         around = [*statement.decorator_list, *getattr(statement, "bases", ()), *getattr(statement, "keywords", ())]
         used = {name for each in around for part in ast.walk(each) if (name := _base(part))}
@@ -149,24 +148,24 @@ def _bound(statement: ast.stmt) -> list[str]:
 
 
 _HARMLESS: Final = {"cache", "dataclass", "functools", "dataclasses", "lru_cache"}
-"""Decorators that keep nothing elsewhere; another, or a base of a class, may be a register of what it stands at."""
+"""Decorators without side effects; another one, or a base class, may register what it decorates."""
 
 
 def _targets(statement: ast.stmt) -> list[ast.AST]:
-    """Return the places that a statement assigns to; else what it evaluates."""
+    """Return the targets of an assignment; else the expression that the statement evaluates."""
     one = getattr(statement, "target", getattr(statement, "value", statement))
     return list(getattr(statement, "targets", (one,)))
 
 
 def _base(node: ast.AST) -> str:
-    """Return the name that a place begins with, as `MEASURES["A1"]` and `MEASURES.update(more)` do."""
+    """Return the leading name of a target, as in `MEASURES["A1"]` and `MEASURES.update(more)`."""
     while not isinstance(node, ast.Name) and (inner := getattr(node, "func", getattr(node, "value", None))):
         node = inner
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def _given(statement: ast.stmt, name: str) -> list[tuple[ast.AST, bool]]:
-    """Return what a statement that fills a table gives an entry."""
+    """Return the parts of a table-filling statement that may give an entry."""
     if not isinstance(statement, ast.Assign | ast.AnnAssign):
         return [(statement, False)]
     if isinstance(key := getattr(_targets(statement)[0], "slice", None), ast.Constant):
@@ -175,7 +174,7 @@ def _given(statement: ast.stmt, name: str) -> list[tuple[ast.AST, bool]]:
 
 
 def _entries(table: ast.expr, name: str) -> list[tuple[ast.AST, bool]]:
-    """Return the expression of an entry, where it is written out; else those that may hold it."""
+    """Return the expression of an entry, if it is written out; else those that may hold it."""
     others: list[tuple[ast.AST, bool]] = []
     waiting = [table]
     while waiting:
@@ -231,7 +230,7 @@ def _files(node: ast.AST) -> Iterator[str]:
 
 
 def _pattern(node: ast.AST) -> str:
-    """Return what a text matches that names files; nothing where it has patterns and no suffix."""
+    """Return the pattern of file names that a text matches; empty if it has wildcards and no suffix."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     texts = [part.value if isinstance(part, ast.Constant) else "*" for part in parts]
     is_text = isinstance(node, ast.Constant | ast.JoinedStr) and all(isinstance(text, str) for text in texts)

@@ -1,4 +1,4 @@
-"""One reading of what a source leaves open: claims with an option of a choice in the place of all."""
+"""Reading of a source: claims with one option of a choice, instead of all."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,17 @@ from ackclock.claims.folder import Choice, Claim, Option
 
 
 def read_as(claims: Sequence[Claim], chosen: Mapping[str, str]) -> list[Claim]:
-    """Return claims that are simulated with these options alone, which verdicts then rest on.
+    """Return claims that are simulated with these options alone, on which verdicts then rest.
 
-    What a record measured with them stays on record. A reason is of the first options, and goes where these change.
+    Recorded measurements with these options remain. Reasons refer to the first options, and are dropped if these
+    change.
 
     Args:
-        claims: Any, each of which leaves these choices open.
-        chosen: The option of each choice, by their names; of seeds one, or a range such as `4..6`.
+        claims: Claims, each of which leaves these choices open.
+        chosen: Option of each choice, by name; for seeds one, or a range such as `4..6`.
 
     Raises:
-        LookupError: If a claim has no such choice, or the choice no such option; the message has those that there are.
+        LookupError: If a claim has no such choice, or the choice no such option; the message lists the existing ones.
     """
     for name, option in chosen.items():
         claims = [_read(claim, name, option) for claim in claims]
@@ -55,7 +56,7 @@ def _alone(claim: Claim, name: str, option: str) -> Claim:
 
 
 def _seeds(text: str) -> tuple[Option, ...]:
-    """Return the seeds that are named, listed by the folder or not: one, or a range with both ends."""
+    """Return the named seeds, whether or not the folder lists them: one, or a range including both ends."""
     found = re.fullmatch(r"([0-9]{1,6})(?:\.\.([0-9]{1,6}))?", text)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
     return tuple(_seed(str(seed)) for seed in range(first, last + 1))
@@ -66,7 +67,7 @@ def _seed(name: str) -> Option:
 
 
 def _at_most(choice: Choice, seeds: int) -> Choice:
-    """Return a choice whose options are repeated as often as seeds are asked for."""
+    """Return a choice whose options are repeated as often as seeds are requested."""
     options = tuple(replace(each, seeds=each.seeds and seeds) for each in choice.options)
     return replace(choice, options=options)
 
@@ -79,7 +80,7 @@ def _choice(claim: Claim, name: str) -> Choice:
 
 
 def _entry(claim: Claim, name: str, option: str) -> dict[str, Any] | None:
-    """Return the entry of a record as if the option had been the first; None where it was not measured."""
+    """Return the entry of a record as if the option had been the first; None if it was not measured."""
     if claim.on_record is None:
         return None
     cells = [cell for cell in claim.on_record["other_choices"] if cell["choices"].get(name) == option]

@@ -1,8 +1,8 @@
-"""Reasons whose numbers are filled in from the record, so that none of them outlives what was measured.
+"""Reasons with numbers filled in from the record, so that they never outlive the measurement.
 
-`{H4a1}` is what is on record of a claim, `{H4a1:bounded mean ms}` what was measured beside it, and `{:bounded mean ms}`
-that of the claim whose reason it is. `±` names half of the interval. `{H4a1 where 1 BDP; Linux}` is of the combination
-with these options, `{H4a1|.1f}` is written by a format of Python. Without one the number has the digits of a table.
+`{H4a1}` is the recorded number of a claim, `{H4a1:bounded mean ms}` another recorded quantity of it, and
+`{:bounded mean ms}` one of the reason's own claim. `±` names half of the interval. `{H4a1 where 1 BDP; Linux}` selects
+the combination with these options, `{H4a1|.1f}` a Python format. Without a format, the digits are those of a table.
 """
 
 import re
@@ -23,16 +23,16 @@ PLACE: Final = re.compile(
 
 
 def filled(text: str, own: str, record: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a reason with its numbers; a dash where nothing is on record of a claim.
+    """Return a reason with its numbers filled in; a dash for a claim without a record.
 
     Args:
-        text: As it stands in `claims.toml`.
-        own: The claim whose reason it is.
-        record: The entries on record of the folder, by the ids of claims.
+        text: Text in `claims.toml`.
+        own: Id of the reason's claim.
+        record: Recorded entries of the folder, by claim id.
 
     Raises:
-        LookupError: If an entry has no such quantity or combination; the message has those that it has.
-        ValueError: If a format is none.
+        LookupError: If an entry lacks the quantity or combination; the message lists the existing ones.
+        ValueError: If a format is not valid.
 
     Examples:
         >>> entry = {"measured": 1.25, "interval": [1.0, 1.5], "also": {"ms": 12.0}, "other_choices": []}
@@ -43,10 +43,10 @@ def filled(text: str, own: str, record: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def renewed(findings: Sequence["Finding"], record: Mapping[str, Mapping[str, Any]]) -> list["Finding"]:
-    """Return the findings of a whole run, their reasons with the numbers that came out in it.
+    """Return the findings of a full run, with its numbers in their reasons.
 
-    A reason that names a combination which this run left out keeps those on record. One that was withheld, since it
-    cites a claim that was edited, stays so unless that claim was simulated.
+    A reason that names a combination which this run left out keeps the recorded numbers. One that was withheld, since
+    it cites an edited claim, stays so unless that claim was simulated.
     """
     made = {each.claim.id: each.as_dict() for each in findings if each.simulated}
     return [_renewed(each, {**record, **made}) if _may_cite(each.claim, made) else each for each in findings]
@@ -65,7 +65,7 @@ def _renewed(finding: "Finding", found: Mapping[str, Mapping[str, Any]]) -> "Fin
 
 
 def cited(text: str, own: str) -> list[str]:
-    """Return the claims whose numbers on record a reason gives."""
+    """Return the claims whose recorded numbers a reason gives."""
     return [found["id"] or own for found in PLACE.finditer(text)]
 
 

@@ -1,6 +1,6 @@
-"""Reading what is on record: the `claims.json` of `--full` runs, which a folder keeps as `recorded*.json`.
+"""Reader of records: the `claims.json` of `--full` runs, kept in a folder as `recorded*.json`.
 
-Each number is held to those beside it, so that a record that was edited or damaged is refused and not judged.
+Numbers are checked against each other, so that an edited or damaged record is refused and not judged.
 """
 
 import json
@@ -18,12 +18,12 @@ _REMEDY: Final = "restore it, or write it anew with `ackclock claims FOLDER --fu
 
 
 def read(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
-    """Return the entry of each claim on record, and by what it was made.
+    """Return the recorded entry of each claim, and its origin.
 
-    An entry says by what it was made, since a run shows records beside what it simulates; else its file does.
+    An entry may state its origin, since a run shows records beside new measurements; else its file does.
 
     Raises:
-        ackclock.base.checked_files.DamagedError: If a record is not one that a run writes.
+        ackclock.base.checked_files.DamagedError: If a record could not come from a run.
     """
     measured: dict[str, dict[str, Any]] = {}
     made: dict[str, Made] = {}
@@ -42,7 +42,7 @@ def read(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
 
 
 def _mistakes(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what cannot be: a mean lies among its values, and in the middle of its interval."""
+    """Yield impossibilities: a mean must lie among its values, and in the middle of its interval."""
     seen: set[str] = set()
     for cell in (entry, *entry["other_choices"]):
         choices = json.dumps(cell.get("choices"), sort_keys=True, ensure_ascii=False)

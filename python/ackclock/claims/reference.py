@@ -1,8 +1,8 @@
-"""Whether two engines measure the same: short runs with every controller, queue, stack and kind of traffic.
+"""Reference runs that tell whether two engines measure the same: every controller, queue, stack and kind of traffic.
 
-`reference.json` has a hash of each run's results, and a name for all of them that changes when one of them does. A
-record keeps that name, so that an engine whose sources have changed, and whose results have not, is not taken for
-another. Of each earlier name the file has the runs whose results are others now, so that a record of then says where.
+`reference.json` has a hash of each run's results, and a name for all of them that changes if one does. A record stores
+that name, so that an engine with changed sources and unchanged results still counts as the same. For each earlier name,
+the file lists the runs whose results have changed since.
 """
 
 import hashlib
@@ -18,41 +18,41 @@ from ackclock import _core
 from ackclock._core import Scenario, Simulation
 
 FILE = Path(str(resources.files("ackclock.claims") / "reference.json"))
-"""The runs on record: `name`, and a hash of the results of each by its own name."""
+"""File with the recorded runs: `name`, and a hash of each run's results by its own name."""
 
 _LIMITS = re.compile(r'"limited_by":(null|\{[^}]*\}),')
-"""A field that summaries have since 0.3, and that no result hangs on."""
+"""Field of summaries since 0.3 on which no result depends."""
 
 _OF_OTHERS = {"external", "policy", "python"}
 """Controllers that need a program, a policy or a file."""
 
 _STACKS = ("rfc", "linux-6.x")
-"""Under which each controller runs."""
+"""Stack profiles with which each controller is run."""
 
 _NEEDED: Mapping[str, Mapping[str, Any]] = {
     "priority": {"bands": [{"of": "acks"}, {"limit": "30 packets"}]},
     "tbf": {"rate": "4 Mbit/s", "burst": "20 kB"},
     "threshold": {"limit": "60 packets", "threshold": "10 packets"},
 }
-"""What a queue does not do without."""
+"""Required parameters of queues."""
 
 _SET: Mapping[str, Mapping[str, Any]] = {
     "fixed": {"window": "40 segments"},
     "powertcp_theta": {"line_rate": "20 Mbit/s"},
     "swift": {"base_target": "40 ms"},
 }
-"""What a controller does not do without."""
+"""Required parameters of controllers."""
 
 
 def _dumbbell(bottleneck: Mapping[str, Any], *flows: Mapping[str, Any], **more: object) -> dict[str, Any]:
-    """Three seconds of flows over one bottleneck."""
+    """Return a scenario of three seconds with flows over one bottleneck."""
     topology = {"kind": "dumbbell", "access": {"rate": "1 Gbit/s", "delay": "1 ms"}, "bottleneck": dict(bottleneck)}
     named = [{"name": f"f{number}", **flow} for number, flow in enumerate(flows)]
     return {"duration": "3 s", "seed": 7, "trace": False, "topology": topology, "flow": named, **more}
 
 
 def _controllers() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each beside CUBIC, which comes later, with a buffer of half a bandwidth-delay product and a little loss."""
+    """Yield a run of each controller beside a later CUBIC flow, with a buffer of half a BDP and a little loss."""
     lossy = [{"kind": "probability", "p": 0.001, "of": "data"}]
     link = {"rate": "20 Mbit/s", "delay": "15 ms", "queue": {"kind": "drop_tail", "limit": "0.5 bdp"}, "discard": lossy}
     for name in (each["name"] for each in json.loads(_core.controllers())):
@@ -66,7 +66,7 @@ def _controllers() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _queues() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each with flows in both directions, of which one answers marks."""
+    """Yield a run of each queue, with flows in both directions, one of which uses ECN."""
     flows: tuple[dict[str, Any], ...] = (
         {},
         {"controller": "newreno", "tcp": {"ecn": "request"}},
@@ -78,7 +78,7 @@ def _queues() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _stacks() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The profiles that no controller above runs under, one flow each way."""
+    """Yield a run of each profile not covered above, with one flow in each direction."""
     link = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": {"kind": "drop_tail", "limit": "20 packets"}}
     for name in (each["name"] for each in json.loads(_core.profiles())):
         if name in _STACKS:
@@ -88,7 +88,7 @@ def _stacks() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _kinds() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Applications, transports, links and boxes."""
+    """Yield runs of applications, transports, links and appliances."""
     plain = {"rate": "10 Mbit/s", "delay": "15 ms", "queue": {"kind": "drop_tail", "limit": "100 ms"}}
     burst = {"kind": "bursts", "share": 0.001, "length": 4}
     handover = {"period": "700 ms", "outage": "60 ms", "delay": ["16 ms", "24 ms", "20 ms"]}
@@ -123,18 +123,18 @@ def scenarios() -> dict[str, dict[str, Any]]:
 
 @cache
 def measured() -> Mapping[str, str]:
-    """Simulate every reference run, a third of a second of CPU in all, and return `hash_of` each."""
+    """Simulate every reference run, a third of a second of CPU time in total, and return `hash_of` each."""
     return {name: hash_of(scenario) for name, scenario in scenarios().items()}
 
 
 def hash_of(scenario: Mapping[str, Any]) -> str:
-    """Simulate a scenario, and return 16 digits for what its summary tells, but for what limited flows."""
+    """Simulate a scenario, and return 16 digits that identify its summary, except for the limits of flows."""
     summary = _LIMITS.sub("", Simulation(Scenario.parse(json.dumps(scenario))).finish().summary_json())
     return hashlib.sha256(summary.encode()).hexdigest()[:16]
 
 
 def named(before: Mapping[str, Any], runs: Mapping[str, str]) -> str:
-    """Return what these results are called: as before, unless a run that was on record has others or is gone.
+    """Return the name of these results: the previous one, unless a recorded run has changed or is missing.
 
     Examples:
         >>> named({"name": "a", "runs": {"one": "1"}}, {"one": "1", "new": "2"})
@@ -149,12 +149,12 @@ def named(before: Mapping[str, Any], runs: Mapping[str, str]) -> str:
 
 @cache
 def results() -> str:
-    """Return the name of what the installed engine measures: that of the file, if it measures the same."""
+    """Return the name of the installed engine's results: that of the file, if they are the same."""
     return named(on_record(), measured())
 
 
 def earlier(before: Mapping[str, Any], runs: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return, of each name that results had before, the runs that have others now, with their hashes of then.
+    """Return, for each earlier name of results, the runs that have changed since, with their old hashes.
 
     Examples:
         >>> earlier({"name": "a", "runs": {"one": "1", "two": "2"}}, {"one": "9", "two": "2"})
@@ -169,7 +169,7 @@ def earlier(before: Mapping[str, Any], runs: Mapping[str, str]) -> dict[str, dic
 
 
 def changed_since(name: str) -> list[str] | None:
-    """Return the reference runs whose results have changed since they were called `name`; None if that is not known."""
+    """Return the reference runs whose results have changed since they were named `name`; None if unknown."""
     record = on_record()
     if name == results():
         return []
@@ -178,13 +178,13 @@ def changed_since(name: str) -> list[str] | None:
 
 
 def on_record() -> dict[str, Any]:
-    """Return what the file has."""
+    """Return the content of the file."""
     content: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return content
 
 
 def written() -> str:
-    """Return the file as it should be for the installed engine."""
+    """Return the file's content for the installed engine."""
     runs = dict(measured())
     content = {"name": results(), "runs": runs, "earlier": earlier(on_record(), runs)}
     return json.dumps(content, indent=2) + "\n"

@@ -1,10 +1,10 @@
-"""Where all statements of a source hold at once: what can be said of one whose settings are lost.
+"""Region of combinations where all statements of a source hold, for a source whose settings are lost.
 
-A source that ran one network and lost its rates, delays and constants says that *one* combination of them gave all its
-numbers. So its statements are judged together: they agree if there are combinations under which every one of them
-does, and the region of those is the answer. A share of a grid would be a property of the grid.
-Departures: none. What a region is worth is said beside it: how many combinations would be expected in it if the
-statements had nothing to do with each other, each holding as often as it does.
+A source that ran one network and lost its rates, delays and constants states that *one* combination gave all its
+numbers. So its statements are judged together: they agree if every one of them holds under some combination, and the
+region of these combinations is the answer. A share of a grid would be a property of the grid.
+Departures: none. The region's size is compared with its expected size if the statements were independent, each holding
+as often as it does.
 """
 
 import math
@@ -16,17 +16,17 @@ from ackclock.claims.file_types import Verdict
 from ackclock.claims.folder import Option
 
 Cell = tuple[Option, ...]
-"""A combination: an option of each open choice of the study."""
+"""Combination: an option of each open choice of the study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """How a source's statements hold over a grid.
+    """Region of a source's statements in a grid.
 
     Attributes:
-        name: As `region` of their tables in `claims.toml`.
-        ids: Of the statements.
-        cells: The verdict on each, under each combination that was tried.
+        name: Value of `region` in `claims.toml`.
+        ids: Ids of the statements.
+        cells: Verdict on each statement, under each combination tried.
     """
 
     name: str
@@ -35,17 +35,17 @@ class Region:
 
     @property
     def held(self) -> dict[Cell, int]:
-        """How many of the statements hold under each combination."""
+        """Number of statements that hold under each combination."""
         return {cell: verdicts.count("agrees") for cell, verdicts in self.cells.items()}
 
     @property
     def whole(self) -> list[Cell]:
-        """The combinations under which all hold."""
+        """Combinations under which all statements hold."""
         return [cell for cell, count in self.held.items() if count == len(self.ids)]
 
     @property
     def by_chance(self) -> float:
-        """How many combinations would have all, were the statements independent of each other."""
+        """Expected number of such combinations, if the statements were independent of each other."""
         shares = [
             sum(verdicts[index] == "agrees" for verdicts in self.cells.values()) / len(self.cells)
             for index in range(len(self.ids))
@@ -54,7 +54,7 @@ class Region:
 
     @property
     def verdict(self) -> Verdict:
-        """Of all statements together; a combination under which one of their questions does not arise judges none."""
+        """Verdict on all statements together; combinations under which a question does not arise do not count."""
         if self.whole:
             return "agrees"
         judged = [verdicts for verdicts in self.cells.values() if "open" not in verdicts]
@@ -63,7 +63,7 @@ class Region:
         return "undecided" if any("differs" not in verdicts for verdicts in judged) else "differs"
 
     def as_dict(self, titles: Sequence[str]) -> dict[str, Any]:
-        """Return it as it is kept: for each combination a number whose bit i is whether statement i holds."""
+        """Return the region's entry: for each combination a number whose bit i tells whether statement i holds."""
         masks = [sum((verdict == "agrees") << i for i, verdict in enumerate(v)) for v in self.cells.values()]
         options = [list(dict.fromkeys(cell[place].name for cell in self.cells)) for place in range(len(titles))]
         return {
@@ -74,7 +74,7 @@ class Region:
         }
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Describe the region in a sentence."""
         count, first = len(self.whole), next(iter(self.cells))
         among = "the first among them" if first in self.whole else f"the first has {self.held[first]} of them"
         return (

@@ -1,4 +1,4 @@
-"""Results that are kept on disk, so that a long run of claims can be ended and taken up again."""
+"""Cache of results on disk, so that a long run of claims can be stopped and resumed."""
 
 import os
 import warnings
@@ -17,15 +17,15 @@ _LOCK = ".lock"
 
 
 class DamagedWarning(UserWarning):
-    """Results that were kept are damaged, and simulated again."""
+    """Warning: cached results are damaged, and are simulated again."""
 
 
 @contextmanager
 def held(kept: Path | None) -> Iterator[None]:
-    """Hold a folder of kept results, so that no second process works in it.
+    """Lock a cache folder against other processes.
 
     Args:
-        kept: The folder, made if there is none; without one nothing is held.
+        kept: The folder, created if missing; None locks nothing.
 
     Raises:
         ackclock.base.storage.OutputExistsError: If another process holds it.
@@ -41,30 +41,29 @@ def held(kept: Path | None) -> Iterator[None]:
 
 
 def run_or_load(scenario: Scenario, kept: Path | None = None) -> Results:
-    """Simulate a scenario, or load what an earlier run has kept of the same one.
+    """Simulate a scenario, or load its cached results.
 
     Args:
-        scenario: What to simulate.
-        kept: Folder of results by what stands for the engine's sources and for the scenario with the code that it
-            brings, so that one that was changed simulates again; nothing is kept without one. Results that are damaged,
-            or of another scenario, are simulated again, with a warning.
+        scenario: Scenario to simulate.
+        kept: Cache folder; None caches nothing. Results are keyed by the engine's sources, the scenario and its code.
+            Damaged results, or those of another scenario, are simulated again, with a warning.
     """
     return _kept_or(run, scenario, kept, engine()[:16])
 
 
 def run_or_load_on_kernel(scenario: Scenario, kept: Path | None = None) -> Results:
-    """Run a scenario on the kernel of this machine, or load what an earlier run on a kernel of this release has kept.
+    """Run a scenario on this machine's kernel, or load cached results of a kernel of the same release.
 
-    The simulated endpoint has no part in such a run, so that a changed engine does not repeat it.
+    The simulated endpoint has no part in such a run, so a changed engine does not repeat it.
 
-    A run that was too late to be believed is repeated, once. If the last was late as well it is what is returned; its
-    manifest says so, and it is not kept, so that it is tried again the next time.
+    A run that was too late to be valid is repeated once. If that is late, too, it is returned with a note in its
+    manifest, and not cached, so that it is tried again the next time.
     """
     return _kept_or(_run_in_time, scenario, kept, f"kernel-{os.uname().release}", _was_in_time)
 
 
 TRIES = 2
-"""How often a run on the kernel is tried that is late."""
+"""Number of attempts of a run on the kernel that is late."""
 
 
 def _run_in_time(scenario: Scenario) -> Results:
@@ -110,7 +109,7 @@ def _loaded(folder: Path, scenario: Scenario) -> Results:
 
 
 def _replace(folder: Path, results: Results) -> None:
-    """What is no folder of results any more, or holds other things, is not removed: it gets another name."""
+    """Replace a cached folder; one that is not a result folder, or has other files, is renamed and not removed."""
     try:
         results.save(folder, force=True)
     except storage.OutputExistsError:

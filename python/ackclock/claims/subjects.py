@@ -1,11 +1,11 @@
-"""The subject of a measurement: a hash of the scenarios and of the code that a number was measured with.
+"""Subject of a measurement: a hash of the scenarios and of the code that a number was measured with.
 
-A record keeps it beside each number, so that what another scenario gave decides nothing in a folder that was copied and
-edited. It covers the names and places of the study's cases, the scenario files as documents, the files that these name,
-every override in its order, options that repeat a setting, and the measure with its id (`ackclock.claims.own_code`). A
-module of Python counts with what it imports and the files that its texts name. It leaves out comments, whitespace and a
-scenario's `name`, limits of agreement, other studies and options, and the number of seeds. It leaves out the engine as
-well, whose differences are found by measuring again (`ackclock.claims.reference`).
+A record stores it beside each number, so that in a copied and edited folder, numbers of another scenario decide
+nothing. It covers the names and places of the study's cases, the scenario files as documents, and the files that these
+name. It also covers every override in order, options that repeat a setting, and the measure with its id
+(`ackclock.claims.own_code`). A Python module counts with its imports and the files that its texts name. It leaves out
+comments, whitespace and a scenario's `name`, limits of agreement, other studies and options, and the number of seeds.
+It also leaves out the engine, whose differences are found by measuring again (`ackclock.claims.reference`).
 Departures: files that environment variables name are not read, since a record is shown where these are not set.
 """
 
@@ -23,15 +23,15 @@ from ackclock.claims.folder import Case, Claim, Option, Study
 from ackclock.claims.named_files import contents, document, look_anew
 
 DIGITS: Final = 12
-"""How many hexadecimal digits stand for a subject."""
+"""Length of a subject, hexadecimal digits."""
 
 _SEED: Final = re.compile(r"\s*seed\s*=\s*\d+\s*")
 
 
 def subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
-    """Return what gives the subject of a claim's measurement under an option of each of its study's open choices.
+    """Return a function that gives the subject of a claim's measurement, under an option of each open choice.
 
-    It is reckoned once for a claim, so that what was measured is not said to be of files that were edited meanwhile.
+    It is computed once for a claim, so that measurements are not attributed to files that were edited meanwhile.
     """
     key = claim.id, id(claim.study), id(claim.measure)
     if key not in _known:
@@ -40,7 +40,7 @@ def subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
 
 
 _known: dict[tuple[str, int, int], tuple[Study, Callable[..., object], Callable[[Sequence[Option]], str]]] = {}
-"""The subjects of claims that were looked at; study and measure are held here, so that their ids stay their own."""
+"""Subjects of claims seen; study and measure are stored, so that their ids stay unique."""
 
 
 def _subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
@@ -56,17 +56,17 @@ def _subject_of(claim: Claim) -> Callable[[Sequence[Option]], str]:
 
 
 def first_subject(claim: Claim) -> str:
-    """Return the subject of what a claim's verdict rests on."""
+    """Return the subject of the measurement on which a claim's verdict rests."""
     return subject_of(claim)([choice.options[0] for choice in claim.study.open_choices])
 
 
 def is_edited(claim: Claim) -> bool:
-    """Whether what is on record of a claim is of another scenario, or does not say of which."""
+    """Return whether a claim's record is of another scenario, or does not state its subject."""
     return claim.subject not in (None, first_subject(claim))
 
 
 def has_edited(claim: Claim) -> bool:
-    """Whether anything that is on record of a claim is of another scenario, under whichever options."""
+    """Return whether any record of a claim is of another scenario, under whichever options."""
     subject, others = subject_of(claim), (claim.on_record or {}).get("other_choices", ())
     there = (cell for cell in others if claim.study.has(cell["choices"]))
     cells = ((cell.get("subject"), claim.study.combination(cell["choices"])) for cell in there)
@@ -80,7 +80,7 @@ def region_subject(claims: Iterable[Claim]) -> str:
 
 
 def scenario_subjects(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the subject of scenario files, as a record of something else than claims keeps it."""
+    """Return the subjects of scenario files, for records of other things than claims."""
     return {name: _digest(_scenario(folder / name)) for name in sorted(set(names)) if (folder / name).is_file()}
 
 
@@ -94,7 +94,7 @@ def _digest(content: object) -> str:
 
 
 def _repeated(study: Study) -> list[list[Any]]:
-    """Return what options that repeat a setting change beside the seed."""
+    """Return the changes, other than of the seed, that options which repeat a setting make."""
     options = [option for choice in study.choices if choice.repeats for option in choice.options]
     changed = [[text for text in option.overrides if not _SEED.fullmatch(text)] for option in options]
     folders = sorted({case.scenario.parent for case in study.cases})

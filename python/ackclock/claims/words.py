@@ -1,4 +1,4 @@
-"""Findings in words: what page and terminal say in the same way."""
+"""Findings in words, shared by page and terminal."""
 
 from collections.abc import Sequence
 
@@ -15,14 +15,14 @@ ORIGINS = (
     ("reading", "of these once more, read or set otherwise"),
     ("ours", "statements of ours"),
 )
-"""Whose statements are counted apart, and how they are called."""
+"""Origins of statements that are counted separately, with their headings."""
 
 VERDICTS = (("agrees", "agree"), ("differs", "differ"), ("undecided", "undecided"), ("open", "open"))
-"""Verdicts, and how many are said to be so."""
+"""Verdicts, with their verb for counts."""
 
 
 def spread(measured: Measured) -> str:
-    """Write how far a mean may be off, 95 %; nothing for a single run of what has no chance in it.
+    """Format the 95 % uncertainty of a mean; empty for a single deterministic run.
 
     Examples:
         >>> from ackclock.claims.intervals import of_spread
@@ -40,14 +40,14 @@ def spread(measured: Measured) -> str:
 
 
 def origin(finding: Finding) -> str:
-    """Say of how many seeds a number is, and whether it was simulated now or stands on record."""
+    """Describe the number of seeds of a value, and whether it was simulated now or recorded."""
     seeds = "" if finding.measured.interval is None else f"{finding.seeds} seed{'s'[: finding.seeds != 1]}"
     where = "" if finding.simulated else "on record" if finding.is_on_record else "not simulated"
     return ", ".join(part for part in (seeds, where) if part)
 
 
 def record(finding: Finding) -> str:
-    """Say what made a measurement on record, and whether this engine may measure otherwise; nothing of one made now."""
+    """Describe the origin of a record, and whether this engine may give other results; empty for a new measurement."""
     if finding.is_edited:
         return _edited(finding)
     if finding.simulated:
@@ -61,7 +61,7 @@ def record(finding: Finding) -> str:
 
 
 def _edited(finding: Finding) -> str:
-    """Say that what is on record was measured on another scenario."""
+    """Return a note that the record was measured on another scenario."""
     what = "the verdict on record" if finding.claim.on_record is None else "the record"
     if finding.claim.subject:
         said = f"{what} is of another scenario, and decides nothing"
@@ -71,7 +71,7 @@ def _edited(finding: Finding) -> str:
 
 
 _LISTED = 12
-"""So many reference runs are named."""
+"""Number of reference runs that are listed."""
 
 
 def _since(made: Made) -> str:
@@ -89,7 +89,7 @@ def _since(made: Made) -> str:
 
 
 def more(finding: Finding) -> str:
-    """Say what a record that rests on more says of a claim that was simulated now; nothing if there is none."""
+    """Describe a record that rests on more data than a new simulation of the claim; empty if there is none."""
     other = recorded_with_more(finding)
     if other is None:
         return ""
@@ -99,7 +99,7 @@ def more(finding: Finding) -> str:
 
 
 def reason(finding: Finding) -> str:
-    """Say why a claim does not agree: its reason, or that repetitions do not decide; nothing where it is unknown."""
+    """Return why a claim does not agree: its reason, or that repetitions do not decide; empty if unknown."""
     claim, rests_on = finding.claim, decisive(finding)
     interval = rests_on.measured.interval
     if finding.reason or rests_on.verdict != "undecided" or claim.share is not None or interval is None:
@@ -111,16 +111,15 @@ def reason(finding: Finding) -> str:
 
 
 def verdict(finding: Finding) -> str:
-    """Say the verdict, and beside that of a record that rests on more what these seeds or choices alone would give."""
+    """Return the verdict; if a record with more data decides, also the verdict of the new data alone."""
     rests_on = decisive(finding)
     return rests_on.verdict if rests_on.verdict == finding.verdict else f"{rests_on.verdict} (these: {finding.verdict})"
 
 
 def counts(findings: Sequence[Finding]) -> list[str]:
-    """Say how many agree, differ, are undecided, open: of what was simulated now and of what is on record, by origin.
+    """Count the verdicts, separately for new and recorded findings, by origin.
 
-    What is on record is in no count of what was simulated now, nor the other way round. Where a record rests on more
-    than the run, its verdict is counted, and a line of its own says of which.
+    If a record rests on more data than the run, its verdict counts, and a separate line says so.
     """
     now = [finding for finding in findings if finding.simulated]
     old = [finding for finding in findings if finding.is_on_record]
@@ -145,14 +144,14 @@ def _by_origin(findings: Sequence[Finding]) -> list[str]:
 
 
 def _tally(findings: Sequence[Finding]) -> str:
-    """Return such as "3 agree, 1 differs"."""
+    """Return a tally such as "3 agree, 1 differs"."""
     verdicts = [decisive(finding).verdict for finding in findings]
     counted = [(verdicts.count(verdict), verdict, words) for verdict, words in VERDICTS if verdict in verdicts]
     return ", ".join(f"{count} {verdict if count == 1 else words}" for count, verdict, words in counted)
 
 
 def chance(findings: Sequence[Finding]) -> str:
-    """Say what it means that many verdicts rest on intervals at once; nothing if fewer than two do."""
+    """Describe the effect of judging many intervals at once; empty for fewer than two verdicts."""
     judged = [
         f
         for f in findings
@@ -176,7 +175,7 @@ def _stricter(measured: Measured, confidence: float) -> Interval | None:
 
 
 def limits(claim: Claim) -> str:
-    """Say from where to where a value agrees."""
+    """Return the limits of agreement, as text."""
     if claim.low is not None and claim.high is not None:
         words = f"{claim.low:g} to {claim.high:g}"
     else:

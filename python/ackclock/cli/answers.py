@@ -1,8 +1,8 @@
-"""`--json` of every command: standard output has what came of the call as JSON, and nothing else.
+"""`--json` for every command: the result as one JSON document on standard output.
 
-A command that prints a table of its own as JSON declares the option itself. Every other one gets it here: it says with
-`answer` what it came to, which nobody hears unless asked; what it prints for people, and what programs print that it
-starts, is not on standard output then. Which files and folders were written is known without being told.
+Commands with a JSON table of their own declare the option themselves; all others get it here. They pass their result
+to `answer`, which is ignored unless JSON was requested. With JSON, text for people and the output of child programs go
+to standard error. Written files and folders are added automatically.
 """
 
 import functools
@@ -21,11 +21,11 @@ from ackclock.base import storage
 
 _P = ParamSpec("_P")
 
-HELP = "Print what came of it on stdout as JSON, and nothing else."
+HELP = "Print the result as JSON."
 
 
 class _Asked:
-    """What a command has said so far, and where it goes."""
+    """Result collected from a command, and the stream to print it to."""
 
     def __init__(self, name: str, output: TextIO) -> None:
         self.facts: dict[str, Any] = {"command": name}
@@ -33,7 +33,7 @@ class _Asked:
         self._output: TextIO | None = output
 
     def print(self) -> None:
-        """Print it, once."""
+        """Print the result, once."""
         if self._output is None:
             return
         written = [str(path) for path in storage.placed[self._placed :]]
@@ -46,35 +46,35 @@ _asked: _Asked | None = None
 
 
 def answer(**facts: object) -> None:
-    """Say what a command came to, should anybody have asked for JSON.
+    """Add facts to the result; ignored unless JSON was requested.
 
     Args:
-        facts: Values that JSON has, by names with their units.
+        facts: JSON values, by names with their units.
     """
     if _asked is not None:
         _asked.facts |= facts
 
 
 def answer_now() -> None:
-    """Print the answer before the command is over: it goes on until it is ended."""
+    """Print the result before the command ends, for commands that run until they are stopped."""
     if _asked is not None:
         _asked.print()
 
 
 _own: TextIO | None = None
-"""Where the JSON goes of a command that declares the option itself, while it runs code of others."""
+"""Stream for the JSON of a command that declares `--json` itself, while it runs user code."""
 
 
 def put(text: str) -> None:
-    """Print what a command came to: its own JSON, which may hold non-ASCII signs."""
+    """Print a command's own JSON, which may contain non-ASCII characters."""
     print(text, end="", file=_own or sys.stdout)
 
 
 def apart(work: Callable[_P, None]) -> Callable[_P, None]:
-    """Keep standard output for the JSON of a command that runs code of others: what that prints is on standard error.
+    """Reserve standard output for JSON: whatever user code prints goes to standard error.
 
     Args:
-        work: The command, which declares `as_json`, and hands its JSON to `put`.
+        work: The command, which declares `as_json` and passes its JSON to `put`.
     """
 
     @functools.wraps(work)
@@ -93,11 +93,11 @@ def apart(work: Callable[_P, None]) -> Callable[_P, None]:
 
 
 def with_json(command: Any, name: str) -> Any:  # noqa: ANN401  the type is of a part of Typer that is not public
-    """Return a command that has `--json`.
+    """Add `--json` to a command.
 
     Args:
-        command: Of Typer; one that has the option already stays as it is.
-        name: As users type it.
+        command: Typer command; one that already has the option is returned unchanged.
+        name: Name on the command line.
     """
     if any("--json" in option.opts for option in command.params):
         return command
@@ -118,7 +118,7 @@ def with_json(command: Any, name: str) -> Any:  # noqa: ANN401  the type is of a
 
 @contextmanager
 def _answering(name: str) -> Iterator[None]:
-    """Keep standard output for the answer, which is printed if the command ends by itself, whatever its exit code."""
+    """Reserve standard output for the answer, printed when the command exits by itself, whatever its exit code."""
     global _asked
     with _others_on_stderr() as output, redirect_stdout(io.StringIO()):
         _asked = asked = _Asked(name, output)
@@ -134,7 +134,7 @@ def _answering(name: str) -> Iterator[None]:
 
 @contextmanager
 def _others_on_stderr() -> Iterator[TextIO]:
-    """Give standard output as a file; what other programs write there goes to standard error meanwhile."""
+    """Yield standard output as a file, while other output is redirected to standard error."""
     sys.stdout.flush()
     try:
         number, stderr = sys.stdout.fileno(), sys.stderr.fileno()

@@ -1,6 +1,6 @@
-"""The command line as a program, and what happens to errors.
+"""Entry point of the command line, and its handling of errors.
 
-Exit codes: 0 done, 1 the work failed, 2 the input is wrong, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 wrong input, 130 interrupted.
 """
 
 import codecs
@@ -21,7 +21,7 @@ from ackclock.cli.commands import Group
 app: typer.Typer = typer.Typer(
     name="ackclock",
     cls=Group,
-    help="A laboratory for TCP congestion control: simulate packet by packet, measure, compare.",
+    help="TCP congestion-control laboratory: simulate packet by packet, measure, compare.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -59,9 +59,9 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """Give each standard stream a file where it is closed, and write what its encoding has not as JSON escapes it.
+    """Open closed standard streams, and escape characters that the encoding of a stream lacks.
 
-    Tables have signs such as ±, and names any; a locale may have neither. JSON stays JSON so.
+    Tables contain characters such as ±, and names contain any. Escapes are those of JSON, so that JSON stays valid.
     """
     codecs.register_error("as in JSON", _escaped)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -79,13 +79,13 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """End so that nothing half-written is left behind, and whatever the exception becomes on its way."""
+    """Exit on a signal without leaving partial output, even if the exception is converted on its way."""
     failures.note_signal()
     raise KeyboardInterrupt
 
 
 def _flush() -> None:
-    """Hand over what is still held; a reader of our output that has gone away is no failure, a full disk is."""
+    """Flush standard output; a closed pipe is not an error, a full disk is."""
     try:
         sys.stdout.flush()
     except OSError:

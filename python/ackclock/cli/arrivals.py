@@ -11,13 +11,15 @@ from ackclock.cli.failures import InputError
 
 
 def arrivals(
-    capture: Annotated[Path, typer.Argument(metavar="FILE.pcap", help="A pcap or pcapng file.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE.csv", help="The list to write.")] = Path(
-        "arrivals.csv"
-    ),
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    capture: Annotated[
+        Path, typer.Argument(metavar="FILE.pcap", help="Capture: a pcap or pcapng file.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.csv", help="Write the list to this file.")
+    ] = Path("arrivals.csv"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """List the TCP flows of a capture, start and bytes each way, for `arrivals = { file = "FILE.csv" }`."""
+    """List the TCP flows of a capture for replay."""
     from ackclock.recording.flow_arrivals import CaptureError, csv_text, flows_of_capture
 
     storage.check_file(output, force=force)

@@ -1,46 +1,11 @@
-"""`ackclock bench`: how fast this build is on this machine."""
+"""`ackclock bench`: speed of this build on this machine."""
 
-import json
 import math
-import platform
-import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from ackclock._core import build_info
-from ackclock.base.printable import unknown
-from ackclock.bench import (
-    CASES,
-    CallCost,
-    LearningCost,
-    Measurement,
-    call_cost,
-    learning_cost,
-    measure,
-    peak_memory_bytes,
-    queue_call_cost,
-)
-from ackclock.bench.calls import BUILT_IN, IN_PYTHON, QUEUE_BUILT_IN, QUEUE_IN_PYTHON
-from ackclock.bench.learning import CONTROLLERS as LEARNING
-from ackclock.bench.learning import GROUP as LEARN
-from ackclock.bench.threads import GROUP as THREADS
-from ackclock.bench.threads import SpeedUp, speed_ups
-from ackclock.cli.failures import InputError, errors
-from ackclock.plotting.terminal import output, si
-
-if TYPE_CHECKING:
-    from ackclock.bench.gym import Pace
-
-GYM = "gym"
-
-_GROUPS = tuple(dict.fromkeys([*(case.group for case in CASES), LEARN, GYM, THREADS]))
-_IN_A_CLONE = ("cost", "instructions", "plugins")
-"""Former cases, which need the sources."""
+from ackclock.claims import locations
 
 
 def _finite(value: float) -> float:
@@ -52,206 +17,15 @@ def _finite(value: float) -> float:
 def bench(
     groups: Annotated[
         list[str] | None,
-        typer.Argument(metavar=" ".join(_GROUPS), help="Cases to run, all by default."),
+        typer.Argument(metavar="CASE", help="Cases to run (default: all)."),
     ] = None,
     min_cpu_s: Annotated[
         float,
         typer.Option(
-            "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Least CPU time spent on each case."
+            "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Spend at least this CPU time on each case."
         ),
     ] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure packets and events per second of CPU, and peak memory, on fixed scenarios."""
-    chosen = _chosen(groups)
-    if build_info()["profile"] != "release":
-        errors().print("[yellow]warning:[/] this is a debug build; the figures say nothing (make build)")
-    results = _measure(chosen, min_cpu_s)
-    memory = peak_memory_bytes(CASES[0]) if "a" in chosen else None
-    learning = [learning_cost(name, min_cpu_s=min_cpu_s) for name in LEARNING] if LEARN in chosen else []
-    environments = _paces(min_cpu_s) if GYM in chosen else []
-    on_threads = list(speed_ups()) if THREADS in chosen else []
-    if as_json:
-        figures = _as_json(results, memory, _call_cost(results))
-        queue = _queue_call_cost(results)
-        figures["python_queue_call"] = queue.as_dict() if queue else None
-        figures["learning"] = [cost.as_dict() for cost in learning]
-        figures["environments"] = [pace.as_dict() for pace in environments]
-        figures["threads"] = [speed_up.as_dict() for speed_up in on_threads]
-        print(json.dumps(figures, indent=2))
-    else:
-        _print(results, memory, _call_cost(results), learning)
-        _print_queue_call(_queue_call_cost(results))
-        _print_paces(environments)
-        _print_speed_ups(on_threads)
-        output().print(f"{build_info()['version']} {build_info()['profile']}, {processor()}", style="dim", markup=False)
-
-
-def _chosen(groups: Sequence[str] | None) -> tuple[str, ...]:
-    strange = sorted(set(groups or ()) - set(_GROUPS))
-    if strange and strange[0] in _IN_A_CLONE:
-        raise InputError(f"{strange[0]} is measured in a clone: python benches/engine/{strange[0]}.py")
-    if strange:
-        raise InputError(unknown("case", strange[0], _GROUPS))
-    return tuple(groups or _GROUPS)
-
-
-def _paces(min_cpu_s: float) -> "list[Pace]":
-    from ackclock.bench.gym import paces  # Gymnasium is slow to load
-
-    return paces(min_cpu_s=min_cpu_s)
-
-
-def _measure(groups: Sequence[str], min_cpu_s: float) -> list[Measurement]:
-    console = errors()
-    results = []
-    with console.status("measuring") if sys.stderr.isatty() else nullcontext() as status:
-        for case in (case for case in CASES if case.group in groups):
-            if status:
-                status.update(f"measuring {case.name}: {case.title}")
-            results.append(measure(case, min_cpu_s=min_cpu_s))
-    return results
-
-
-def ratios(results: Sequence[Measurement]) -> dict[str, float]:
-    """Return the ratios of CPU time per packet that the results allow.
-
-    Returns:
-        `a_traced`, `b_traced`: with traces to without; `d_window`: the largest window to the smallest;
-        `fq_codel`: 1000 flows through FQ-CoDel to the same through DropTail.
-    """
-    by_name = {result.case.name: result.ns_per_packet for result in results}
-    pairs = {
-        "a_traced": ("a-traced", "a"),
-        "b_traced": ("b-traced", "b"),
-        "d_window": ("d100000", "d10"),
-        "fq_codel": ("fq-codel", "c"),
-    }
-    return {
-        name: by_name[top] / by_name[bottom]
-        for name, (top, bottom) in pairs.items()
-        if top in by_name and bottom in by_name
-    }
-
-
-def _call_cost(results: Sequence[Measurement]) -> CallCost | None:
-    by_name = {result.case.name: result for result in results}
-    return call_cost(by_name[BUILT_IN].case, by_name[IN_PYTHON].case) if IN_PYTHON in by_name else None
-
-
-def _queue_call_cost(results: Sequence[Measurement]) -> CallCost | None:
-    by_name = {result.case.name: result.case for result in results}
-    in_python = by_name.get(QUEUE_IN_PYTHON)
-    return None if in_python is None else queue_call_cost(by_name[QUEUE_BUILT_IN], in_python)
-
-
-def _print_queue_call(call: CallCost | None) -> None:
-    if call:
-        print(f"a call of a queue in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them")
-
-
-def _as_json(results: Sequence[Measurement], memory: dict[str, int] | None, call: CallCost | None) -> dict[str, Any]:
-    return {
-        "machine": {"processor": processor(), "system": platform.platform()},
-        "build": build_info(),
-        "cases": [_case_json(result) for result in results],
-        "ratios": ratios(results),
-        "memory_a_bytes": memory,
-        "python_call": call.as_dict() if call else None,
-    }
-
-
-def _case_json(result: Measurement) -> dict[str, Any]:
-    return {
-        "name": result.case.name,
-        "title": result.case.title,
-        "runs": result.runs,
-        "cpu_s": result.cpu_s,
-        "packets_delivered": result.packets,
-        "events": result.events,
-        "packets_per_cpu_s": result.packets_per_cpu_s,
-        "events_per_cpu_s": result.events_per_cpu_s,
-        "ns_per_packet": result.ns_per_packet,
-    }
-
-
-def _print(
-    results: Sequence[Measurement],
-    memory: dict[str, int] | None,
-    call: CallCost | None,
-    learning: Sequence[LearningCost],
-) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("", style="cyan", no_wrap=True)
-    table.add_column("scenario")
-    for heading in ("runs", "CPU s", "packets per\nCPU second", "events per\nCPU second", "ns per\npacket"):
-        table.add_column(heading, justify="right")
-    for result in results:
-        table.add_row(*_cells(result))
-    console = output()
-    if results:
-        console.print(table)
-    _print_ratios(console, results, memory)
-    if call:
-        console.print(
-            f"a call of a controller in Python costs {call.call_ns:.0f} ns, its method {call.body_ns:.0f} of them"
-        )
-    for cost in learning:
-        per_decision_us = 1e6 / cost.decisions_per_cpu_s
-        console.print(
-            f"(learn) {cost.controller}: {cost.decisions_per_cpu_s:,.0f} decisions per CPU second, "
-            f"each with its step of learning, {per_decision_us:.0f} µs"
-        )
-
-
-def _print_paces(environments: "Sequence[Pace]") -> None:
-    for pace in environments:
-        threads = f"{pace.threads} threads" if pace.threads > 1 else "1 thread"
-        output().print(
-            f"(gym) {pace.name}: {pace.title}: {pace.steps_per_cpu_s:,.0f} steps per CPU second, "
-            f"{pace.steps_per_s:,.0f} a second on {threads}"
-        )
-
-
-def _print_speed_ups(on_threads: Sequence[SpeedUp]) -> None:
-    for speed_up in on_threads:
-        least, most = speed_up.ratios[0], speed_up.ratios[-1]
-        output().print(
-            f"(threads) {speed_up.name}: {speed_up.title}: {speed_up.median:.2f} times as fast "
-            f"({least:.2f} to {most:.2f}) on {speed_up.threads} threads, {speed_up.more_cpu:.2f} times the CPU time"
-        )
-
-
-def _cells(result: Measurement) -> list[str]:
-    return [
-        result.case.name,
-        result.case.title,
-        str(result.runs),
-        f"{result.cpu_s:.2f}",
-        si(result.packets_per_cpu_s),
-        si(result.events_per_cpu_s),
-        f"{result.ns_per_packet:.0f}",
-    ]
-
-
-def _print_ratios(console: Console, results: Sequence[Measurement], memory: dict[str, int] | None) -> None:
-    texts = {
-        "a_traced": "(a) with the default traces on takes {:.2f} times the time",
-        "b_traced": "(b) with the default traces on takes {:.2f} times the time",
-        "d_window": "(d) a packet at a window of 100,000 costs {:.2f} times that at 10",
-        "fq_codel": "(fq-codel) a packet costs {:.2f} times that of (c), through DropTail",
-    }
-    for name, ratio in ratios(results).items():
-        console.print(texts[name].format(ratio))
-    if memory:
-        mib = {name: size / 2**20 for name, size in memory.items()}
-        console.print(f"(a) peak memory {mib['peak']:.1f} MiB, {mib['before']:.1f} MiB of it before the run")
-
-
-def processor() -> str:
-    """Return the processor's name, as the system tells it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123  read only to the first match
-            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+    """Measure engine speed and peak memory on fixed scenarios."""
+    locations.tool("speed.command").bench(groups, min_cpu_s, as_json=as_json)

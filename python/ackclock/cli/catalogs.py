@@ -1,17 +1,17 @@
-"""`ackclock list`: what scenarios and agents may name, from the engine's catalogues."""
+"""`ackclock list`: names for scenarios and agents, from the engine's catalogues."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ackclock import _core
 from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
+from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output
 
 KINDS = {
@@ -27,7 +27,7 @@ KINDS = {
         "an agent's observations, decisions, actions, rewards",
     ),
 }
-"""The name of an entry of each kind in messages, and a line about the kind."""
+"""Kinds of entries: their singular for messages, and a description of each."""
 
 
 def _complete_kind(incomplete: str) -> list[str]:
@@ -44,7 +44,7 @@ def list_catalogs(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help="List all of this kind. A NAME that only one kind has may stand in its place.",
+            help="List the entries of this kind; may be omitted before an unambiguous NAME.",
             autocompletion=_complete_kind,
             show_default=False,
         ),
@@ -52,12 +52,12 @@ def list_catalogs(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="Show one entry in detail.", autocompletion=_complete_name, show_default=False
+            metavar="NAME", help="Show this entry in detail.", autocompletion=_complete_name, show_default=False
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what scenarios may name: controllers, profiles, queues, links, traffic and more; or print one in detail."""
+    """List controllers, queues and other names for scenarios."""
     if kind is not None and name is None and kind not in KINDS:
         kind, name = _kind_with(kind), kind
     found = _kinds() if kind is None else _entries(kind, name)
@@ -76,7 +76,7 @@ def _kinds() -> list[dict[str, Any]]:
 
 
 def _entries(kind: str, name: str | None = None) -> list[dict[str, Any]]:
-    """The entries of a kind, or those of a name."""
+    """Return the entries of a kind, or those with a name."""
     if kind not in KINDS:
         raise InputError(unknown("kind", kind, KINDS))
     entries = json.loads(getattr(_core, kind.replace("-", "_"))())
@@ -94,7 +94,7 @@ def _names(kind: str) -> list[str]:
 
 
 def _kind_with(name: str) -> str:
-    """The one kind that has a name."""
+    """Return the only kind that has a name."""
     having = [kind for kind in KINDS if name in _names(kind)]
     if not having:
         said = {entry["name"]: _about(entry) for kind in KINDS for entry in _entries(kind)}
@@ -113,7 +113,7 @@ def _print_lists(entries: list[dict[str, Any]]) -> None:
         listed = list(rows)
         facts = _facts(listed[0])
         cells = [(row["name"], _about(row), *_facts(row).values()) for row in listed]
-        console.print(_table((f"{kind}s" if kind else "name", "description", *facts), cells, dim=facts))
+        print_list((f"{kind}s" if kind else "name", "description", *facts), cells, dim=facts)
         if kind:
             console.print()
     if kind:
@@ -130,11 +130,11 @@ def _print_entry(entry: dict[str, Any]) -> None:
         if fact:
             console.print(Text.assemble((f"{key}:", "dim"), " ", fact))
     if "switches" in entry:
-        console.print(_table(("tcp setting", "value", "meaning", "why"), _switches(entry)))
+        print_list(("tcp setting", "value", "meaning", "why"), _switches(entry))
     elif entry.get("parameters"):
         columns = ("name", "default", "range", "meaning")
         cells = ([_plain(parameter.get(key)) for key in columns] for parameter in entry["parameters"])
-        console.print(_table(("parameter", *columns[1:]), cells))
+        print_list(("parameter", *columns[1:]), cells)
     elif "parameters" in entry:
         console.print("It has no parameters.")
 
@@ -144,19 +144,10 @@ def _about(entry: dict[str, Any]) -> str:
 
 
 def _facts(entry: dict[str, Any]) -> dict[str, str]:
-    """The facts of an entry beside its description, by heading."""
+    """Return the facts of an entry by heading, without its description."""
     if "scale" in entry:
         return {"range": f"{entry['low']:g} to {entry['high']:g}", "scale": entry["scale"]}
     return {key: str(entry[key]) for key in ("source", "entries") if key in entry}
-
-
-def _table(headings: Iterable[str], rows: Iterable[Iterable[str]], dim: Collection[str] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for place, heading in enumerate(headings):
-        table.add_column(heading, style="dim" if heading in dim else "" if place else "cyan", no_wrap=not place)
-    for row in rows:
-        table.add_row(*map(Text, row))  # a "[" in it begins no markup
-    return table
 
 
 def _switches(profile: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:

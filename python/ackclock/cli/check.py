@@ -19,21 +19,25 @@ from ackclock.scenario import controller_sources
 from ackclock.scenario.overrides import places
 
 _LARGE_BYTES = 1_000_000
-"""Of a scenario that takes a noticeable time to check; loading what shows that takes some time, too."""
+"""Size of a scenario file above which a progress indicator is shown, octets; smaller ones load faster than it."""
 
 
 @apart
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.", show_default=False)],
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value before the check.")
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a value before the check. Repeatable."),
     ] = None,
     loads: Annotated[
-        bool, typer.Option("--load", help="Load the modules and plug-ins that they name, which runs their code.")
+        bool, typer.Option("--load", help="Also load the scenario's modules and plug-ins, which runs their code.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found on stdout as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Check scenario files and list every mistake. Nothing is run, and no Python that they name is imported."""
+    """Check scenario files and list every mistake.
+
+    Nothing is simulated, and no Python is imported unless --load is given.
+    """
     if as_json:
         found = [_checked(file, overrides or [], loads) for file in files]
         put(json.dumps({"files": found}, indent=1, ensure_ascii=False) + "\n")
@@ -45,7 +49,7 @@ def validate(
 
 
 def _checked(file: Path, overrides: list[str], loads: bool) -> dict[str, Any]:
-    """What there is to say of a file, for programs: `mistakes` are `ackclock.ScenarioError.diagnostics`."""
+    """Return the result for a file as JSON data; `mistakes` are `ackclock.ScenarioError.diagnostics`."""
     entry: dict[str, Any] = {"file": str(file), "valid": False}
     try:
         scenario = load(file, overrides, imports=loads)
@@ -88,22 +92,20 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
     return True
 
 
-Trust = Annotated[
-    bool, typer.Option("--trust", help="Run the Python and the plug-ins that the scenario names, without asking.")
-]
-"""What a command takes that runs scenarios."""
+Trust = Annotated[bool, typer.Option("--trust", help="Run the scenario's Python code and plug-ins without asking.")]
+"""Option of commands that run scenarios."""
 
 
 def load_trusted(file: Path, overrides: list[str], *, trusts: bool) -> Scenario:
-    """Read and check a scenario file that is to be run; one that brings code is asked about before any of it runs.
+    """Load a scenario to be run; if it names code, ask before any of it is run.
 
     Args:
-        file: Its place.
+        file: Path of the file.
         overrides: Changes, each `path=value`.
-        trusts: Whether the user has said that its code may be run.
+        trusts: Whether the user agreed to run its code.
 
     Raises:
-        InputError: As `load`, and if it brings code that nobody has agreed to.
+        InputError: If the file cannot be read, or its code is not trusted.
         ScenarioError: If it is wrong.
     """
     imports = trusts or is_agreed(file, overrides)
@@ -111,10 +113,10 @@ def load_trusted(file: Path, overrides: list[str], *, trusts: bool) -> Scenario:
 
 
 def is_agreed(file: Path, overrides: list[str]) -> bool:
-    """Ask about the code that a scenario file names, if it names any; return whether it may be imported.
+    """Return whether the code that a scenario file names may be imported; ask if it names any.
 
     Raises:
-        InputError: If nobody agrees, or the file cannot be read.
+        InputError: If the user refuses, or the file cannot be read.
         ScenarioError: If it is wrong, as far as that is known without its code.
     """
     code = [plain(_module(name, file.parent)) for name in names_of_code(file, overrides)]
@@ -125,7 +127,7 @@ def is_agreed(file: Path, overrides: list[str]) -> bool:
 
 
 def _tell_mistakes(file: Path, overrides: list[str]) -> None:
-    """Tell mistakes before anybody is asked; of what a `use` brings nothing is known yet."""
+    """Report mistakes before asking for trust; parts that `use` would define are not checked yet."""
     try:
         load(file, overrides, imports=False)
     except ScenarioError as error:
@@ -134,10 +136,10 @@ def _tell_mistakes(file: Path, overrides: list[str]) -> None:
 
 
 def names_of_code(file: Path, overrides: list[str]) -> list[str]:
-    """Return what a scenario names of code, whatever is drawn of it: entries of `use`, and classes.
+    """Return the code that a scenario names, in whichever random draw: entries of `use`, and classes.
 
     Raises:
-        InputError: If there is no such file, or it cannot be read.
+        InputError: If the file cannot be read.
     """
     _check_file(file)
     text = input_files.text(file, remedy="give a scenario file (.toml)")
@@ -157,7 +159,7 @@ def agree(file: Path, code: list[str]) -> None:
     """Ask whether code may be run.
 
     Raises:
-        InputError: If nobody agrees.
+        InputError: If the user refuses.
     """
     names = ", ".join(dict.fromkeys(code))
     what = f"{plain(file)} is a program: to simulate it is to run {names}, with all that you may do"
@@ -169,15 +171,15 @@ def agree(file: Path, code: list[str]) -> None:
 
 
 def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:
-    """Read and check a scenario file.
+    """Load and check a scenario file.
 
     Args:
-        file: Its place.
+        file: Path of the file.
         overrides: Changes, each `path=value`.
-        imports: Whether the Python that it names is imported; without, it can be looked at and not simulated.
+        imports: Whether to import its Python code; without, it can be inspected and not simulated.
 
     Raises:
-        InputError: If there is no such file, or it cannot be read.
+        InputError: If the file cannot be read.
         ScenarioError: If it is wrong.
     """
     _check_file(file)
@@ -189,7 +191,7 @@ def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:
 
 
 def _each(file: Path, overrides: list[str]) -> list[str]:
-    """Overrides with one for each entry of a list in place of `flow[*]`."""
+    """Expand `flow[*]` in overrides into one override per list entry."""
     return [each for override in overrides for each in places(file, override)]
 
 
@@ -197,7 +199,7 @@ def _check_file(file: Path) -> None:
     if file.is_dir():
         raise failures.InputError(f"{file} is a folder; give a scenario file (.toml)")
     if not file.exists() and not file.is_symlink():
-        raise failures.InputError(f"there is no file {file}{_suggestion(file)}")
+        raise failures.InputError(f"{file}: file not found{_suggestion(file)}")
 
 
 def _told_of_checking(file: Path) -> AbstractContextManager[None]:
@@ -209,7 +211,7 @@ def _told_of_checking(file: Path) -> AbstractContextManager[None]:
 
 
 def _suggestion(file: Path) -> str:
-    """Name scenario files that the user may have meant."""
+    """Return a question that names similar scenario files."""
     if file.parts[:1] == ("scenarios",) and not Path("scenarios").exists():
         return "; write the examples into that folder: ackclock examples -o scenarios"
     folder = file.parent if file.parent.is_dir() else Path()
@@ -220,7 +222,7 @@ def _suggestion(file: Path) -> str:
 
 
 def schema(
-    _as_json: Annotated[bool, typer.Option("--json", help="Changes nothing: the schema is JSON.")] = False,
+    _as_json: Annotated[bool, typer.Option("--json", help="Has no effect: the schema is JSON.")] = False,
 ) -> None:
     """Print the JSON Schema of the scenario format."""
     print(_core.schema())

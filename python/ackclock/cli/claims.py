@@ -1,25 +1,23 @@
-"""`ackclock claims`: what a source says beside what the simulator measures."""
+"""`ackclock claims`: published claims beside simulated results."""
 
 import json
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import JustifyMethod
-from rich.table import Table
-from rich.text import Text
 
 from ackclock.base import extras, input_files, storage
-from ackclock.base.printable import plain
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError, errors
+from ackclock.cli.new import new
 from ackclock.cli.progress import simulations_progress
+from ackclock.cli.table_output import print_list, print_table
 from ackclock.plotting.terminal import name, output
 
 _FOLDER = Path("out/claims")
-_STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "open": "dim"}
 
 
 @apart
@@ -28,28 +26,26 @@ def claims(
         list[str] | None,
         typer.Argument(
             metavar="[ID...]",
-            help="Claims such as O2a, or a prefix or folder of several; `all`; a path such as ./mine, which is a "
-            "folder of claims of your own; or `new DIR`, which begins one. List the folders by default.",
+            help="Claims by id, prefix or folder name; `all`; the path of your own folder, such as ./mine; or "
+            "`new DIR` to create one (default: list the folders).",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print claims.json, or the list of folders, as JSON on stdout.")
+        bool, typer.Option("--json", help="Print claims.json, or the list of folders, on stdout.")
     ] = False,
     full: Annotated[
         bool,
-        typer.Option(
-            "--full", help="Run every combination of the settings that a source leaves open, and the costly studies."
-        ),
+        typer.Option("--full", help="Run every combination of unspecified settings, and the costly studies."),
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, max=1_000_000, metavar="N", help="Use at most N seeds for claims that rest on several."),
+        typer.Option(min=1, max=1_000_000, metavar="N", help="Use at most N seeds per claim (default: all listed)."),
     ] = None,
     settle: Annotated[
         bool,
         typer.Option(
             "--settle",
-            help="Begin with three seeds and add to them, up to all that are listed or N, until each interval is at "
+            help="Begin with three seeds and add more, up to all or N, until each interval is at "
             "most a third of its claim's tolerance.",
         ),
     ] = False,
@@ -58,17 +54,18 @@ def claims(
         typer.Option(
             "--choice",
             metavar="NAME=OPTION",
-            help="Try one reading: simulate with this option of a choice alone, or with seeds such as seed=4..6, and "
-            "judge by it. May be repeated.",
+            help="Judge one reading: use only this option of a choice, or only seeds such as seed=4..6. Repeatable.",
         ),
     ] = None,
     kept: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Cache results in this folder, and reuse what is there."),
+        typer.Option("--keep", metavar="DIR", help="Cache results in this folder and reuse them."),
     ] = None,
     own: Annotated[
         list[Path] | None,
-        typer.Option("--folder", metavar="DIR", help="As a path among the claims: a folder of your own."),
+        typer.Option(
+            "--folder", metavar="DIR", help="Add your own folder of claims, like a path argument. Repeatable."
+        ),
     ] = None,
     folder: Annotated[
         Path,
@@ -76,16 +73,18 @@ def claims(
             "-o",
             "--output",
             metavar="DIR",
-            help="Folder of page, figures and claims.json; those of an earlier run are replaced.",
+            help="Write page, figures and claims.json to this folder, replacing earlier ones.",
         ),
     ] = _FOLDER,
 ) -> None:
-    """Simulate the setups of published statements, and compare what they claim with what comes out."""
+    """Check published claims by simulation."""
     has_options = full or seeds is not None or settle or choices or kept or folder != _FOLDER
     if ids and ids[0] == "new":
         if has_options or as_json or own:
             raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
-        _begin(ids[1:])
+        if len(ids) != 2:
+            raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
+        new("claims", Path(ids[1]).resolve().name, None, Path(ids[1]))
         return
     if not ids and not own:
         if has_options:
@@ -128,7 +127,7 @@ def claims(
 
 
 def _list(*, as_json: bool) -> None:
-    """Print the folders of claims that are found."""
+    """Print the known folders of claims."""
     from ackclock.claims import file_checks, locations
 
     listed = {folder: input_files.toml(folder / file_checks.FILE, remedy="restore it") for folder in locations.found()}
@@ -137,12 +136,7 @@ def _list(*, as_json: bool) -> None:
         keys = ("folder", "claims", "source")
         put(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2, ensure_ascii=False) + "\n")
         return
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("folder", "claims", "source"):
-        table.add_column(heading, justify="right" if heading == "claims" else "left", overflow="fold")
-    for folder, claims_of_it, title in rows:
-        table.add_row(Text(folder, "cyan"), str(claims_of_it), name(title))
-    output().print(table)
+    print_list(("folder", "claims", "source"), ((folder, str(count), title) for folder, count, title in rows))
     if remedy := locations.remedy():
         output().print(name(remedy), style="yellow", soft_wrap=True)
     print("judge one with `ackclock claims FOLDER`, or all with `ackclock claims all`")
@@ -153,7 +147,7 @@ def _say_warning(message: Warning | str, *_where: object) -> None:
 
 
 def _chosen(texts: Iterable[str]) -> dict[str, str]:
-    """Return the option of each choice that is to be tried."""
+    """Return the selected option of each choice."""
     wrong = next((text for text in texts if "=" not in text), None)
     if wrong is not None:
         raise InputError(f'--choice {wrong} names no option; write it like --choice "queue=DropTail, 1 BDP"')
@@ -161,7 +155,7 @@ def _chosen(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _is_path(word: str) -> bool:
-    """Whether a word is a folder and no id: it has a slash or is `.`, since a folder may be called as a claim is."""
+    """Return whether a word is a path rather than an id: it has a slash, or is `.`."""
     return "/" in word or word in (".", "..")
 
 
@@ -172,7 +166,7 @@ def _checked(path: Path) -> Path:
 
 
 def _check_distinct(folders: list[Any]) -> None:
-    """Refuse a claim that is in two folders: verdicts and places on the page are known by its id."""
+    """Refuse claims with the same id in two folders, since verdicts and links on the page use ids."""
     seen: dict[str, Path] = {}
     for folder in folders:
         for claim in folder.claims:
@@ -182,67 +176,15 @@ def _check_distinct(folders: list[Any]) -> None:
             seen[claim.id] = folder.path
 
 
-def _begin(folders: list[str]) -> None:
-    """Write a folder of claims from the template; its name is the folder's."""
-    from ackclock.scenario.templates import TemplateError, write
-
-    if len(folders) != 1:
-        raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
-    target = Path(folders[0])
-    try:
-        files = write("claims", target.resolve().name, target, lang="python")
-    except TemplateError as error:
-        raise InputError(str(error)) from error
-    for file in files:
-        print(file)
-    print(f"next: see {target / 'README.md'}")
-
-
-_HEADINGS = ("claim", "quantity", "paper", "measured", "95 %", "unit", "verdict", "choices that agree", "from")
-"""Of the table; a column without a word in it is left out."""
-
-
 def _print(findings: list[Any], folder: Path) -> None:
-    from ackclock.claims.ledger import decisive
-    from ackclock.claims.measured import number
-    from ackclock.claims.words import origin, spread, verdict
+    from ackclock.claims.claims_page import overview
 
-    rows: list[tuple[Text | str, ...]] = []
-    for finding in findings:
-        claim, said = finding.claim, f"[{_STYLES[decisive(finding).verdict]}]{verdict(finding)}[/]"
-        measured = number(finding.measured.value), spread(finding.measured)
-        grid = f"{finding.agreeing} of {finding.tried}"
-        words = (name(word) for word in (claim.quantity, claim.published, *measured, claim.unit))
-        rows.append((Text(plain(claim.id), "cyan"), *words, said, grid, origin(finding)))
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    console = output()
-    filled = [place for place in range(len(_HEADINGS)) if any(str(row[place]) for row in rows)]
-    widths = {place: _width(place, [row[place] for row in rows]) for place in filled}
-    kept = [place for place in filled if sum(widths[each] + 2 for each in filled if each <= place) <= console.width + 2]
-    for place in kept:
-        justify: JustifyMethod = "right" if _HEADINGS[place] == "measured" else "left"
-        table.add_column(_HEADINGS[place], justify=justify, min_width=widths[place], overflow="fold")
-    for row in rows:
-        table.add_row(*(row[place] for place in kept))
-    console.print(table)
-    if kept != filled:
-        console.print(
-            f"left out here: columns {', '.join(_HEADINGS[place] for place in filled[len(kept) :])}", style="dim"
-        )
+    table = overview(findings)
+    shown = [column for column in table.columns if column.key != "whose"]
+    print_table(replace(table, columns=shown), whole=True)
     _print_notes(findings)
     _print_counts(findings)
     print(f"page, figures and claims.json in {folder}; open {folder / 'index.html'}")
-
-
-_WRAPPED = {"quantity": 16, "paper": 12, "choices that agree": 12, "from": 9}
-"""Columns of several words, and a width at which they are legible."""
-
-
-def _width(place: int, cells: list[Text | str]) -> int:
-    """How wide a column must be; a verdict's text has markup, which is not shown."""
-    texts = [cell.plain if isinstance(cell, Text) else Text.from_markup(cell).plain for cell in cells]
-    longest = max(map(len, (*texts, _HEADINGS[place])))
-    return min(longest, _WRAPPED.get(_HEADINGS[place], longest))
 
 
 def _print_notes(findings: list[Any]) -> None:
@@ -250,7 +192,6 @@ def _print_notes(findings: list[Any]) -> None:
     from ackclock.claims.words import more, reason
 
     console = output()
-    console.print()
     for finding in findings:
         if finding.agreeing < finding.tried:
             where = _WHERE.get(decisive(finding).verdict, "depends on choices that the source leaves open")
@@ -264,7 +205,7 @@ def _print_notes(findings: list[Any]) -> None:
 
 
 _WHERE = {"differs": "differs", "undecided": "is undecided"}
-"""What is said of a verdict before its reason."""
+"""Words for verdicts that precede a reason."""
 
 
 def _print_counts(findings: list[Any]) -> None:

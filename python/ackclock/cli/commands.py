@@ -1,7 +1,7 @@
-"""The table of commands, each loaded when somebody asks for it.
+"""Table of commands, each imported on first use.
 
-A call runs one command, and each needs modules of its own: a command line that loaded all would take twice as long to
-begin. The list of `ackclock --help` loads them all, for the sentence that each says of itself.
+A call runs one command, and each command has imports of its own; loading all of them would double the start-up time.
+Only `ackclock --help` loads them all, for their summaries.
 """
 
 from collections.abc import Iterator, MutableMapping
@@ -17,12 +17,12 @@ from ackclock.cli import answers
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Where a command is.
+    """Location of a command.
 
     Attributes:
-        module: Its file in `ackclock.cli`.
-        function: In it.
-        panel: Of the help that lists it.
+        module: Module in `ackclock.cli`.
+        function: Function in the module.
+        panel: Panel of the help that lists it.
         hidden: Whether the help leaves it out.
     """
 
@@ -32,7 +32,7 @@ class Command:
     hidden: bool = False
 
     def load(self, name: str) -> Any:  # noqa: ANN401  the type is of a part of Typer that is not public
-        """Import it."""
+        """Import the command."""
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
         function = getattr(import_module(f"ackclock.cli.{self.module}"), self.function)
         alone.command(name, rich_help_panel=self.panel, hidden=self.hidden)(function)
@@ -67,15 +67,15 @@ COMMANDS = {
     "bench": Command("bench", "bench", _MACHINE),
     "doctor": Command("doctor", "doctor", _MACHINE),
 }
-"""All of them, in the order in which the help lists them."""
+"""All commands, in the order of the help."""
 
 _LISTED = ("controllers", "profiles", "queues", "buffer-policies", "links", "topologies", "traffic", "agents")
 FORMER = {name: ("list", name) for name in _LISTED} | {"disciplines": ("list", "buffer-policies")}
-"""Former names, with what each stands for; no help has them. After 0.2, one more release understands them."""
+"""Former names with their replacements, absent from all help; removed one release after 0.2."""
 
 
 class _Loaded(MutableMapping[str, Any]):
-    """The commands as Typer wants them, by name: a look at one imports it, once; the names alone import nothing."""
+    """Mapping of names to Typer commands that imports a command on access; iterating over names imports nothing."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}
@@ -99,7 +99,7 @@ class _Loaded(MutableMapping[str, Any]):
 
 
 class Group(TyperGroup):
-    """`ackclock` with its commands."""
+    """The `ackclock` command group."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  handed on to Typer
         """Begin without any command loaded."""
@@ -111,5 +111,5 @@ class Group(TyperGroup):
         return list(self.commands)
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """Find the command that arguments begin with, by its name of today or one of before."""
+        """Find the command that the arguments name, by its current or former name."""
         return super().resolve_command(ctx, [*FORMER.get(args[0], args[:1]), *args[1:]])

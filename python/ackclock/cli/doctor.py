@@ -1,4 +1,4 @@
-"""`ackclock doctor`: what this machine offers, what for, and how to get the rest."""
+"""`ackclock doctor`: capabilities of this machine, their purpose, and how to get missing ones."""
 
 import json
 import os
@@ -7,33 +7,33 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ackclock._core import build_info
 from ackclock.base.system import cores
+from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output
 
 _LOW_DISK_GIB = 2.0
 _LEAST_BPF_KERNEL = (6, 4)
-"""Controllers that go with their program, and are replaced under running connections, are registered from it on."""
+"""First kernel release whose controllers are unregistered with their program and replaceable under live connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor.
+    """Line of the report.
 
     Attributes:
-        name: Of the thing.
-        ok: Whether it is there and good enough.
-        found: What was seen.
-        purpose: What it is for.
+        name: Name of the capability.
+        ok: Whether it is present and sufficient.
+        found: Value found.
+        purpose: Purpose of the capability.
         remedy: How to get it.
     """
 
@@ -45,8 +45,8 @@ class Finding:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Report what this machine offers: speed, other simulators to compare with, kernel features."""
-    findings = [probe() for probe in _PROBES]
+    """Report what this machine supports, and how to get the rest."""
+    findings = list(_probed())
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
         return
@@ -54,149 +54,121 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 
 
 def _print(findings: list[Finding]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("", "what", "found", "what it is for, and how to get it"):
-        table.add_column(heading, no_wrap=heading == "")
+    rows = []
     for finding in findings:
         mark = Text("ok", "green") if finding.ok else Text("missing", "yellow")
         remedy = Text(f"\n{finding.remedy}", "yellow") if finding.remedy and not finding.ok else Text("")
-        table.add_row(mark, Text(finding.name, "cyan"), finding.found, Text(finding.purpose) + remedy)
-    console = output()
-    console.print(table)
+        rows.append((mark, Text(finding.name, "cyan"), finding.found, Text(finding.purpose) + remedy))
+    print_list(("", "what", "found", "what it is for, and how to get it"), rows)
     missing = sum(not finding.ok for finding in findings)
-    console.print(f"\n{missing} missing; simulating needs none of them." if missing else "\nnothing is missing")
+    output().print(f"\n{missing} missing; simulating needs none of them." if missing else "\nnothing is missing")
 
 
-def _cores() -> Finding:
-    return Finding(
-        "processor", True, f"{cores()} cores, {platform.machine()}", "a sweep runs one simulation on each core"
-    )
+def _probed() -> Iterator[Finding]:
+    """Look at the machine, at packages and programs, and at the kernel."""
+    yield from _machine()
+    yield _module("Matplotlib", "matplotlib", "figures and pages", "report")
+    yield _module("Gymnasium", "gymnasium", "environments for agents", "gym")
+    rust = "install a Rust toolchain, 1.95 or later"
+    yield _there("Rust", _first_line("cargo --version"), "building from source", rust)
+    yield _module("Ray", "ray", "sweeps on many machines (--backend ray)", "ray")
+    version = _first_line("pkg-config --modversion libns3-core") or _first_line("pkg-config --modversion ns3-core")
+    ns3 = "apt-get install libns3-dev ns3 pkg-config"
+    yield _there("ns-3", version, "the side-by-side measurement (make -f benches/Makefile peers)", ns3)
+    yield _tool("tshark", "reading captures (.pcapng)", "tshark")
+    yield _tool("tcptrace", "time-sequence graphs of captures", "tcptrace")
+    browsers = ("chromium", "chromium-browser", "google-chrome")
+    yield _tool("Chromium", "looking at reports without a screen", *browsers)
+    yield _studio()
+    card = _first_line("nvidia-smi --query-gpu=name,memory.total --format=csv,noheader")
+    yield _there("GPU", card, "faster training of large networks (ackclock train)", "a CUDA driver")
+    yield from _kernel()
 
 
-def _memory() -> Finding:
-    if not hasattr(os, "sysconf"):
-        return Finding("memory", True, "not known", "series and events are held in memory")
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return Finding("memory", total >= 1, f"{total:.1f} GiB", "series and events are held in memory", "1 GiB at least")
+def _there(name: str, found: str, purpose: str, remedy: str) -> Finding:
+    """Return a finding of what is there if anything was found of it."""
+    return Finding(name, bool(found), found or "-", purpose, remedy)
 
 
-def _disk() -> Finding:
-    free = shutil.disk_usage(Path.cwd()).free / 2**30
-    return Finding("disk", free >= _LOW_DISK_GIB, f"{free:.1f} GiB free here", "result folders", "free some space")
-
-
-def _python() -> Finding:
-    return Finding("Python", sys.version_info >= (3, 11), platform.python_version(), "this program")
-
-
-def _build() -> Finding:
-    info = build_info()
-    profile = str(info.get("profile"))
-    found = f"{info.get('version')}, {profile}, {info.get('target') or info.get('rustc target') or ''}".rstrip(", ")
-    return Finding("ackclock core", profile == "release", found, "speed", "build it in release: make build")
-
-
-def _kernel() -> Finding:
-    return Finding(
-        "kernel", sys.platform == "linux", f"{platform.system()} {platform.release()}", "kernel features below", "Linux"
-    )
-
-
-def _figures() -> Finding:
-    return _module("Matplotlib", "matplotlib", "figures and pages", "pip install 'ackclock[report]'")
-
-
-def _environments() -> Finding:
-    return _module("Gymnasium", "gymnasium", "environments for agents", "pip install 'ackclock[gym]'")
-
-
-def _ray() -> Finding:
-    return _module("Ray", "ray", "sweeps on many machines (--backend ray)", "pip install 'ackclock[ray]'")
-
-
-def _module(name: str, module: str, purpose: str, remedy: str) -> Finding:
+def _module(name: str, module: str, purpose: str, extra: str) -> Finding:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return Finding(name, True, version(module), purpose)
+        found = version(module)
     except PackageNotFoundError:
-        return Finding(name, False, "-", purpose, remedy)
+        found = ""
+    return _there(name, found, purpose, "" if found else f"pip install 'ackclock[{extra}]'")
 
 
-def _ns3() -> Finding:
-    version = _first_line(["pkg-config", "--modversion", "libns3-core"]) or _first_line(
-        ["pkg-config", "--modversion", "ns3-core"]
+def _tool(name: str, purpose: str, *commands: str) -> Finding:
+    path = next(filter(None, map(shutil.which, commands)), "")
+    return _there(name, path, purpose, f"apt-get install {commands[0]}")
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding(
+        "processor", True, f"{cores()} cores, {platform.machine()}", "a sweep runs one simulation on each core"
     )
-    purpose = "the side-by-side measurement (make peers)"
-    return Finding("ns-3", bool(version), version or "-", purpose, "apt-get install libns3-dev ns3 pkg-config")
-
-
-def _tool(name: str, command: str, purpose: str, package: str) -> Finding:
-    path = shutil.which(command)
-    return Finding(name, path is not None, path or "-", purpose, f"apt-get install {package}")
-
-
-def _tshark() -> Finding:
-    return _tool("tshark", "tshark", "reading captures (.pcapng)", "tshark")
-
-
-def _tcptrace() -> Finding:
-    return _tool("tcptrace", "tcptrace", "time-sequence graphs of captures", "tcptrace")
-
-
-def _chromium() -> Finding:
-    for command in ("chromium", "chromium-browser", "google-chrome"):
-        if shutil.which(command):
-            return _tool("Chromium", command, "looking at reports without a screen", "chromium")
-    return _tool("Chromium", "chromium", "looking at reports without a screen", "chromium")
-
-
-def _cargo() -> Finding:
-    version = _first_line(["cargo", "--version"])
-    return Finding(
-        "Rust", bool(version), version or "-", "building from source", "install a Rust toolchain, 1.95 or later"
-    )
+    held = "series and events are held in memory"
+    if hasattr(os, "sysconf"):
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        yield Finding("memory", total >= 1, f"{total:.1f} GiB", held, "1 GiB at least")
+    else:
+        yield Finding("memory", True, "not known", held)
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    yield Finding("disk", free >= _LOW_DISK_GIB, f"{free:.1f} GiB free here", "result folders", "free some space")
+    yield Finding("Python", sys.version_info >= (3, 11), platform.python_version(), "this program")
+    info = build_info()
+    profile = str(info.get("profile"))
+    found = f"{info.get('version')}, {profile}, {info.get('target') or info.get('rustc target') or ''}".rstrip(", ")
+    yield Finding("ackclock core", profile == "release", found, "speed", "build it in release: make build")
 
 
 def _studio() -> Finding:
-    """Whether the studio is built; what is missing to build it, if this is a repository."""
+    """Check whether the studio is built; in a repository, report what its build lacks."""
     from ackclock.cli import studio_server
 
-    purpose = "the simulator in the browser (ackclock studio)"
+    purpose, remedy = "the simulator in the browser (ackclock studio)", "make studio, in the repository"
     try:
-        return Finding("studio", True, str(studio_server.page()), purpose)
+        return _there("studio", str(studio_server.page()), purpose, remedy)
     except studio_server.StudioError:
         script = Path(studio_server.__file__).resolve().parents[3] / "studio" / "engine.sh"
         done = _completed([str(script), "--missing"]) if script.is_file() else None
         missing = done.stdout.split("\n") if done else []
         missing += [] if shutil.which("npm") else ["npm (apt-get install npm)"]
         lacking = "; ".join(filter(None, missing))
-        remedy = "make studio, in the repository" + (f", which lacks: {lacking}" if lacking else "")
-        return Finding("studio", False, "-", purpose, remedy)
+        return _there("studio", "", purpose, remedy + (f", which lacks: {lacking}" if lacking else ""))
 
 
-def _gpu() -> Finding:
-    found = _first_line(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
-    return Finding(
-        "GPU", bool(found), found or "-", "faster training of large networks (ackclock train)", "a CUDA driver"
-    )
+def _kernel() -> Iterator[Finding]:
+    from ackclock.running import kernel
 
-
-def _root() -> Finding:
+    system = f"{platform.system()} {platform.release()}"
+    yield Finding("kernel", sys.platform == "linux", system, "kernel features below", "Linux")
     root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return Finding("root", root, "yes" if root else "no", "network namespaces and kernel controllers", "run as root")
-
-
-def _namespaces() -> Finding:
-    made = _succeeds(["unshare", "--net", "ip", "link"])
-    found = "can be made" if made else "-"
-    remedy = "run as root, and apt-get install iproute2"
-    return Finding("network namespaces", made, found, "the same scenario on the real kernel", remedy)
-
-
-def _tun() -> Finding:
-    there = os.access("/dev/net/tun", os.R_OK | os.W_OK)
-    return Finding("/dev/net/tun", there, "yes" if there else "-", "the link emulator", "modprobe tun, as root")
+    yield Finding("root", root, "yes" if root else "no", "network namespaces and kernel controllers", "run as root")
+    made = _completed(["unshare", "--net", "ip", "link"])
+    found, remedy = "can be made" if made and not made.returncode else "", "run as root, and apt-get install iproute2"
+    yield _there("network namespaces", found, "the same scenario on the real kernel", remedy)
+    found = "yes" if os.access("/dev/net/tun", os.R_OK | os.W_OK) else ""
+    yield _there("/dev/net/tun", found, "the link emulator", "modprobe tun, as root")
+    try:
+        program = str(kernel.program())
+    except kernel.KernelError:
+        program = ""
+    purpose, remedy = (
+        "the same scenario on the real kernel (ackclock run --on kernel)",
+        "make kernel, in the repository",
+    )
+    yield _there(kernel.PROGRAM, program, purpose, remedy)
+    yield _bpf()
+    purpose = "HighSpeed, Scalable, Vegas and others inside the kernel (ackclock-kernel load, exec)"
+    remedy = "apt-get install clang libelf-dev zlib1g-dev, then make kernel, in the repository"
+    found = "yes" if program and _first_line(program, "list") else ""
+    yield _there("controllers in eBPF", found, purpose, remedy)
+    path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    found, remedy = path.read_text().strip() if path.is_file() else "", "modprobe tcp_bbr and the like, as root"
+    yield _there("kernel controllers", found, "comparison with the real kernel", remedy)
 
 
 def _bpf() -> Finding:
@@ -214,52 +186,10 @@ def _bpf() -> Finding:
     return Finding("eBPF struct_ops", there and is_new, found, "controllers inside the kernel", remedy)
 
 
-def _bpf_controllers() -> Finding:
-    """Whether `ackclock-kernel` was built with its controllers."""
-    from ackclock.running import kernel
-
-    purpose = "HighSpeed, Scalable, Vegas and others inside the kernel (ackclock-kernel load, exec)"
-    remedy = "apt-get install clang libelf-dev zlib1g-dev, then make kernel, in the repository"
-    try:
-        listed = _first_line([str(kernel.program()), "list"])
-    except kernel.KernelError:
-        listed = ""
-    return Finding("controllers in eBPF", bool(listed), "yes" if listed else "-", purpose, remedy)
-
-
-def _kernel_program() -> Finding:
-    from ackclock.running import kernel
-
-    purpose = "the same scenario on the real kernel (ackclock run --on kernel)"
-    try:
-        return Finding(kernel.PROGRAM, True, str(kernel.program()), purpose)
-    except kernel.KernelError:
-        return Finding(kernel.PROGRAM, False, "-", purpose, "make kernel, in the repository")
-
-
-def _kernel_controllers() -> Finding:
-    path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-    found = path.read_text().strip() if path.is_file() else ""
-    remedy = "modprobe tcp_bbr and the like, as root"
-    return Finding("kernel controllers", bool(found), found or "-", "comparison with the real kernel", remedy)
-
-
-_PROBES: tuple[Callable[[], Finding], ...] = (
-    _cores, _memory, _disk, _python, _build, _figures, _environments, _cargo, _ray, _ns3, _tshark, _tcptrace,
-    _chromium, _studio, _gpu,
-    _kernel, _root, _namespaces, _tun, _kernel_program, _bpf, _bpf_controllers, _kernel_controllers,
-)  # fmt: skip
-
-
-def _first_line(command: list[str]) -> str:
-    """The first line that a command prints; empty if it is not there, fails, or takes too long."""
-    done = _completed(command)
+def _first_line(command: str, *arguments: str) -> str:
+    """Return the first line of a command's output; empty if it is missing, fails, or takes too long."""
+    done = _completed([command, *arguments] if arguments else command.split())
     return done.stdout.strip().partition("\n")[0] if done and done.returncode == 0 else ""
-
-
-def _succeeds(command: list[str]) -> bool:
-    done = _completed(command)
-    return done is not None and done.returncode == 0
 
 
 def _completed(command: list[str]) -> subprocess.CompletedProcess[str] | None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ackclock.base import extras
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.table_output import MOST_ROWS, print_table
-from ackclock.cli.train_agent import require_learning
 from ackclock.plotting.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -20,49 +20,45 @@ if TYPE_CHECKING:
 
 @apart
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`.", show_default=False)],
+    model: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder written by `ackclock train`.", show_default=False)
+    ],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="FILE...", help="Scenarios; by default the one that it was trained on.", show_default=False
-        ),
+        typer.Argument(metavar="FILE...", help="Scenario files (default: that of the training).", show_default=False),
     ] = None,
     beside: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="Controllers to compare with, or `random` actions; separated by commas."),
+        typer.Option(metavar="NAMES", help="Compare with these controllers, or with `random` actions."),
     ] = "random,cubic,bbr",
     seeds: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Number of seeds, from 1 on; 0 takes each file's own seed.")
+        int, typer.Option(min=0, max=1_000_000, help="Run seeds 1 to N; 0 uses each file's own seed.")
     ] = 0,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value in every file.")
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a value in every file. Repeatable."),
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Sample the model's actions, as in training, instead of taking the best.")
+        bool, typer.Option("--sample", help="Sample actions, as in training, instead of taking the best one.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the rows as JSON on stdout, and nothing else.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
     trust: check.Trust = False,
 ) -> None:
-    """Run a trained agent on scenarios and print goodput, delay and loss beside controllers.
+    """Compare a trained agent with other controllers.
 
-    The agent takes the flow of the same name as in its training, or else the first. Load only models that you trust.
+    The table has goodput, delay and loss. The agent controls the flow that has
+    its name from the training, or else the first. Load only trusted models.
     """
-    require_learning()
+    extras.require("learn", loads=True)
     from ackclock.gym.learn.evaluation import Trained
     from ackclock.gym.learn.evaluation import evaluate as run_all
-    from ackclock.gym.learn.setting import SettingError
 
     if overrides and not files:
         raise InputError("--set changes the files that are named; name at least one scenario")
     scenarios = [check.load_trusted(file, overrides or [], trusts=trust) for file in files or []]
     names = [name.strip() for name in beside.split(",") if name.strip()]
-    try:
-        trained = Trained.load(model, samples=sample)
-        rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
-    except SettingError as error:
-        raise InputError(str(error)) from error
+    trained = Trained.load(model, samples=sample)
+    rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
     if as_json:
         put(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:
@@ -74,7 +70,7 @@ def evaluate(
 
 
 def _groups(rows: "list[Row]") -> "dict[tuple[str, str], list[Row]]":
-    """The runs of each scenario and who had the flow there."""
+    """Return the runs of each scenario and controller of the flow."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.scenario, row.who), []).append(row)

@@ -1,59 +1,54 @@
 """`ackclock export`: a trained agent as a policy of the engine."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from ackclock.base import input_files, storage
+from ackclock.base import extras, input_files, storage
 from ackclock.base.toml_text import toml_text
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
-from ackclock.cli.train_agent import require_learning
 
 _MOST = 64 << 20
-"""Octets of the longest policy, as scenarios read it."""
-
-
-class Form(StrEnum):
-    """What a policy is written as."""
-
-    ONNX = "onnx"
-    BPF = "bpf"
+"""Size limit of a policy file in scenarios, octets."""
 
 
 def export(
     model: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder of `ackclock train`; or an ONNX file.", show_default=False)
+        Path,
+        typer.Argument(metavar="DIR", help="Folder written by `ackclock train`, or an ONNX file.", show_default=False),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Write the policy to this file.")],
     to: Annotated[
-        Form, typer.Option("--to", help="What to write: ONNX, or whole numbers for the kernel and the engine.")
-    ] = Form.ONNX,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+        Literal["onnx", "bpf"],
+        typer.Option("--to", help="Select the format: ONNX, or bpf, quantized for kernel and engine."),
+    ] = "onnx",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
-    r"""Write a trained agent as a policy, which runs in the engine without Python, or in the kernel.
+    r"""Export a trained agent as a policy for engine or kernel.
 
-    In a scenario: controller = { kind = "policy", file = "FILE" }. It takes the action that the model holds best. Needs
-    ackclock\[learn]; running the file does not. Export only models that you trust: reading one unpickles it.
+    In a scenario: controller = { kind = "policy", file = "FILE" }.
+
+    The policy takes the best action of the model. Export needs ackclock\[learn];
+    running the policy does not. Export only trusted models: reading unpickles.
     """
     storage.check_file(output, force=force)
     if not model.exists():
-        raise InputError(f"there is no {model}; give a folder that `ackclock train` wrote, or an ONNX file")
-    if not model.is_dir() and to is Form.ONNX:
+        raise InputError(f"{model}: not found; give a folder that `ackclock train` wrote, or an ONNX file")
+    if not model.is_dir() and to == "onnx":
         raise InputError(f"{model} is a file already; give a folder that `ackclock train` wrote, or --to bpf")
     content, own = _trained(model) if model.is_dir() else (_read(model), "cubic")
     lines: list[str] = []
-    if to is Form.BPF:
+    if to == "bpf":
         content, lines = _in_whole_numbers(content, model)
     storage.write_file(output, content)
     answer(file=str(output), controller={"kind": "policy", "file": output.name, "controller": own}, accuracy=lines)
     if not quiet:
         print("\n".join([*lines, f"policy in {output}; in a scenario beside it:"]))
         print(f'controller = {{ kind = "policy", file = {toml_text(output.name)}, controller = {toml_text(own)} }}')
-        if to is Form.BPF:
+        if to == "bpf":
             print(f"in the kernel: ackclock-kernel load {output}")
 
 
@@ -62,24 +57,20 @@ def _read(file: Path) -> bytes:
 
 
 def _trained(model: Path) -> tuple[bytes, object]:
-    """Return a trained model as ONNX, and the flow's own controller as it was in training."""
-    require_learning()
+    """Return a trained model as ONNX, and the flow's controller during training."""
+    extras.require("learn", loads=True)
     from ackclock.gym.learn.evaluation import Trained
     from ackclock.gym.learn.policy_export import policy_file
-    from ackclock.gym.learn.setting import SettingError
 
-    try:
-        trained = Trained.load(model)
-        return policy_file(trained.model, trained.setting), trained.setting.own_controller
-    except SettingError as error:
-        raise InputError(str(error)) from error
+    trained = Trained.load(model)
+    return policy_file(trained.model, trained.setting), trained.setting.own_controller
 
 
 _DECISIONS = 20_000
 
 
 def _in_whole_numbers(content: bytes, model: Path) -> tuple[bytes, list[str]]:
-    """Return a policy in whole numbers, and what it loses by them."""
+    """Return a quantized policy, and notes on its loss of precision."""
     from ackclock import _core
 
     try:

@@ -1,6 +1,6 @@
-"""Errors as a person reads them, and the exit code of each.
+"""Errors: readable messages, and the exit code of each kind.
 
-Rich, which prints them, loads as long as all the rest, so that it is loaded when there is something to print.
+Rich is imported only when there is something to print, as its import takes as long as everything else.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ackclock._core import ScenarioError, build_info, take_fault
 from ackclock.base import extras, storage
 from ackclock.base.extras import MissingPackageError
-from ackclock.base.input_files import InputFileError
+from ackclock.base.input_files import InputError as InputError
 from ackclock.base.storage import OutputExistsError
 from ackclock.base.user_code import UserCodeError
 from ackclock.running import simulate
@@ -27,30 +27,26 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _PANIC = "PanicException"
-"""What a panic of Rust is to Python, no `Exception`."""
+"""Python type of a Rust panic, which is not an `Exception`."""
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-class InputError(ValueError):
-    """The user asked for something that cannot be; the message says what, and what to do."""
-
-
 class WorkError(RuntimeError):
-    """The work failed for a reason that the message tells."""
+    """Error: the work failed for the reason in the message."""
 
 
-_WRONG_INPUTS = (ScenarioError, InputError, OutputExistsError, InputFileError, RefusedError, MissingPackageError)
-"""What the user can mend."""
+_WRONG_INPUTS = (ScenarioError, InputError, OutputExistsError, RefusedError, MissingPackageError)
+"""Errors that the user can correct."""
 
 _SAY_THEMSELVES = (
-    InputError, OutputExistsError, InputFileError, WorkError, KernelError, MissingPackageError, UserCodeError,
+    InputError, OutputExistsError, WorkError, KernelError, MissingPackageError, UserCodeError,
 )  # fmt: skip
-"""Whose messages are all that there is to say."""
+"""Errors whose message says everything, without a prefix or a traceback."""
 
 
 def errors() -> "Console":
-    """Return a console on standard error; data goes to standard output."""
+    """Return a console on standard error; standard output is for data."""
     from rich.console import Console
 
     from ackclock.plotting.terminal import filtered
@@ -59,7 +55,7 @@ def errors() -> "Console":
 
 
 def guarded(work: Callable[[], object]) -> int:
-    """Do the work and turn how it ends into an exit code, with a message on standard error."""
+    """Run the work and return its exit code; errors are printed on standard error."""
     try:
         work()
     except SystemExit as ending:
@@ -84,13 +80,13 @@ _signals = 0
 
 
 def note_signal() -> None:
-    """A signal asks for the end: what fails from now on fails of that."""
+    """Note that a signal requested the end, so that later failures count as interruption."""
     global _signals
     _signals += 1
 
 
 def _is_of_a_signal(error: Exception) -> bool:
-    """Python makes another exception of one that comes while it makes a class, packages of one while they load."""
+    """Return whether an exception was caused by a signal; class creation and imports may convert it to another one."""
     if _signals:
         return True
     causes: list[BaseException] = [error]
@@ -103,7 +99,7 @@ def _is_of_a_signal(error: Exception) -> bool:
 
 
 def _explain_panic(error: BaseException) -> int:
-    """A fault of the compiled core, in a line that is to be sent to us."""
+    """Report a panic of the core in one line, as a bug to be reported."""
     fault = take_fault() or str(error)
     core = build_info()
     build = f"ackclock {core['version']} ({core['profile']}, {core['target']})"
@@ -116,7 +112,7 @@ def _explain_panic(error: BaseException) -> int:
 
 
 def _interrupted() -> int:
-    """A sweep keeps the points that it finished, a training its checkpoint; others tell what they have written."""
+    """Report an interruption: a sweep keeps finished points, a training its checkpoint; others list what they wrote."""
     kept = {
         "sweep": "the same command goes on from here",
         "study": "the same command goes on from here",
@@ -143,7 +139,7 @@ def _explain(error: Exception | SystemExit) -> int:
 
 
 def tell(print_it: Callable[[], None]) -> None:
-    """Say it if anybody reads standard error still; the exit code is the same."""
+    """Print if standard error is still open; the exit code does not depend on it."""
     try:
         print_it()
         sys.stderr.flush()
@@ -160,7 +156,7 @@ def _describe_failure(error: Exception | SystemExit) -> None:
         print_diagnostics(error)
     elif isinstance(error, RefusedError):
         errors().print(str(error), markup=False)
-    elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, InputFileError)):
+    elif isinstance(error, OSError) and not isinstance(error, (OutputExistsError, InputError)):
         say(_describe(error))
     elif isinstance(error, _SAY_THEMSELVES):
         say(str(error))
@@ -169,12 +165,12 @@ def _describe_failure(error: Exception | SystemExit) -> None:
 
 
 def _is_of_a_controller(error: BaseException) -> bool:
-    """The core marks an exception that a class of the user raised, whatever its type."""
+    """Return whether user-written code raised an exception, which the core marks."""
     return hasattr(error, "ackclock_part")
 
 
 def _show_traceback(error: BaseException) -> None:
-    """An exception of the user's own class, as Python prints it, from where the simulation called the class."""
+    """Print the traceback of user-written code, from where the simulation called it."""
     told = getattr(error.__cause__, "tb", None)
     text = _from_call(told) if isinstance(told, str) else _traceback(error)
     errors().print(text, end="", markup=False)
@@ -182,7 +178,7 @@ def _show_traceback(error: BaseException) -> None:
 
 
 def _from_call(told: str) -> str:
-    """A traceback that another process told, which cannot send more than its text."""
+    """Extract the part of a traceback below the call, from the text that another process sent."""
     head, *frames = re.split(r'(?m)^(?=  File ")', told.strip('"\n'))
     calling = [place for place, frame in enumerate(frames, 1) if f", in {simulate.__name__}\n" in frame]
     return f"{head}{''.join(frames[max(calling, default=0) :])}\n"
@@ -198,7 +194,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def say(message: str) -> None:
-    """Print what went wrong, on one line."""
+    """Print an error in one line."""
     from rich.markup import escape
 
     errors().print(f"[bold red]error:[/] {escape(' '.join(message.splitlines()))}")
@@ -211,7 +207,7 @@ def _describe(error: OSError) -> str:
 
 
 def print_diagnostics(error: ScenarioError) -> None:
-    """Print every mistake of a scenario with its place, its value and the remedy."""
+    """Print every mistake of a scenario with its place, value and remedy."""
     console = errors()
     for diagnostic in error.diagnostics:
         # Left unwrapped: what is marked in a line has to stay above its marks.
@@ -222,7 +218,7 @@ def print_diagnostics(error: ScenarioError) -> None:
 
 
 def _diagnostic(diagnostic: Diagnostic) -> "Text":
-    """`file:line:column: error: field must be ...`, which editors can jump to, the line with its marks, the remedy."""
+    """Format a diagnostic: `file:line:column: error: ...`, for editors to jump to, the marked line and the remedy."""
     from rich.text import Text
 
     places = (diagnostic["file"], diagnostic["line"], diagnostic["column"])

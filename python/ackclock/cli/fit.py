@@ -16,29 +16,33 @@ if TYPE_CHECKING:
 
 
 def fit(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder of results, of a recording.", show_default=False)
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE.toml", help="The scenario to write.")] = Path(
-        "fitted.toml"
-    ),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder of a recording.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.toml", help="Write the scenario to this file.")
+    ] = Path("fitted.toml"),
     controller: Annotated[
         str | None,
-        typer.Option("--controller", metavar="NAME", help="Of every flow, in place of the recorded ones."),
+        typer.Option(
+            "--controller", metavar="NAME", help="Use this controller for all flows [dim](default: as recorded)[/]"
+        ),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option("--profile", metavar="NAME", help="Of the hosts [dim](default: linux-6.x)[/]")
+        str | None,
+        typer.Option(
+            "--profile", metavar="NAME", help="Use this stack profile for all hosts [dim](default: linux-6.x)[/]"
+        ),
     ] = None,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Keep a run of the scenario as a folder of results."),
+        typer.Option("--keep", metavar="DIR", help="Write a run of the fitted scenario to this folder."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found on stdout as JSON.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files and results that exist.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files and results.")] = False,
 ) -> None:
-    """Find the path that explains a recording: rate, delay, queue, loss, cross traffic, each with 95 % confidence.
+    """Estimate the path of a recording, with 95 % intervals.
 
-    The scenario is run, and what it has is shown beside the recording:
+    It fits rate, delay, queue, loss and cross traffic, writes a scenario, and
+    compares a run of it with the recording:
 
         ackclock fit recording -o mine.toml && ackclock run mine.toml --set flow[0].controller=bbr3
     """

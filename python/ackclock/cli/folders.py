@@ -1,8 +1,7 @@
-"""Folders of results as commands take them: of runs, or one of a sweep or of a study."""
+"""Arguments that are result folders: folders of runs, or one folder of a sweep or study."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import busy
@@ -13,23 +12,19 @@ if TYPE_CHECKING:
     from ackclock.results import Results
 
 
-class Kind(StrEnum):
-    """What wrote a folder."""
-
-    run = "run"
-    sweep = "sweep"
-    study = "study"
+Kind = Literal["run", "sweep", "study"]
+"""Kind of a result folder."""
 
 
 def kind_of(folders: list[Path]) -> Kind:
-    """Say what wrote the folders.
+    """Return the kind of the folders.
 
     Raises:
-        InputError: If several are given of which one is no run's, or one of a sweep or study has not ended.
+        InputError: If one of several is not a run's folder, or a sweep or study is unfinished.
     """
     kinds = [_kind(folder) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
-        if kind is not Kind.run and len(folders) > 1:
+        if kind != "run" and len(folders) > 1:
             raise InputError(f"{folder} is of a {kind}, which is shown by itself; give it alone")
     return kinds[0]
 
@@ -40,21 +35,21 @@ def _kind(folder: Path) -> Kind:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give one that `ackclock run -o` wrote, or a sweep or study")
     if (folder / STUDY).is_file():
-        return Kind.study
+        return "study"
     if (folder / "sweep.json").is_file() and not (folder / "summary.json").exists():
         if not (folder / "sweep.parquet").is_file():
             raise InputError(
                 f"{folder} is of a sweep or study that has not ended; give its command again, which goes on"
             )
-        return Kind.sweep
-    return Kind.run
+        return "sweep"
+    return "run"
 
 
 def runs_of(folders: list[Path]) -> "list[Results]":
-    """Read folders of runs.
+    """Load folders of runs.
 
     Raises:
-        InputError: If one is none.
+        InputError: If one is not a folder of a run.
     """
     from ackclock.results import Results
 
@@ -65,17 +60,10 @@ def runs_of(folders: list[Path]) -> "list[Results]":
         raise InputError(str(error)) from error
 
 
-def study_of(folder: Path) -> "Study":
-    """Read the folder of a study."""
+def grid_of(kind: Kind, folder: Path) -> "Study | Sweep":
+    """Read the folder of a sweep or a study."""
     from ackclock.experiments.studies.study_folder import load_study
-
-    with busy(f"reading {folder}"):
-        return load_study(folder)
-
-
-def sweep_of(folder: Path) -> "Sweep":
-    """Read the folder of a sweep."""
     from ackclock.experiments.sweep.sweep_results import load_sweep
 
     with busy(f"reading {folder}"):
-        return load_sweep(folder)
+        return load_study(folder) if kind == "study" else load_sweep(folder)

@@ -1,4 +1,4 @@
-"""What a run will take, before it begins: `ackclock run --estimate`, and warnings of what it may be."""
+"""Forecast of a run's cost: `ackclock run --estimate`, and warnings before a run."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ from ackclock.cli import failures
 from ackclock.running.run_cost import Estimate, estimate
 
 _MUCH_BYTES: Final = 2_000_000_000
-"""Memory above which a user wants to know it beforehand."""
+"""Memory use above which a run warns, bytes."""
 
 
 def memory_warning(scenario: Scenario) -> str | None:
-    """Say that a scenario will take much memory; None if that cannot be told, or if it does not."""
+    """Return a warning that a scenario will need much memory; None if it does not, or if that is unknown."""
     needed = scenario.memory_bytes
     if needed < _MUCH_BYTES:
         return None
@@ -23,7 +23,7 @@ def memory_warning(scenario: Scenario) -> str | None:
 
 
 def phase_warning(scenario: Scenario) -> str | None:
-    """Say that flows may stay in step with a queue; None if not."""
+    """Return a warning that flows may phase-lock with a queue; None if not."""
     link = scenario.link_in_step
     if link is None:
         return None
@@ -35,7 +35,7 @@ def phase_warning(scenario: Scenario) -> str | None:
 
 
 def scaling_warning(scenario: Scenario) -> str | None:
-    """Say that the scenario turns window scaling on and nothing comes of it; None if not."""
+    """Return a warning that the scenario enables window scaling without effect; None if not."""
     flow = scenario.scaling_without_effect
     if flow is None:
         return None
@@ -46,25 +46,25 @@ def scaling_warning(scenario: Scenario) -> str | None:
 
 
 def warnings(scenario: Scenario) -> list[str]:
-    """Return what a user wants to know before a run."""
+    """Return all warnings for a scenario."""
     found = (memory_warning(scenario), phase_warning(scenario), scaling_warning(scenario))
     return [text for text in found if text]
 
 
 def warn(scenario: Scenario) -> None:
-    """Write the warnings to standard error."""
+    """Print the warnings on standard error."""
     for text in warnings(scenario):
         failures.errors().print(f"warning: {text}", markup=False)
 
 
 def print_estimate(scenario: Scenario) -> None:
-    """Run a short beginning, and print what the whole will take."""
+    """Simulate a short beginning, and print the estimated cost of the whole run."""
     for line in lines(estimate(scenario)):
         print(line)
 
 
 def lines(found: Estimate) -> list[str]:
-    """Return an estimate as a person reads it."""
+    """Return an estimate as readable lines."""
     from ackclock.plotting.terminal import si
 
     memory = f"memory: {_gigabytes(found.memory_bytes)} without writing the results"
@@ -78,7 +78,7 @@ def lines(found: Estimate) -> list[str]:
 
 
 def span(time_s: float) -> str:
-    """Write a length of time with two digits and the unit that suits it.
+    """Format a time span with two digits and a suitable unit.
 
     Examples:
         >>> [span(time_s) for time_s in (0.00002, 0.5, 30, 90, 5400, 50_400, 864_000)]

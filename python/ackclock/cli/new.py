@@ -1,8 +1,7 @@
-"""`ackclock new`: a folder to begin a part of one's own in."""
+"""`ackclock new`: a folder with the beginnings of a user-written part."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,46 +9,29 @@ from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
 
-class Kind(StrEnum):
-    """What is begun."""
-
-    CONTROLLER = "controller"
-    QUEUE = "queue"
-    CLAIMS = "claims"
-
-
-class Language(StrEnum):
-    """In which a part is written."""
-
-    PYTHON = "python"
-    RUST = "rust"
-
-
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to begin.", show_default=False)],
+    kind: Annotated[
+        Literal["controller", "queue", "claims"], typer.Argument(help="What to create.", show_default=False)
+    ],
     name: Annotated[
-        str, typer.Argument(help="What scenarios call it: lower-case letters, digits, underscores.", show_default=False)
+        str, typer.Argument(help="Name in scenarios: lower-case letters, digits and underscores.", show_default=False)
     ],
     lang: Annotated[
-        Language | None, typer.Option(help="The language of a controller or a queue.", show_default="python")
+        Literal["python", "rust"] | None,
+        typer.Option(help="Write a controller or queue in this language.", show_default="python"),
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="The folder to be; of that name by default.", show_default=False
-        ),
+        typer.Option("-o", "--output", metavar="DIR", help="Create this folder (default: NAME).", show_default=False),
     ] = None,
 ) -> None:
-    """Write a folder with a part of your own, a scenario, a test that passes, and a README with three commands."""
-    from ackclock.scenario.templates import TemplateError, write
+    """Create a folder with your own controller, queue or claims."""
+    from ackclock.scenario.templates import write
 
-    if kind is Kind.CLAIMS and lang is not None:
+    if kind == "claims" and lang is not None:
         raise InputError("claims are measured in Python; leave --lang out")
     target = Path(name) if folder is None else folder
-    try:
-        files = write(kind.value, name, target, lang=(lang or Language.PYTHON).value)
-    except TemplateError as error:
-        raise InputError(str(error)) from error
+    files = write(kind, name, target, lang=lang or "python")
     answer(folder=str(target), files=[str(file) for file in files])
     for file in files:
         print(file)

@@ -10,7 +10,7 @@ import typer
 from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
-from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
+from ackclock.cli.folders import grid_of, kind_of, runs_of
 from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
@@ -22,24 +22,32 @@ if TYPE_CHECKING:
 def plot(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Folders of runs, or one of a sweep or study.", show_default=False),
+        typer.Argument(
+            metavar="DIR...", help="Folders of runs, or one folder of a sweep or study.", show_default=False
+        ),
     ],
     figure: Annotated[
         str | None,
         typer.Option(
-            "--figure", "-f", metavar="NAME", help="Which; without it, their names are printed.", show_default=False
+            "--figure", "-f", metavar="NAME", help="Draw this figure (default: list the figures).", show_default=False
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="A .pdf, .svg or .png; by default NAME.pdf.", show_default=False
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write to this .pdf, .svg or .png file (default: NAME.pdf).",
+            show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also overwrite a file that ackclock did not write.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print names and captions, or the file, as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also replace a file that ackclock did not write.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print names and captions, or the file's name, as JSON.")
+    ] = False,
 ) -> None:
-    """Draw one figure as wide as a column of a paper (3.3 in), with fonts that papers take."""
+    """Draw a figure for a paper, one column wide (3.3 in)."""
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
@@ -65,31 +73,21 @@ def plot(
 
 def _figures(folders: list[Path]) -> "Iterable[Drawn]":
     kind = kind_of(folders)
-    if kind is Kind.study:
-        return study_of(folders[0]).figures()
-    if kind is Kind.sweep:
-        return sweep_of(folders[0]).figures()
-    return _of_runs(folders)
+    return _of_runs(folders) if kind == "run" else grid_of(kind, folders[0]).figures()
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
     from ackclock.experiments.studies.study_figures import Drawn
-    from ackclock.plotting import completion_times as completions
-    from ackclock.plotting import plots
-    from ackclock.plotting.report.distributions import (
-        completion_times,
-        drawn_distributions,
-        queueing_delays,
-        round_trips,
-    )
+    from ackclock.plotting.plots import SLOWDOWN, static_figures
+    from ackclock.plotting.report.distributions import drawn_distributions, of_every_kind
+    from ackclock.plotting.result_panels import panel
     from ackclock.results.run_labels import common
 
     results = runs_of(folders)
     about = common(results)
-    for drawing in plots.drawings(results):
-        yield Drawn(drawing.panel.key, f"{drawing.panel.title}: {about}.", partial(plots.static, drawing))
-    for one in (*round_trips(results), *queueing_delays(results), *completion_times(results)):
+    for key, draw in static_figures(results).items():
+        title = "Slowdown over size" if key == SLOWDOWN else panel(key).title
+        yield Drawn(key, f"{title}: {about}.", draw)
+    for one in of_every_kind(results):
         caption = f"Cumulative distribution, {one.title.lower()}: {about}."
         yield Drawn(one.name, caption, partial(drawn_distributions, one))
-    if lines := completions.slowdown_lines(results):
-        yield Drawn("slowdown", f"Slowdown over size: {about}.", partial(completions.static, lines))

@@ -1,11 +1,11 @@
-"""Progress bars. They go to standard error and only to a terminal; the callers see to that.
+"""Progress bars on standard error; callers use them only on a terminal.
 
-`ackclock run` loads this file when there is a terminal.
+`ackclock run` imports this module only on a terminal.
 """
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -19,14 +19,14 @@ from ackclock.running import Progress as RunProgress
 
 
 class _SimulatedTime(ProgressColumn):
-    """`12.4 / 50 s`."""
+    """Column with the simulated time: `12.4 / 50 s`."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.completed:.1f} / {task.total or 0:g} s simulated", style="cyan")
 
 
 class _Speed(ProgressColumn):
-    """How fast simulated time passes and packets arrive."""
+    """Column with the speed: simulated time and packets per second."""
 
     def render(self, task: Task) -> Text:
         progress: RunProgress | None = task.fields.get("progress")
@@ -41,10 +41,10 @@ class _Speed(ProgressColumn):
 
 @contextmanager
 def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress], None]]:
-    """Show how far one run is, until the block ends.
+    """Show the progress of one run until the block ends.
 
     Yields:
-        What to call with each step.
+        A function to call with each step.
     """
     shown = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), _SimulatedTime(), _Speed())
     with Progress(*shown, TimeRemainingColumn(), console=errors(), transient=True) as bar:
@@ -54,10 +54,10 @@ def run_progress(name: str, duration_s: float) -> Iterator[Callable[[RunProgress
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """Show what a command does, where somebody is looking, until the block ends.
+    """Show an activity indicator on a terminal until the block ends.
 
     Args:
-        what: It does, of which nothing can be said before it is done.
+        what: Description of the activity.
     """
     if not sys.stderr.isatty():
         yield
@@ -68,29 +68,33 @@ def busy(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def points_progress(total: int, done: int, what: str, *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Say how many runs of a sweep or study are done, and show it where somebody is looking.
+def points_progress(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Callable[[], None]]]:
+    """Show the number of finished runs of a sweep or study until the block ends; the bar needs a terminal.
 
     Yields:
-        What to call after each.
+        A function to call with the total and the finished number of runs; it returns one to call after each run.
     """
-    if done and not quiet:
-        errors().print(f"{done} of {total} {what} are done already")
-    if quiet or done == total or not sys.stderr.isatty():
-        yield lambda: None
-        return
     columns = (BarColumn(bar_width=32), TextColumn("{task.completed} of {task.total} points"), TimeRemainingColumn())
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task("sweep", total=total, completed=done)
-        yield lambda: bar.advance(task)
+    with ExitStack() as stack:
+
+        def begin(total: int, done: int) -> Callable[[], None]:
+            if done and not quiet:
+                errors().print(f"{done} of {total} {what} are done already")
+            if quiet or done == total or not sys.stderr.isatty():
+                return lambda: None
+            bar = stack.enter_context(Progress(*columns, console=errors(), transient=True))
+            task = bar.add_task("sweep", total=total, completed=done)
+            return lambda: bar.advance(task)
+
+        yield begin
 
 
 @contextmanager
 def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how many of a command's simulations are done, where somebody is looking.
+    """Show the number of finished simulations, on a terminal.
 
     Yields:
-        What to call after each with how many are done, and how many there are; None if nobody is looking.
+        A function to call after each simulation with the finished and the total number; None without a terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -103,10 +107,10 @@ def simulations_progress(name: str) -> Iterator[Callable[[int, int], None] | Non
 
 @contextmanager
 def training_progress(name: str, steps: int) -> Iterator[Callable[[int, float | None], None] | None]:
-    """Show how far a training is, where somebody is looking.
+    """Show the progress of a training, on a terminal.
 
     Yields:
-        What to call with the steps so far and the mean return of late, None at first; None if nobody is looking.
+        A function to call with the steps so far and the recent mean return, None at first; None without a terminal.
     """
     if not sys.stderr.isatty():
         yield None

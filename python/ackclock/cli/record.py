@@ -1,4 +1,4 @@
-"""`ackclock record` and `ackclock import`: what real connections did, as folders of results."""
+"""`ackclock record` and `ackclock import`: recordings of real connections as result folders."""
 
 import tempfile
 from pathlib import Path
@@ -14,33 +14,33 @@ from ackclock.cli.progress import busy
 if TYPE_CHECKING:
     from ackclock.results import Results
 
-_Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder of results to write.")]
+_Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write the results to this folder.")]
 _Force = Annotated[bool, typer.Option("--force", help="Replace results that ackclock wrote.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 
 
 def record(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- COMMAND", help="The command, with its arguments.", show_default=False),
+        typer.Argument(metavar="-- COMMAND", help="Command to run, with its arguments.", show_default=False),
     ] = None,
     output: _Output = Path("recording"),
     port: Annotated[
         int | None,
-        typer.Option(
-            "--port", min=1, max=65535, metavar="PORT", help="Record the connections of a port, of whatever program."
-        ),
+        typer.Option("--port", min=1, max=65535, metavar="PORT", help="Record all connections of this port instead."),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0.1, help="With --port: for how long; until Ctrl-C otherwise.")
+        float | None,
+        typer.Option("--seconds", min=0.1, help="Stop recording --port after this time (default: at Ctrl-C)."),
     ] = None,
     controller: Annotated[
-        str | None, typer.Option("--controller", metavar="NAME", help="A controller for the command's connections.")
+        str | None,
+        typer.Option("--controller", metavar="NAME", help="Use this controller for the command's connections."),
     ] = None,
     quiet: _Quiet = False,
     force: _Force = False,
 ) -> None:
-    """Record the TCP state of a command's connections, at each segment, as the kernel has it (root).
+    """Record the kernel's TCP state of live connections (root).
 
     ackclock record -o out -- iperf3 -c 192.0.2.1
     """
@@ -74,17 +74,20 @@ def import_(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="A capture, a log of ss, a report of iperf3 or a trace.", show_default=False
+            metavar="FILE...",
+            help="Captures, ss logs, iperf3 reports or traces of ackclock-kernel.",
+            show_default=False,
         ),
     ],
     output: _Output = Path("recording"),
-    name: Annotated[str | None, typer.Option("--name", help="Of the recording; the file's by default.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name the recording (default: the file's name).")] = None,
     quiet: _Quiet = False,
     force: _Force = False,
 ) -> None:
-    """Turn recordings into a folder of results: captures (pcap, pcapng), logs of ss -tin, reports of iperf3 --json.
+    """Import captures, ss logs and iperf3 reports as results.
 
-    What a recording does not tell is null.
+    Formats: pcap, pcapng, and the output of ss -tin and iperf3 --json.
+    Values that a recording lacks are null.
     """
     storage.check_folder(output, force=force)
     with busy(f"reading {', '.join(map(str, files))}"):

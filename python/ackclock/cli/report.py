@@ -1,10 +1,9 @@
-"""`ackclock report` and `ackclock compare`: reading folders of results; nothing is simulated."""
+"""`ackclock report` and `ackclock compare`: pages and tables from result folders, without simulation."""
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,39 +11,33 @@ from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
-from ackclock.cli.folders import Kind, kind_of, runs_of, study_of, sweep_of
+from ackclock.cli.folders import Kind, grid_of, kind_of, runs_of
 from ackclock.cli.progress import busy
 
 if TYPE_CHECKING:
     from ackclock.plotting.report.page_content import Window
     from ackclock.plotting.tables import Table
 
+Form = Literal["text", "md", "tex", "csv"]
+"""Format of a table."""
+
 _Folders = Annotated[
     list[Path],
-    typer.Argument(metavar="DIR...", help="Folders of runs, or one of a sweep or study.", show_default=False),
+    typer.Argument(metavar="DIR...", help="Folders of runs, or one folder of a sweep or study.", show_default=False),
 ]
-
-
-class Form(StrEnum):
-    """How a table is printed."""
-
-    text = "text"
-    md = "md"
-    tex = "tex"
-    csv = "csv"
 
 
 def report(
     folders: _Folders,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE.html", help="The page to write.")] = Path(
-        "report.html"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.html", help="Write the page to this file.")
+    ] = Path("report.html"),
     static: Annotated[
         Path | None,
         typer.Option(
             "--static",
             metavar="DIR",
-            help="Write the figures as SVG and PNG, too, into this folder.",
+            help="Also write the figures as SVG and PNG to this folder.",
             show_default=False,
         ),
     ] = None,
@@ -53,13 +46,13 @@ def report(
         typer.Option(
             "--window",
             metavar="FROM..TO",
-            help="Show a part of the runs' time only, in more detail, such as 10s..12s.",
+            help="Show only this time, in more detail, e.g. 10s..12s.",
             show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also overwrite files that ackclock did not write.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also replace files that ackclock did not write.")] = False,
 ) -> None:
-    """Make one self-contained HTML page of folders of results: of runs with interactive plots, or of a sweep or study.
+    """Write one self-contained HTML page of results.
 
     A page and figures of an earlier report are replaced.
     """
@@ -71,7 +64,7 @@ def report(
     storage.check_file(output, force=force)
     kind = kind_of(folders)
     shown = _window(window)
-    if kind is not Kind.run:
+    if kind != "run":
         if shown is not None:
             raise InputError(f"--window is of runs; {folders[0]} is of a {kind}")
         _report_of_many(kind, folders[0], output, static, force=force)
@@ -87,7 +80,7 @@ def report(
     from ackclock.results.run_labels import labels
 
     of = zip(folders, labels(results), strict=True)
-    answer(page=str(output), kind=str(kind), runs=[{"folder": str(folder), "label": label} for folder, label in of])
+    answer(page=str(output), kind=kind, runs=[{"folder": str(folder), "label": label} for folder, label in of])
     print(output)
 
 
@@ -107,36 +100,30 @@ def _window(text: str | None) -> "Window | None":
 def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None, *, force: bool) -> None:
     from ackclock.plotting.report.grid_page import write
 
-    shown = study_of(folder) if kind is Kind.study else sweep_of(folder)
+    shown = grid_of(kind, folder)
     with busy(f"drawing {output}"):
         write(shown, output, static, force=force)
-    answer(page=str(output), kind=str(kind), folder=str(folder))
+    answer(page=str(output), kind=kind, folder=str(folder))
     print(output)
 
 
 def compare(
     folders: _Folders,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all of it on stdout as JSON.")] = False,
-    form: Annotated[
-        Form, typer.Option("--form", help="Print tables for a terminal, Markdown, LaTeX or CSV.")
-    ] = Form.text,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    form: Annotated[Form, typer.Option("--form", help="Select the format: text, Markdown, LaTeX or CSV.")] = "text",
     columns: Annotated[
         str | None,
-        typer.Option("--columns", metavar="NAME,...", help="Only these columns of a sweep or study, by their titles."),
+        typer.Option("--columns", metavar="NAME,...", help="Print only these columns of a sweep or study, by title."),
     ] = None,
 ) -> None:
-    """Print runs side by side, named by what differs; or the means and differences of a sweep or study."""
-    if as_json and form is not Form.text:
-        raise InputError(f"--json and --form {form.value} are two forms of one output; give one of them")
+    """Print runs side by side, or the means of a sweep or study."""
+    if as_json and form != "text":
+        raise InputError(f"--json and --form {form} are two forms of one output; give one of them")
     kind = kind_of(folders)
-    if kind is Kind.run and len(folders) < 2:
+    if kind == "run" and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")
-    if kind is Kind.study:
-        study = study_of(folders[0])
-        shown = [study.table, *([study.differences] if study.differences.rows else [])]
-        _print(_narrowed(shown, columns), form, as_json=as_json)
-    elif kind is Kind.sweep:
-        _print(_narrowed([sweep_of(folders[0]).table], columns), form, as_json=as_json)
+    if kind != "run":
+        _print(_narrowed(grid_of(kind, folders[0]).tables, columns), form, as_json=as_json)
     elif columns is not None:
         raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
     else:
@@ -170,7 +157,7 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
             for folder, label, result in zip(folders, labels(results), results, strict=True)
         ]
         sys.stdout.write(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n")
-    elif form is Form.text:
+    elif form == "text":
         report.compare(results)
     else:
         from ackclock.plotting.report.run_comparison import tables
@@ -179,17 +166,13 @@ def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
 
 
 def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:
+    from ackclock.cli.table_output import print_table, put_tables
     from ackclock.plotting.tables import FORMS
-    from ackclock.plotting.tables import as_json as plain
 
     if as_json:
-        sys.stdout.write(
-            json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False) + "\n"
-        )
-    elif form is Form.text:
-        from ackclock.cli.table_output import print_table
-
+        put_tables(tables)
+    elif form == "text":
         for table in tables:
             print_table(table)
     else:
-        sys.stdout.write("\n".join(FORMS[form.value](table) for table in tables))
+        sys.stdout.write("\n".join(FORMS[form](table) for table in tables))

@@ -1,6 +1,6 @@
-"""`ackclock run`: one simulation, from a file or from a handful of options.
+"""`ackclock run`: one simulation, from a file or from a few options.
 
-What prints is loaded when it prints: a short run takes less time than loading it.
+Output modules are imported late, since importing them takes longer than a short run.
 """
 
 import sys
@@ -15,21 +15,21 @@ from ackclock.base import storage
 from ackclock.cli import check, forecast
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
-from ackclock.results import Results, summary_json
+from ackclock.results import Results, json_bytes
 from ackclock.running import run as simulate
 from ackclock.scenario.dumbbells import dumbbell
 
 Place = Literal["simulator", "kernel"]
 
-_SHORT = "A dumbbell without a file"
+_SHORT = "Dumbbell without a file"
 _DEFAULTS = {"bottleneck": "100 Mbit/s", "rtt": "60 ms", "flows": "cubic", "duration": "50 s", "queue": "1 bdp"}
 
 
-def _short(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
+def _short(flag: str, metavar: str, text: str, default: str = "none") -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(
         flag,
         metavar=metavar,
-        help=f"{text} [dim](default: {_DEFAULTS.get(flag.removeprefix('--'), 'that of a scenario without')})[/]",
+        help=f"{text} [dim](default: {_DEFAULTS.get(flag.removeprefix('--'), default)})[/]",
         rich_help_panel=_SHORT,
         show_default=False,
     )
@@ -39,36 +39,34 @@ def _short(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
 @apart
 def run(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="A scenario file (.toml).", show_default=False)
+        Path | None, typer.Argument(metavar="FILE", help="Scenario file (.toml).", show_default=False)
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="Write the results into this new folder.", show_default=False
-        ),
+        typer.Option("-o", "--output", metavar="DIR", help="Write the results to a new folder.", show_default=False),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**64 - 1, help="Overrides the scenario's seed.", show_default=False)
+        int | None, typer.Option(min=0, max=2**64 - 1, help="Override the scenario's seed.", show_default=False)
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a value, such as duration='5 s'. May be repeated."),
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a value, e.g. duration='5 s'. Repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json on stdout.")] = False,
     estimates: Annotated[
         bool,
-        typer.Option("--estimate", help="Run a second of it only, and say what all of it would take; leave nothing."),
+        typer.Option("--estimate", help="Dry run: simulate for 1 s of wall time and estimate the cost."),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite results that ackclock wrote, and files of --save-policy.")
+        bool, typer.Option("--force", help="Replace results that ackclock wrote, and policy files.")
     ] = False,
     save_policy: Annotated[
         list[str] | None,
         typer.Option(
             "--save-policy",
             metavar="FLOW=FILE",
-            help="Write the policy that a flow has learned as an ONNX file. May be repeated.",
+            help="Write a flow's learned policy as ONNX. Repeatable.",
         ),
     ] = None,
     threads: Annotated[
@@ -78,7 +76,7 @@ def run(
             min=1,
             max=4096,
             metavar="N",
-            help="Run parts of the network on up to N cores; the results are the same.",
+            help="Simulate on up to N cores; the results do not change.",
         ),
     ] = 1,
     events: Annotated[
@@ -86,36 +84,36 @@ def run(
         typer.Option(
             "--events",
             metavar="NAMES",
-            help="Keep events, a row each: all, or names such as timed_out,packet_dropped.",
+            help="Record events: all, or names such as timed_out,packet_dropped.",
             show_default=False,
         ),
     ] = None,
     qlog: Annotated[
         bool,
-        typer.Option("--qlog", help="Write the events into the folder as qlog, too: a file for each flow and link."),
+        typer.Option("--qlog", help="Also write the events as qlog, one file per flow and link."),
     ] = False,
     perfetto: Annotated[
-        bool, typer.Option("--perfetto", help="Write the events as a trace for ui.perfetto.dev into the folder, too.")
+        bool, typer.Option("--perfetto", help="Also write the events as a trace for ui.perfetto.dev.")
     ] = False,
     on: Annotated[
         Place,
-        typer.Option("--on", help="simulator, or the kernel of this machine: real sockets, in real time (root)."),
+        typer.Option("--on", help="Run in the simulator, or on this machine's kernel in real time (root)."),
     ] = "simulator",
     trust: check.Trust = False,
-    bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Rate of the bottleneck")] = None,
+    bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Bottleneck rate")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
     flows: Annotated[
-        str | None, _short("--flows", "NAMES", "Controllers, one for each flow; 'cubic*4,bbr3' are five flows")
+        str | None, _short("--flows", "NAMES", "Controllers, one per flow; 'cubic*4,bbr3' is five flows")
     ] = None,
     duration: Annotated[str | None, _short("--duration", "TIME", "Simulated time")] = None,
     queue: Annotated[
         str | None,
-        _short("--queue", "NAME|LIMIT", "Discipline of the bottleneck's queue, or limit of a DropTail one"),
+        _short("--queue", "NAME|LIMIT", "Queue discipline of the bottleneck, or the limit of a DropTail queue"),
     ] = None,
-    buffer: Annotated[str | None, _short("--buffer", "LIMIT", "Limit of the queue, of whichever discipline")] = None,
-    loss: Annotated[str | None, _short("--loss", "P", "Random loss at the bottleneck, such as 0.01 or '1 %'")] = None,
+    buffer: Annotated[str | None, _short("--buffer", "LIMIT", "Queue limit, for any discipline", "its own")] = None,
+    loss: Annotated[str | None, _short("--loss", "P", "Loss probability at the bottleneck, e.g. 0.01 or '1 %'")] = None,
     trace: Annotated[
-        str | None, _short("--trace", "FILE", "Recorded rate in mahimahi's form, in place of --bottleneck")
+        str | None, _short("--trace", "FILE", "Rate trace in mahimahi format, instead of --bottleneck")
     ] = None,
     seeds: Annotated[
         int | None,
@@ -124,16 +122,18 @@ def run(
             min=2,
             max=1_000_000,
             metavar="N",
-            help="Repeat with N seeds and random starts: means with intervals, and who has more.",
+            help="Repeat with N seeds and random starts; print means with 95 % intervals.",
             rich_help_panel=_SHORT,
             show_default=False,
         ),
     ] = None,
-    profile: Annotated[str | None, _short("--profile", "NAME", "Hosts' stack profile: ackclock list profiles")] = None,
+    profile: Annotated[
+        str | None, _short("--profile", "NAME", "Stack profile of the hosts; see ackclock list profiles", "linux-6.x")
+    ] = None,
 ) -> None:
     """Simulate a scenario and print the results.
 
-    Without a file, the options of the last group make a dumbbell:
+    Without a file, the last group of options defines a dumbbell:
 
         ackclock run --bottleneck 100M --rtt "60 ms" --flows 'cubic*2,bbr3' --queue fq_codel --seeds 5
     """
@@ -192,7 +192,7 @@ def _watched(scenario: Scenario, events: str | None) -> Scenario:
 
 
 def _check_traces(scenario: Scenario, output: Path | None, wanted: list[str]) -> None:
-    """Find out whether there will be events to write, and a folder to write them to, before the run."""
+    """Check before the run that there will be events to write, and a folder for them."""
     if not wanted:
         return
     if output is None:
@@ -233,7 +233,7 @@ _PLACES = {
     "duration": ("duration",),
     "tcp.profile": ("profile",),
 }
-"""Where options of a dumbbell without a file stand in its scenario."""
+"""Places in the scenario of the options of a dumbbell without a file."""
 
 
 def _option_of(field: str, given: dict[str, str]) -> str | None:
@@ -242,7 +242,7 @@ def _option_of(field: str, given: dict[str, str]) -> str | None:
 
 
 def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:
-    """Split FLOW=FILE, and find out whether these flows learn before they run."""
+    """Parse `FLOW=FILE` arguments, and check before the run that these flows learn."""
     policies: dict[str, Path] = {}
     wrong: list[str] = []
     for text in given:
@@ -308,7 +308,7 @@ def _is_looked_at(*, quiet: bool) -> bool:
 
 def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        put(summary_json(results.summary).decode())
+        put(json_bytes(results.summary).decode())
     elif not quiet:
         from ackclock.cli import tables
 

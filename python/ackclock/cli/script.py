@@ -1,4 +1,4 @@
-"""`ackclock script`: packet scripts against the simulated endpoint or the machine's own kernel."""
+"""`ackclock script`: packet scripts against the simulated endpoint or this machine's kernel."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ackclock.base import input_files
+from ackclock.claims import locations
 from ackclock.cli import failures
 from ackclock.cli.answers import answer
 from ackclock.plotting.terminal import name, output
@@ -19,34 +20,40 @@ from ackclock.script.script_head import head_of
 from ackclock.script.syntax import ScriptError
 from ackclock.script.verdict_text import render, summary
 
+_DIFFERENTIAL = "differential.command"
+"""The module of the studies that plays random cases."""
+
 
 def script(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Packet scripts, or folders of them.", show_default=False),
+        typer.Argument(metavar="FILE...", help="Packet scripts (.pkt), or folders of them.", show_default=False),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Stack profile to use, overriding the script's header.", show_default="linux-6.x"
+            metavar="NAME", help="Use this stack profile, overriding the script's header.", show_default="linux-6.x"
         ),
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Override a TCP setting of the endpoint: tcp.sack=false."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Override a TCP setting of the endpoint, e.g. tcp.sack=false."
+        ),
     ] = None,
     definitions: Annotated[
-        list[str] | None, typer.Option("--define", "-D", metavar="NAME=VALUE", help="Define a name for the scripts.")
+        list[str] | None,
+        typer.Option("--define", "-D", metavar="NAME=VALUE", help="Define a name used in the scripts."),
     ] = None,
     tolerance_usecs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Allowed deviation of an event's time, in microseconds.", show_default="4000"),
+        typer.Option(metavar="N", help="Allow events to deviate by this time, microseconds.", show_default="4000"),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="No extra tolerance for long waits; compare echoed timestamps too.")
+        bool, typer.Option("--strict", help="Allow no extra tolerance for long waits; compare echoed timestamps, too.")
     ] = False,
     kernel: Annotated[
-        bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (needs root).")
+        bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (root).")
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
     differential: Annotated[
@@ -55,33 +62,43 @@ def script(
             metavar="N",
             min=1,
             max=1_000_000_000,
-            help="Instead of scripts, play N random cases against the endpoint and this machine's kernel (needs root).",
+            help="Instead of scripts, run N random cases against endpoint and kernel (root).",
             show_default=False,
         ),
     ] = None,
     states: Annotated[
         bool,
-        typer.Option("--states", help="With --differential: draw single segments in every state, not transfers."),
+        typer.Option("--states", help="With --differential, send single segments in every state instead of transfers."),
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Seed of the first random case.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="S", min=0, max=2**64 - 1, help="Set the seed of the first random case.")
+    ] = 1,
     controller: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Congestion control of the random cases: bbr, cubic or reno.",
+            help="Use this controller in the random cases: bbr, cubic or reno.",
             show_default="cubic, reno",
         ),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write a packet script for each difference found.", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Write a packet script for each difference to this folder.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Run packet scripts, and show where the endpoint's packets differ from what they expect."""
+    """Run packet scripts against the simulator or the kernel."""
     if states:
-        return _play_states(differential, seed, has_others=bool(files or controller or into))
+        if differential is None or files or controller or into:
+            raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
+        locations.tool(_DIFFERENTIAL).play_states(differential, seed)
+        return
     if differential is not None:
-        return _play_cases(differential, seed, into, controller, has_files=bool(files))
+        if files:
+            raise failures.InputError("--differential draws its cases itself; leave the files out")
+        locations.tool(_DIFFERENTIAL).play_cases(differential, seed, into, controller)
+        return
     if not files:
         raise failures.InputError(
             "there is nothing to run; give a packet script (.pkt), a folder of them, or --differential N"
@@ -115,38 +132,11 @@ def script(
 
 
 def _told(file: Path, outcome: str, verdict: Verdict | None = None) -> dict[str, Any]:
-    """What came of a script, for JSON."""
+    """Return the outcome of a script as JSON data."""
     failure = verdict.failure if verdict else None
     return {"file": str(file), "outcome": outcome} | (
         {"line": failure.event.line, "message": failure.message} if failure else {}
     )
-
-
-def _play_cases(count: int, seed: int, into: Path | None, controller: str | None, *, has_files: bool) -> None:
-    from ackclock.cli.differential import differential
-    from ackclock.script.differential.cases import CONTROLLERS
-    from ackclock.script.differential.compare import Kind
-
-    if has_files:
-        raise failures.InputError("--differential draws its cases itself; leave the files out")
-    if controller is not None and controller not in CONTROLLERS:
-        raise failures.InputError(f"--controller {controller}: give one of {', '.join(CONTROLLERS)}")
-    counts = differential(count, seed, into, controller)
-    answer(cases=count, counts={str(kind): counts[kind] for kind in Kind})
-    if counts[Kind.DIFFERENT]:
-        raise typer.Exit(failures.FAILED)
-
-
-def _play_states(count: int | None, seed: int, *, has_others: bool) -> None:
-    from ackclock.cli.differential import states
-    from ackclock.script.differential.reactions import Kind
-
-    if count is None or has_others:
-        raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
-    counts = states(count, seed)
-    answer(segments=count, counts={str(kind): counts[kind] for kind in Kind})
-    if counts[Kind.DIFFERENT]:
-        raise typer.Exit(failures.FAILED)
 
 
 def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:
@@ -180,12 +170,12 @@ def _scripts(files: list[Path]) -> Iterator[Path]:
         if file.is_dir():
             found = sorted(file.rglob("*.pkt"))
             if not found:
-                raise failures.InputError(f"there is no packet script (*.pkt) in {file}")
+                raise failures.InputError(f"{file}: must contain packet scripts (*.pkt)")
             yield from found
         elif file.exists():
             yield file
         else:
-            raise failures.InputError(f"there is no file {file}; give a packet script (.pkt), or a folder of them")
+            raise failures.InputError(f"{file}: file not found; give a packet script (.pkt), or a folder of them")
 
 
 def _text(file: Path) -> str:

@@ -1,13 +1,13 @@
-"""`ackclock run --seeds N`: a study of one line-up, in memory or in a folder."""
+"""`ackclock run --seeds N`: a study of one mix of flows, in memory or in a folder."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ackclock.cli.answers import put
 from ackclock.cli.failures import InputError
-from ackclock.experiments.sweep import GridError, parse_axes
+from ackclock.cli.progress import points_progress
+from ackclock.cli.table_output import print_table, put_tables
+from ackclock.experiments.grid import parse_axes
 from ackclock.scenario.dumbbells import flow_tables, is_limit
 
 
@@ -21,30 +21,30 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run it, and print means with intervals and differences.
+    """Run the study, and print means with intervals and differences.
 
     Raises:
-        InputError: If something of it is wrong.
+        InputError: If the options are wrong.
         ScenarioError: If a value is wrong.
     """
-    from ackclock.cli.study import begin_shown
     from ackclock.experiments.studies.study_folder import study
 
-    try:
-        document = study_of(defaults, given, seeds, overrides)
-        with ExitStack() as stack:
-            done = study(document, output, on_begin=begin_shown(stack, quiet=quiet))
-    except GridError as error:
-        raise InputError(str(error)) from error
-    _print([done.table, *([done.differences] if done.differences.rows else [])], as_json=as_json, quiet=quiet)
-    if output is not None and not (quiet or as_json):
-        print(f"{len(done.runs)} runs in {output}")
+    document = study_of(defaults, given, seeds, overrides)
+    with points_progress("runs", quiet=quiet) as begin:
+        done = study(document, output, on_begin=begin)
+    if as_json:
+        put_tables(done.tables)
+    elif not quiet:
+        for table in done.tables:
+            print_table(table)
+        if output is not None:
+            print(f"{len(done.runs)} runs in {output}")
 
 
 def study_of(
     defaults: Mapping[str, str], given: Mapping[str, str], seeds: int, overrides: Sequence[str]
 ) -> dict[str, Any]:
-    """Return options of `ackclock run` as a study."""
+    """Return the study that the options of `ackclock run` define."""
     chosen = {**defaults, **given}
     try:
         members = [str(table["controller"]) for table in flow_tables(chosen["flows"])]
@@ -71,18 +71,3 @@ def study_of(
         "set": {axis.path: list(axis.values) for axis in axes},
         **({"profile": given["profile"]} if "profile" in given else {}),
     }
-
-
-def _print(tables: Sequence[Any], *, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        import json
-
-        from ackclock.plotting.tables import as_json as plain
-
-        text = json.dumps({"tables": [plain(table) for table in tables]}, indent=1, ensure_ascii=False)
-        put(f"{text}\n")
-    elif not quiet:
-        from ackclock.cli.table_output import print_table
-
-        for table in tables:
-            print_table(table)

@@ -1,4 +1,4 @@
-"""`ackclock studio`: the simulator in the browser, served on this machine."""
+"""`ackclock studio`: the browser simulator, served on this machine."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,23 +14,25 @@ def studio(
         Path | None,
         typer.Argument(
             metavar="[SCENARIO|DIR]",
-            help="Open this scenario, or a folder of results and its scenario.",
+            help="Scenario to open, or a result folder with its scenario.",
             show_default=False,
         ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of loopback; 0 takes any that is free.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Listen on this loopback port; 0 picks a free one.")
+    ] = 0,
     link: Annotated[
         str | None,
         typer.Option(
             "--link",
             metavar="ADDRESS",
-            help="Serve nothing: print the address at which the studio that is there opens the scenario.",
+            help="Serve nothing; print the link that opens the scenario in the studio at ADDRESS.",
             show_default=False,
         ),
     ] = None,
-    opens: Annotated[bool, typer.Option("--open", help="Open it in the browser of this machine.")] = False,
+    opens: Annotated[bool, typer.Option("--open", help="Open the studio in this machine's browser.")] = False,
 ) -> None:
-    """Serve the studio: draw a path, drag its rate and loss while it runs, see packets move; offline."""
+    """Serve the studio, an interactive simulator in the browser."""
     from ackclock.cli import studio_server as serving
 
     if link is not None:
@@ -39,11 +41,8 @@ def studio(
         folder = serving.page()
     except serving.StudioError as error:
         raise WorkError(str(error)) from error
-    try:
-        to_open = serving.opened(path) if path else None
-        series = serving.recorded(path) if path else None
-    except serving.StudioError as error:
-        raise InputError(str(error)) from error
+    to_open = serving.opened(path) if path else None
+    series = serving.recorded(path) if path else None
     try:
         server = serving.server(folder, port=port, to_open=to_open, series=series)
     except OSError as error:
@@ -65,9 +64,6 @@ def _print_link(base: str, path: Path | None) -> None:
 
     if path is None:
         raise InputError("--link is of a scenario; name a .toml file, or a folder of results")
-    try:
-        address = serving.link(base, serving.opened(path))
-    except serving.StudioError as error:
-        raise InputError(str(error)) from error
+    address = serving.link(base, serving.opened(path))
     answer(address=address, opened=str(path))
     print(address)

@@ -1,4 +1,4 @@
-"""Serving the studio: the page that simulates in the browser, on this machine alone."""
+"""Server of the studio, the page that simulates in the browser; loopback only."""
 
 import base64
 import json
@@ -16,31 +16,32 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ackclock.base import input_files
 from ackclock.base.decoding import decoded
+from ackclock.base.input_files import InputError
 from ackclock.results.overviews import Asked, OverviewError, Overviews, SupersededError
 
 PAGE = "studio/dist"
-"""Where `make studio` puts it, in the repository."""
+"""Folder of the built page in the repository, as `make studio` writes it."""
 
 OPENED = "/opened.json"
-"""What the page asks for at its beginning: a scenario to open, if it was given one."""
+"""Path that the page requests first: the scenario to open, if any."""
 
 RECORDED = "results.html"
-"""The page that shows the series of a folder of results."""
+"""Page that shows the series of a result folder."""
 
 MOST_PARTS = 10_000
 
 _NEEDED = ("index.html", "studio.js", "worker.js", "engine.wasm")
 
 
-class StudioError(RuntimeError):
-    """The studio cannot be served; the message says why, and what to do."""
+class StudioError(InputError):
+    """Error: the studio cannot be served. The message says why, and what to do."""
 
 
 def page() -> Path:
-    """Return the folder of the built page: `$ACKCLOCK_STUDIO`, or that of the package, or that of the repository.
+    """Return the folder of the built page: `$ACKCLOCK_STUDIO`, the package's, or the repository's.
 
     Raises:
-        StudioError: If it is not built, or not whole.
+        StudioError: If it is not built, or incomplete.
     """
     here = Path(__file__).resolve()
     given = os.environ.get("ACKCLOCK_STUDIO")
@@ -53,16 +54,16 @@ def page() -> Path:
             return folder
     looked = " and ".join(str(folder) for folder in folders)
     raise StudioError(
-        f"the studio is not built: there is no page in {looked}; build it with make studio, in the repository "
+        f"the studio is not built: no page in {looked}; build it with make studio, in the repository "
         "(ackclock doctor says what that needs), or name the folder of a built one in ACKCLOCK_STUDIO"
     )
 
 
 def opened(path: Path) -> dict[str, Any]:
-    """Return what the page is to open: the text of a scenario, and the files beside it that the text names.
+    """Return the scenario for the page to open: its text, and the files beside it that the text names.
 
     Args:
-        path: A scenario, or a folder of results, whose scenario it is then.
+        path: A scenario file, or a result folder with its scenario.
 
     Raises:
         StudioError: If it is neither, or cannot be read.
@@ -82,15 +83,15 @@ def _scenario_of(manifest: Path) -> object:
     try:
         return decoded(input_files.octets(manifest, remedy="run the scenario again"))["scenario"]
     except (ValueError, KeyError, TypeError) as error:
-        raise StudioError(f"{manifest} is no manifest of results ({error}); run the scenario again") from error
+        raise StudioError(f"{manifest} is not a manifest of results ({error}); run the scenario again") from error
 
 
 def link(base: str, to_open: Mapping[str, Any]) -> str:
-    """Return the address at which a studio on some server opens a scenario; all of it is behind the address's `#`.
+    """Return a link that opens a scenario in a studio on another server; all data is in the fragment, after `#`.
 
     Args:
-        base: Where the studio is, such as "https://example.org/studio/index.html".
-        to_open: As of `opened`.
+        base: Address of the studio, such as "https://example.org/studio/index.html".
+        to_open: Scenario, as returned by `opened`.
     """
     used = {name: content.translate(_IN_ADDRESSES).rstrip("=") for name, content in to_open["files"].items()}
     packed = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
@@ -103,7 +104,7 @@ _IN_ADDRESSES = str.maketrans("+/", "-_")
 
 
 def _named(text: str, folder: Path) -> dict[str, str]:
-    """The files of a folder, and of the folders in it, that a scenario's text names, in base64."""
+    """Return the files below a folder that a scenario's text names, in base64."""
     names = {
         file.relative_to(folder).as_posix(): file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.is_file()
     }
@@ -111,7 +112,7 @@ def _named(text: str, folder: Path) -> dict[str, str]:
 
 
 Answer = Callable[[dict[str, str]], object]
-"""Of a question's parameters, something that JSON has."""
+"""Handler that answers the parameters of a request with JSON data."""
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -150,7 +151,7 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.FORBIDDEN)
 
     def _is_meant(self) -> bool:
-        """Whether it was asked for by this machine's name: a page of another site may have its own name lead here."""
+        """Return whether the request used this machine's name; a foreign site could make its own name resolve here."""
         host = self.headers.get("Host", "").rpartition(":")[0]
         return host in ("127.0.0.1", "localhost")
 
@@ -168,11 +169,11 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, *_arguments: object) -> None:
-        """Nothing: the terminal is the user's."""
+        """Print nothing, since the terminal belongs to the user."""
 
 
 def recorded(path: Path) -> Overviews | None:
-    """Return the series of a folder of results; nothing if the path is none, or has none."""
+    """Return the series of a result folder; None if the path is not one, or has none."""
     if not (path / "manifest.json").is_file():
         return None
     try:
@@ -193,13 +194,13 @@ def _asked(question: dict[str, str]) -> Asked:
 def server(
     folder: Path, *, port: int = 0, to_open: dict[str, Any] | None = None, series: Overviews | None = None
 ) -> ThreadingHTTPServer:
-    """Return a server of the page, for this machine alone; `serve_forever` begins it.
+    """Return a server of the page on loopback; `serve_forever` starts it.
 
     Args:
-        folder: Of the page.
-        port: Of loopback; 0 takes any that is free.
-        to_open: What the page opens at its beginning, see `opened`.
-        series: Of a folder of results, which the page shows as well.
+        folder: Folder of the page.
+        port: Loopback port; 0 picks a free one.
+        to_open: Scenario that the page opens first, as returned by `opened`.
+        series: Series of a result folder, which the page shows as well.
 
     Raises:
         OSError: If the port is taken.

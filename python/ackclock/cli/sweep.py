@@ -1,65 +1,43 @@
 """`ackclock sweep`: a grid of runs."""
 
-import importlib
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ackclock._core import Scenario
-from ackclock.base import storage
+from ackclock.base import extras, storage
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
-from ackclock.cli.failures import InputError, errors
+from ackclock.cli.failures import errors
 from ackclock.cli.progress import points_progress
-from ackclock.experiments.sweep import (
-    Axis,
-    GridError,
-    Point,
-    SweepFolder,
-    grid_of,
-    missing_points,
-    parse_axes,
-    parse_pair,
-    tidy_tables,
-)
+from ackclock.experiments.backends import Backend, run_all
+from ackclock.experiments.grid import Axis, changes_nothing, grid_of, parse_axes, parse_pair
+from ackclock.experiments.store import SweepFolder
+from ackclock.experiments.sweep import tidy_tables
 from ackclock.experiments.sweep.sweep_results import load_sweep
 from ackclock.results import parquet
 from ackclock.scenario.setting_values import value_key
 
-
-class BackendName(StrEnum):
-    """Where the points run."""
-
-    local = "local"
-    ray = "ray"
-
-    @property
-    def backend(self) -> missing_points.Backend:
-        """As the package's functions take it."""
-        return "ray" if self is BackendName.ray else "local"
-
-
 Jobs = Annotated[
     int | None,  # a cluster has some hundreds of cores
-    typer.Option("--jobs", "-j", min=1, max=4096, help="Number of parallel runs; by default one per core."),
+    typer.Option("--jobs", "-j", min=1, max=4096, help="Set the number of parallel runs (default: one per core)."),
 ]
-On = Annotated[BackendName, typer.Option("--backend", help="Threads of this process, or a Ray cluster.")]
-MeansAsJson = Annotated[bool, typer.Option("--json", help="Print the table of means on stdout as JSON.")]
+On = Annotated[Backend, typer.Option("--backend", help="Run on threads of this process, or on a Ray cluster.")]
+MeansAsJson = Annotated[bool, typer.Option("--json", help="Print the table of means as JSON.")]
 
 
 @apart
 def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (.toml).", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the sweep.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (.toml).", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write the sweep to this folder.")],
     overrides: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUES",
-            help=r"An axis of the grid: 'seed=1..20', 'tcp.mss=\[536, 1448]', or one value. May be repeated.",
+            help=r"Set an axis of the grid, e.g. seed=1..20, 'tcp.mss=\[536, 1448]', or one value. Repeatable.",
         ),
     ] = None,
     paired: Annotated[
@@ -67,35 +45,34 @@ def sweep(
         typer.Option(
             "--paired",
             metavar="PATH,PATH",
-            help="Axes that go together, first value with first, instead of crossed. May be repeated.",
+            help="Pair axes value by value instead of crossing them. Repeatable.",
             show_default=False,
         ),
     ] = None,
     jobs: Jobs = None,
-    backend: On = BackendName.local,
+    backend: On = "local",
     as_json: MeansAsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
-    """Run a scenario over a grid of values, on all cores.
+    """Run a scenario over a grid of values, in parallel.
 
-    A sweep that was stopped, even killed, goes on where it was when the same command is given again; more values
-    extend it. It ends with sweep.parquet (a row for each point and flow), links.parquet, and means.parquet: means
-    over the seeds with 95 % confidence intervals.
+    The same command resumes a sweep that was stopped or killed; more values extend it.
+
+    The folder gets sweep.parquet (one row per point and flow), links.parquet,
+    and means.parquet (means over seeds with 95 % confidence intervals).
     """
-    check_backend(backend)
+    require_backend(backend)
     folder = SweepFolder(output)
-    try:
-        pairs = [parse_pair(text) for text in paired or []]
-        axes = parse_axes(overrides or [], pairs)
-        points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
-        with folder.opened(points):
-            _run_missing(folder, points, backend, jobs, quiet=quiet)
-            _write_tables(folder, points)
-            changes_nothing = _seeds_change_nothing(folder, points)
-    except GridError as error:
-        raise InputError(str(error)) from error
-    if changes_nothing:
+    pairs = [parse_pair(text) for text in paired or []]
+    axes = parse_axes(overrides or [], pairs)
+    points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
+    with folder.opened(points), points_progress("points", quiet=quiet) as begin:
+        summary = run_all(points, folder, backend=backend, jobs=jobs, on_begin=begin)
+        for name, table in tidy_tables.tables((point.parameters, summary(point)) for point in points).items():
+            storage.write_file(folder.table(name), parquet(table))
+        are_same = changes_nothing("seed", points, lambda point: hash(value_key({**summary(point), "seed": 0})))
+    if are_same:
         text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
         errors().print(text, style="yellow")
     if as_json:
@@ -110,7 +87,7 @@ def sweep(
 
 
 def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[str]], Scenario]:
-    """What makes the scenario of a point; code is asked about with the first, since the others run the same."""
+    """Return a function that loads the scenario of a point; it asks for trust once, as all points run the same code."""
     agreed = trusts
 
     def load(texts: list[str]) -> Scenario:
@@ -121,50 +98,12 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
     return load
 
 
-def check_backend(backend: BackendName) -> None:
-    """Find out before any work whether a backend is there.
-
-    Raises:
-        InputError: If it is not.
-    """
-    if backend is not BackendName.ray:
-        return
-    try:
-        importlib.import_module("ray")
-    except ImportError as error:
-        raise InputError(f"the Ray backend needs Ray ({error}); pip install 'ackclock[ray]'") from error
+def require_backend(backend: Backend) -> None:
+    """Check, before any work, that a backend is available."""
+    if backend == "ray":
+        extras.require("ray", loads=True)
 
 
 def _untraced(axes: list[Axis]) -> list[str]:
-    """A sweep keeps no series, so none are recorded, unless the grid is about recording."""
+    """Return an override that disables series, which a sweep does not keep, unless the grid is about tracing."""
     return [] if any(axis.path.split(".")[0] == "trace" for axis in axes) else ["trace=false"]
-
-
-def _run_missing(
-    folder: SweepFolder, points: list[Point], backend: BackendName, jobs: int | None, *, quiet: bool
-) -> None:
-    total, done = len(missing_points.unique(points)), missing_points.done_before(folder, points)
-    with points_progress(total, done, "points", quiet=quiet) as advance:
-        missing_points.run_missing(folder, points, backend=backend.backend, jobs=jobs, advance=advance)
-
-
-def _seeds_change_nothing(folder: SweepFolder, points: list[Point]) -> bool:
-    """Whether points that differ in their seed alone, if there are any, have the same summaries."""
-    by_others: dict[str, list[Point]] = {}
-    for point in points:
-        others = {name: value for name, value in point.parameters.items() if name != "seed"}
-        by_others.setdefault(value_key(others), []).append(point)
-    groups = [group for group in by_others.values() if len(group) > 1]
-    return bool(groups) and all(_same(folder, group) for group in groups)
-
-
-def _same(folder: SweepFolder, points: list[Point]) -> bool:
-    summaries = ({**folder.summary(point), "seed": 0} for point in points)
-    first = next(summaries)
-    return all(other == first for other in summaries)
-
-
-def _write_tables(folder: SweepFolder, points: list[Point]) -> None:
-    rows = [(point.parameters, folder.summary(point)) for point in points]
-    for name, table in tidy_tables.tables(rows).items():
-        storage.write_file(folder.table(name), parquet(table))

@@ -1,4 +1,4 @@
-"""The tables at the end of a run."""
+"""Tables printed at the end of a run."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -18,11 +18,11 @@ from ackclock.stats.flow_limits import largest
 from ackclock.stats.run_window import count
 
 _MANY = 24
-"""With more flows or links than this, a table shows some, and says how many it leaves out."""
+"""Number of flows or links above which a table shows only some, and says how many it leaves out."""
 
 
 def print_results(results: Results) -> None:
-    """Print what a person wants to know of a run."""
+    """Print the results of a run for a person."""
     console = output()
     console.print(name(_headline(results)))
     if not results.is_recorded:
@@ -56,7 +56,7 @@ def _headline(results: Results) -> str:
 
 
 def _profiles(results: Results) -> str:
-    """Which TCP it was, in words."""
+    """Return the stack profiles, in words."""
     summary = results.summary
     senders = [*summary["flows"], *summary.get("groups", [])]
     names = list(dict.fromkeys(sender["profile"] for sender in senders if "profile" in sender))
@@ -64,7 +64,7 @@ def _profiles(results: Results) -> str:
 
 
 def _what(results: Results) -> str:
-    """Which TCP over which path."""
+    """Return a description of the stack and the path."""
     known = facts(results)
     path = [known[key] for key in ("rate", "queue") if key in known]
     path += [f"{key} {known[key]}" for key in ("delay", "loss", "network") if key in known]
@@ -86,7 +86,7 @@ def _kernel_line(kernel: KernelRun) -> str:
 
 
 def _recording_lines(recording: Recording, duration_s: float) -> list[str]:
-    """How much was recorded, what of it was missed, what it cost, and what is not known."""
+    """Return lines on a recording: its size, what was missed, its cost, and what is unknown."""
     said = f"{recording['records']:,} records"
     if recording["missed"] is not None:
         said += f", {recording['missed']:,} found no room"
@@ -99,7 +99,7 @@ def _recording_lines(recording: Recording, duration_s: float) -> list[str]:
 
 
 def _threads(engine: Engine) -> str:
-    """How many threads did the work, where more than one were asked for, and if fewer, why."""
+    """Return a note on the number of threads, if several were requested, with the reason if fewer were used."""
     partition = engine["partition"]
     parts, threads = partition["parts"], partition["threads"]
     if threads == 1:
@@ -142,7 +142,7 @@ def _completion(flow: Entry) -> str:
 
 
 def _link_table(links: Sequence[LinkSummary]) -> Table:
-    """A table of links; what happened at none of them has no column."""
+    """Return a table of links; columns that are zero for all links are left out."""
     counts = [key for key in _COUNTS if any(link.get(key) for link in links)]
     cells = [*_LINK_CELLS, *((key, _counted(key)) for key in counts), *_QUEUE_CELLS]
     shown = _busiest(links)
@@ -171,14 +171,14 @@ _QUEUE_CELLS: tuple[Cell, ...] = (
 
 
 def _extremes(flows: Sequence[FlowSummary]) -> list[FlowSummary]:
-    """All flows, or the fastest and the slowest of too many, in their order."""
+    """Return all flows or, of too many, the fastest and the slowest, in their order."""
     ranked = _ranked([flow["goodput_bps"] or 0.0 for flow in flows])
     kept = ranked if len(flows) <= _MANY else ranked[: _MANY // 2] + ranked[-_MANY // 2 :]
     return [flows[index] for index in sorted(kept)]
 
 
 def _busiest(links: Sequence[LinkSummary]) -> list[LinkSummary]:
-    """All links, or the busiest of too many, in their order."""
+    """Return all links or, of too many, the busiest, in their order."""
     kept = _ranked([link["utilization"] for link in links])[: len(links) if len(links) <= _MANY else _MANY // 2]
     return [links[index] for index in sorted(kept)]
 

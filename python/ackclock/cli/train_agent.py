@@ -1,16 +1,15 @@
 """`ackclock train`: an agent learns on an environment or a scenario."""
 
-import importlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ackclock.base import extras
 from ackclock.base.decoding import decoded_toml
 from ackclock.cli import check
 from ackclock.cli.answers import answer
@@ -21,108 +20,90 @@ if TYPE_CHECKING:
     from ackclock.gym.learn.setting import Setting
 
 
-class AlgorithmName(StrEnum):
-    """What learns."""
-
-    dqn = "dqn"
-    ppo = "ppo"
-
-
 def train(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="ENV|FILE", help="An environment such as ackclock/SingleFlow-v0, or a scenario.", show_default=False
+            metavar="ENV|FILE",
+            help="Environment, such as ackclock/SingleFlow-v0, or a scenario file.",
+            show_default=False,
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the training.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write the training to this folder.")],
     algorithm: Annotated[
-        AlgorithmName, typer.Option(help="DQN needs an agent with discrete actions.")
-    ] = AlgorithmName.ppo,
+        Literal["dqn", "ppo"], typer.Option(help="Select the algorithm; dqn needs an agent with discrete actions.")
+    ] = "ppo",
     steps: Annotated[
-        int, typer.Option(min=1, max=2**53, help="Total number of decisions, rounded up to whole rollouts.")
+        int, typer.Option(min=1, max=2**53, help="Train for this number of decisions, rounded up to whole rollouts.")
     ] = 100_000,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**64 - 1, help="Seed of network initialisation, exploration and episodes.")
+        int, typer.Option(min=0, max=2**64 - 1, help="Set the seed of initialisation, exploration and episodes.")
     ] = 1,
     envs: Annotated[
         int | None,
-        typer.Option(min=1, max=4096, help="Number of parallel environments (ppo: 8, dqn: 4).", show_default=False),
+        typer.Option(
+            min=1, max=4096, help="Set the number of parallel environments (default: ppo 8, dqn 4).", show_default=False
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the training in DIR from its last checkpoint.")
     ] = False,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the scenario.")
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the scenario. Repeatable."),
     ] = None,
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            "--agent", metavar="KEY=VALUE", help="Override a setting of the agent, such as decide='20 ms' or flow=NAME."
+            "--agent", metavar="KEY=VALUE", help="Override a setting of the agent, e.g. decide='20 ms' or flow=NAME."
         ),
     ] = None,
     hyper: Annotated[
         list[str] | None,
-        typer.Option("--hyper", metavar="KEY=VALUE", help="A hyperparameter, such as learning_rate=1e-4."),
+        typer.Option("--hyper", metavar="KEY=VALUE", help="Set a hyperparameter, e.g. learning_rate=1e-4. Repeatable."),
     ] = None,
-    checkpoint_every: Annotated[int, typer.Option(min=1, max=2**53, help="Decisions between checkpoints.")] = 10_000,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    checkpoint_every: Annotated[
+        int, typer.Option(min=1, max=2**53, help="Write a checkpoint after this number of decisions.")
+    ] = 10_000,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
     r"""Train an agent with Stable-Baselines3.
 
-    DIR gets model.zip, manifest.json, curve.parquet and curve.png, the log for TensorBoard, and checkpoint.pt, from
-    which --resume goes on to the same result as if nothing had happened. Needs ackclock\[learn].
+    DIR gets model.zip, manifest.json, curve.parquet, curve.png, a TensorBoard log
+    and checkpoint.pt. A resumed training gives the same result as one that was
+    not interrupted. Needs ackclock\[learn].
     """
-    require_learning()
+    extras.require("learn", loads=True)
     from ackclock.gym.learn.algorithms import ALGORITHMS, Plan
-    from ackclock.gym.learn.setting import SettingError
     from ackclock.gym.learn.training import train as learn
 
     kind = ALGORITHMS[algorithm]
-    try:
-        setting = _setting(
-            target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
+    setting = _setting(
+        target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
+    )
+    plan = Plan(algorithm, steps, seed, envs, pairs("--hyper", hyper or []))
+    with (
+        _stopping(at_once=not kind.replays) as is_stopping,
+        training_progress(algorithm, steps) as bar,
+    ):
+        trained = learn(
+            setting,
+            plan,
+            output,
+            resume=resume,
+            checkpoint_every=checkpoint_every,
+            on_progress=None if quiet else bar,
+            is_stopping=is_stopping,
         )
-        plan = Plan(str(algorithm), steps, seed, envs, pairs("--hyper", hyper or []))
-        with (
-            _stopping(at_once=not kind.replays) as is_stopping,
-            training_progress(algorithm, steps) as bar,
-        ):
-            trained = learn(
-                setting,
-                plan,
-                output,
-                resume=resume,
-                checkpoint_every=checkpoint_every,
-                on_progress=None if quiet else bar,
-                is_stopping=is_stopping,
-            )
-    except SettingError as error:
-        raise InputError(str(error)) from error
     answer(folder=str(output), steps=trained.steps, episodes=len(trained.episodes), steps_per_s=trained.steps_per_s)
     if not quiet:
         print(f"{trained.steps:,} decisions, {len(trained.episodes)} episodes, {trained.steps_per_s:,.0f} decisions/s")
         print(f"model, curve and manifest in {output}; next: ackclock evaluate {output}")
 
 
-def require_learning() -> None:
-    """Find out whether the packages for learning are there.
-
-    Raises:
-        InputError: If one is not; the message says how to get them.
-    """
-    for package in ("torch", "tensorboard", "stable_baselines3"):
-        try:
-            importlib.import_module(package)
-        except ImportError as error:
-            raise InputError(
-                f"training needs {package}, which is not installed; pip install 'ackclock[learn]'"
-            ) from error
-
-
 def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
-    """Read `key=value`s. Values are TOML; what is none counts as text.
+    """Parse `key=value` arguments. Values are TOML; anything else is taken as text.
 
     Raises:
         InputError: If there is no `=`.
@@ -154,10 +135,10 @@ def _setting(target: str, overrides: list[str], agent: dict[str, Any], *, discre
 
 @contextmanager
 def _stopping(*, at_once: bool) -> Iterator[Callable[[], bool]]:
-    """Hear Ctrl-C and SIGTERM.
+    """Handle Ctrl-C and SIGTERM.
 
-    Where `at_once` says so, the rollout's beginning was noted, and a signal ends it there and then; else the first one
-    waits for its end, where a checkpoint can be written.
+    If `at_once` returns true, the state at the beginning of the rollout was saved, and a signal stops immediately.
+    Otherwise the first signal waits for the end of the rollout, where a checkpoint can be written.
     """
     asked = False
 

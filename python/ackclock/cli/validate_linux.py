@@ -1,93 +1,32 @@
 """`ackclock validate-linux`: recorded flows of a real kernel beside simulated ones."""
 
-import json
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from ackclock.base import extras, storage
-from ackclock.cli.failures import InputError, WorkError
-from ackclock.cli.progress import simulations_progress
-from ackclock.plotting.terminal import name, output
-
-_STYLES = {"agrees": "green", "differs": "bold yellow"}
+from ackclock.base import extras
+from ackclock.claims import locations
 
 
 def validate_linux(
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="Folder of your own recordings."),
+        typer.Option("--data", metavar="DIR", help="Use your own folder of recordings."),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="SCENARIO", help="Only this recorded scenario. May be repeated."),
+        typer.Option("--only", metavar="SCENARIO", help="Compare only this recorded scenario. Repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print validation.json on stdout, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print validation.json on stdout.")] = False,
     folder: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and validation.json here.")
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and validation.json to this folder."),
     ] = Path("out/validate-linux"),
 ) -> None:
-    """Simulate recorded Linux transfers, and compare simulation with recording.
+    """Compare simulations with recorded Linux transfers.
 
-    Exit code 1 if something differs and no cause is on record, or if nothing could be compared.
+    The exit code is 1 if a difference has no known cause, or if nothing could be compared.
     """
     extras.require("report")
-    from ackclock.claims.validation import linux_recordings, validation_page
-    from ackclock.claims.validation.linux_comparison import compare
-
-    storage.check_folder(folder, kind=storage.VALIDATION, renews=True)
-    try:
-        recordings = linux_recordings.load(data or linux_recordings.FOLDER, only or ())
-    except linux_recordings.RecordingError as error:
-        raise InputError(str(error)) from error
-    with simulations_progress("beside Linux") as on_done:
-        comparisons = compare(recordings, on_done=on_done)
-    validation_page.write(folder, comparisons)
-    if as_json:
-        sys.stdout.write(json.dumps(validation_page.as_json(comparisons), indent=2, ensure_ascii=False) + "\n")
-    else:
-        _print(comparisons, folder)
-    if not any(comparison.rows for comparison in comparisons):
-        reasons = "; ".join(f"{comparison.recording.name}: {comparison.obstacle}" for comparison in comparisons)
-        raise WorkError(f"nothing was compared ({reasons})")
-    unexplained = sum(row.is_unexplained for comparison in comparisons for row in comparison.rows)
-    if unexplained:
-        raise WorkError(
-            f"{unexplained} of the quantities differ without a cause on record; see {folder / 'index.html'}"
-        )
-
-
-def _print(comparisons: list[Any], folder: Path) -> None:
-    from ackclock.claims.validation.validation_page import settings, tally
-
-    console = output()
-    for comparison in comparisons:
-        console.print(name(comparison.recording.name), style="cyan", end="")
-        console.print(name(f": {settings(comparison.recording)}"))
-        if comparison.obstacle:
-            console.print(name(f"not simulated: {comparison.obstacle}"), "\n")
-            continue
-        console.print(_table(comparison))
-        for because in comparison.causes():
-            console.print(name(f"differs because {because}"), soft_wrap=True)
-        console.print()
-    print(f"{tally(comparisons)}; page, figures and validation.json in {folder}; open {folder / 'index.html'}")
-
-
-def _table(comparison: Any) -> Table:  # noqa: ANN401  the type is loaded lazily
-    from ackclock.claims.validation.validation_page import agreement, values
-
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("quantity", "recorded", "simulated", "unit", "agreement", "verdict"):
-        table.add_column(heading)
-    several = len(comparison.recording.flows) > 1
-    for row in comparison.rows:
-        if row.verdict != "open":
-            flow = f"flow {row.flow.flow}: " if several and row.flow else ""
-            sides = (values(row, row.recorded), values(row, row.simulated))
-            verdict = f"[{_STYLES[row.verdict]}]{row.verdict}[/]"
-            table.add_row(name(flow + row.quantity.title), *sides, row.quantity.unit, agreement(row), verdict)
-    return table
+    locations.tool("linux.command").validate(data, only or (), folder, as_json=as_json)

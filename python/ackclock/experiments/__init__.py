@@ -1,1 +1,1 @@
-"""A scenario over a grid and seeds: sweeps, studies, and what both come to."""
+"""Experiments: a scenario over a grid of values and seeds, on all cores, resumable; sweeps and studies."""

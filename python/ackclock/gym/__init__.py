@@ -5,7 +5,7 @@
 
     env = gymnasium.make("ackclock/SingleFlow-v0")
 
-`ackclock list agents` lists what an agent may be shown, asked, allowed and paid.
+`ackclock list agents` lists observations, decision times, actions and rewards.
 """
 
 from ackclock.base import extras

@@ -1,4 +1,4 @@
-"""The settings of an agent, and the spaces that follow."""
+"""Settings of an agent, and its spaces."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ from ackclock.gym.values import Reward
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """The observations, decisions, actions and rewards of an agent; `ackclock list agents` lists the names.
+    """Observations, decisions, actions and rewards of an agent; `ackclock list agents` lists the names.
 
     Attributes:
-        observations: Names of observations, in the order in which they are to come; or tables `{"kind": name, ...}`
-            with parameters of those of your own.
-        history: Observations of so many decisions, the latest last.
-        scaled: Bring observations into [-1, 1].
-        decide: When it is asked: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`, `"cubic_pace"`, or a
+        observations: Names of observations, in order; or tables `{"kind": name, ...}` with the parameters of
+            user-written ones.
+        history: Number of decisions whose observations are shown, the latest last.
+        scaled: Scale observations to [-1, 1].
+        decide: Time of decisions: `"ack"`, `{"acks": n}`, `"window"`, `"round"`, `{"rounds": x}`, `"cubic_pace"`, or a
             time such as `"20 ms"`.
         action: Name of an action, or a table `{"kind": name, ...}` with its parameters.
-        reward: Likewise of a reward.
-        slow_start: Who opens the window at the start and after a timeout.
-        on_loss: Who answers losses and marks: the stack, by the flow's own controller, or the agent alone.
+        reward: Name of a reward, or a table with its parameters.
+        slow_start: Side that opens the window at the start and after a timeout.
+        on_loss: Side that responds to losses and marks: the stack, by the flow's own controller, or the agent alone.
     """
 
     observations: Sequence[ObservationName | str | Mapping[str, Any]] = (
@@ -45,29 +45,29 @@ class AgentSettings:
     on_loss: Side = "stack"
 
     def to_json(self) -> str:
-        """Return the settings as the core reads them.
+        """Return the settings as JSON for the core.
 
         Raises:
-            ValueError: If one is nothing that JSON could hold, such as NaN or an array.
+            ValueError: If a value has no JSON form, such as NaN or an array.
         """
         named = {one.name: getattr(self, one.name) for one in fields(self)}
         named["observations"] = listed(self.observations)
         return f"{{{', '.join(f'{json.dumps(name)}: {_json(name, value)}' for name, value in named.items())}}}"
 
     def changed(self, changes: Mapping[str, Any]) -> "AgentSettings":
-        """Return the settings with some of them changed.
+        """Return a copy with some settings changed.
 
         Raises:
-            TypeError: If there is no such setting.
+            TypeError: If a setting is unknown.
         """
         return replace(self, **changes)
 
 
 class Settings(TypedDict, total=False):
-    """The settings that every environment takes by keyword: those of `AgentSettings`, with its defaults.
+    """Keyword settings of every environment: those of `AgentSettings`, with its defaults.
 
-    Beside names they may hold functions, except in `VectorFlowEnv`: `Own` observations, and a function of `Values` for
-    the reward, which is called once for each step.
+    Except in `VectorFlowEnv`, they may contain functions: `Own` observations, and as reward a function of `Values`,
+    called once per step.
     """
 
     observations: Sequence[ObservationName | str | Mapping[str, Any] | Own]
@@ -81,7 +81,7 @@ class Settings(TypedDict, total=False):
 
 
 def checked(given: Settings) -> AgentSettings:
-    """Return the settings with the defaults of those that are not given.
+    """Return the settings, with defaults for those not given.
 
     Raises:
         TypeError: If a setting is unknown.
@@ -93,7 +93,7 @@ def checked(given: Settings) -> AgentSettings:
 
 
 def split(given: Settings) -> tuple[AgentSettings, OwnObservations, Reward | None]:
-    """Return the settings that the core reads, and beside them the functions: observations and the reward.
+    """Split settings into those of the core and the functions: observations and the reward.
 
     Raises:
         TypeError: If a setting is unknown.
@@ -125,14 +125,14 @@ def _in_64_bits(digits: str) -> int:
 
 
 def number_of(action: Any, space: "spaces.Space[Any]") -> float:
-    """Return an action as the core takes it.
+    """Return an action as a number for the core.
 
     Args:
-        action: The number of a choice, or an array of shape (1,).
-        space: Which of them it has to be.
+        action: Index of a choice, or an array of shape (1,).
+        space: Action space.
 
     Raises:
-        ValueError: If it is neither, or no number.
+        ValueError: If it is not a member of the space.
     """
     try:
         array = np.asarray(action)
@@ -145,11 +145,11 @@ def number_of(action: Any, space: "spaces.Space[Any]") -> float:
 
 
 NUMBERS = "biuf"
-"""Kinds of NumPy's types of real numbers."""
+"""NumPy's kinds of real-number types."""
 
 
 def spaces_of(described: str) -> "tuple[spaces.Box[np.float32], spaces.Space[Any]]":
-    """Return the spaces of observations and actions that the core describes."""
+    """Return the observation and action spaces that the core describes."""
     tables = json.loads(described)
     shape = tuple(tables["observation"]["shape"])
     sides = {"low": -np.inf, "high": np.inf}

@@ -1,4 +1,4 @@
-"""Environments in other processes: what is pickled of one are the arguments that it was made of."""
+"""Copies of environments, also in other processes: they are pickled as their constructor arguments."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -14,27 +14,31 @@ _T = TypeVar("_T")
 
 
 class Remade:
-    """An environment that is pickled as the call that made it (Gymnasium's `EzPickle`); its episode stays here."""
+    """Base class of environments pickled as their constructor call (Gymnasium's `EzPickle`), without the episode."""
 
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Keep the arguments; `__init__` takes them."""
+        """Store the constructor arguments."""
         made = super().__new__(cls)
         made._made_of = (args, kwargs)
         return made
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-        """Return the call that makes an environment of the same arguments, in which no episode has begun."""
+        """Return a recipe for a new environment with the same arguments, before its first episode."""
         args, kwargs = self._made_of
         spec = getattr(self, "spec", None)  # as Gymnasium's `make` has set it
         return partial(type(self), **kwargs), args, {} if spec is None else {"spec": spec}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return an independent environment, as `copy.copy` does."""
+        return copy.copy(self)
+
 
 def twin_of(environment: _T) -> _T:
-    """Return an object that has what another has, made without a call of its class.
+    """Copy an object without calling its constructor.
 
-    Spaces draw samples, and arrays are written to again: each has its own.
+    Spaces have random generators, and arrays are reused, so the copy gets its own.
     """
     twin = object.__new__(type(environment))
     twin.__dict__.update({name: _own(value) for name, value in environment.__dict__.items()})
@@ -57,11 +61,11 @@ _MOST_SEED = (1 << 64) - 1
 
 
 def check_seed(seed: Any, *, after: int = 0) -> int:
-    """Return the seed of a scenario, if it is one.
+    """Check the seed of a scenario and return it.
 
     Args:
-        seed: As given.
-        after: So many seeds that follow it are to be some, too.
+        seed: Seed as given.
+        after: Number of following seeds that must be valid, too.
 
     Raises:
         ValueError: If it is negative, or has more than 64 bits.
@@ -70,10 +74,10 @@ def check_seed(seed: Any, *, after: int = 0) -> int:
 
 
 def check_options(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
-    """Find out whether `reset` understands its options.
+    """Check the options of `reset`.
 
     Raises:
-        ValueError: If it does not understand one; the message names it.
+        ValueError: If one is unknown; the message names it.
     """
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(f"options = {options!r}: must be a dictionary, or None")

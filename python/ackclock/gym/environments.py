@@ -1,7 +1,7 @@
-"""The environments that are registered: a scenario of their own, and settings that suit it."""
+"""Registered environments: each has its own scenario and suitable settings."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import as_file, files
 from os import PathLike
 from pathlib import Path
@@ -9,10 +9,21 @@ from typing import Any, ClassVar, Unpack
 
 from ackclock._core import Scenario
 from ackclock.gym.agent import Settings
-from ackclock.gym.flow import ScenarioLike
+from ackclock.gym.flow import FlowEnv, ScenarioLike
 from ackclock.gym.names import RenderMode
-from ackclock.gym.registered import GENERAL, Registered
 from ackclock.gym.vector import VectorFlowEnv, VectorSettings
+
+GENERAL: Mapping[str, Any] = {
+    "observations": ("latency_gradient", "latency_ratio", "send_ratio", "loss_fraction", "delivery_ratio"),
+    "history": 10,
+    "scaled": True,
+    "decide": "round",
+    "action": "aurora",
+    "reward": "power",
+    "on_loss": "agent",
+}
+"""Default settings, after Aurora and Orca, which generalise over rates and round-trip times."""
+
 
 DQN_NEWRENO: Mapping[str, Any] = {
     "observations": ("threshold_segments", "cwnd_segments", "rtt_ms"),
@@ -22,25 +33,78 @@ DQN_NEWRENO: Mapping[str, Any] = {
 }
 
 
+def packaged(name: str, overrides: Sequence[str] = ()) -> Scenario:
+    """Return a scenario of the package."""
+    with as_file(files("ackclock.gym") / "scenarios" / f"{name}.toml") as path:
+        return Scenario.load(path, list(overrides))
+
+
+class Registered(FlowEnv):
+    """Environment with its own scenario and settings."""
+
+    scenario_name: ClassVar[str]
+    defaults: ClassVar[Mapping[str, Any]] = GENERAL
+
+    def __init__(
+        self,
+        scenario: ScenarioLike | None = None,
+        *,
+        flow: str | None = None,
+        render_mode: RenderMode | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Put an agent on the first flow of the environment's own scenario, or of another.
+
+        Defaults are those of the class, then those of `FlowEnv`.
+
+        Args:
+            scenario: Another scenario, or the path of its file.
+            flow: Name of the flow.
+            render_mode: None, `"rgb_array"` or `"human"`.
+            settings: Settings of the agent, by keyword; see `Settings`.
+
+        Raises:
+            ScenarioError: If the scenario's file is wrong.
+            ValueError: If a setting is wrong, or the flow is unknown.
+        """
+        chosen = self._chosen({"flow": flow, "render_mode": render_mode, **settings})
+        super().__init__(packaged(self.scenario_name) if scenario is None else scenario, **chosen)
+
+    @classmethod
+    def vector(cls, scenario: ScenarioLike | None = None, **settings: Unpack[VectorSettings]) -> VectorFlowEnv:
+        """Make many copies, stepped on threads; `gymnasium.make_vec` calls this.
+
+        Raises:
+            ScenarioError: If the scenario's file is wrong.
+            ValueError: If a setting is wrong, or the flow is unknown.
+        """
+        return VectorFlowEnv(packaged(cls.scenario_name) if scenario is None else scenario, **cls._chosen(settings))
+
+    @classmethod
+    def _chosen(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the environment's own settings, updated with the given ones."""
+        return {**cls.defaults, **{name: value for name, value in given.items() if value is not None}}
+
+
 class SingleFlow(Registered):
     """One flow alone on a bottleneck.
 
     ## Description
-    A bulk flow over a bottleneck of 10 Mbit/s and 40 ms with a DropTail queue of twice the path's content, for 30 s.
-    The agent sets the pacing rate once in a round trip.
+    A bulk flow over a bottleneck of 10 Mbit/s and 40 ms with a DropTail queue of 2 BDP, for 30 s. The agent sets the
+    pacing rate once per round trip.
 
     ## Action Space
     `Box(-1, 1, (1,))`: the rate is multiplied by 1 + 0.025 a, or divided by 1 - 0.025 a (Aurora).
 
     ## Observation Space
-    `Box(-1, 1, (10, 5))`: latency gradient, latency ratio, send ratio, loss fraction and the share of the largest
-    delivery rate, of the last ten decisions.
+    `Box(-1, 1, (10, 5))`: latency gradient, latency ratio, send ratio, loss fraction, and delivery rate relative to its
+    maximum, of the last ten decisions.
 
     ## Rewards
-    Kleinrock's power: the share of the largest delivery rate, over the RTT as a multiple of the least; at most 1.
+    Kleinrock's power: the delivery rate relative to its maximum, divided by the RTT relative to its minimum; at most 1.
 
     ## Starting State
-    The end of slow start, which is the stack's.
+    The end of slow start, which the stack controls.
 
     ## Episode End
     Truncated after 30 s of simulated time; never terminated.
@@ -68,11 +132,11 @@ class SharedLink(Registered):
     `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
 
     ## Rewards
-    The logarithm of the throughput in Mbit/s less a tenth of that of the RTT in ms: what is shared evenly is
-    worth most.
+    The logarithm of the throughput in Mbit/s, minus a tenth of the logarithm of the RTT in ms, which rewards fair
+    shares.
 
     ## Starting State
-    The end of slow start, which is the stack's.
+    The end of slow start, which the stack controls.
 
     ## Episode End
     Truncated after 30 s of simulated time; never terminated.
@@ -89,10 +153,10 @@ class SharedLink(Registered):
 
 
 class Trace(Registered):
-    """A link whose rate follows a recorded trace.
+    """Bottleneck whose rate follows a recorded trace.
 
     ## Description
-    A bulk flow over a link that delivers packets when a trace in mahimahi's format says so, with a deep queue.
+    A bulk flow over a link that delivers packets at the times of a trace in mahimahi's format, with a deep queue.
 
     ## Action Space
     `Box(-1, 1, (1,))`: as in `ackclock/SingleFlow-v0`.
@@ -101,10 +165,10 @@ class Trace(Registered):
     `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
 
     ## Rewards
-    Copa's: the logarithm of the throughput less half that of the queueing delay.
+    Copa's: the logarithm of the throughput, minus half the logarithm of the queueing delay.
 
     ## Starting State
-    The end of slow start, which is the stack's.
+    The end of slow start, which the stack controls.
 
     ## Episode End
     Truncated after 20 s of simulated time; never terminated.
@@ -132,10 +196,10 @@ class Trace(Registered):
 
         Args:
             scenario: Another scenario, or the path of its file.
-            trace: The bottleneck's trace: the path of a file in mahimahi's format.
+            trace: Trace of the bottleneck: the path of a file in mahimahi's format.
             flow: Name of the flow.
             render_mode: None, `"rgb_array"` or `"human"`.
-            settings: The agent's settings, each by its name; see `Settings`.
+            settings: Settings of the agent, by keyword; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file or the trace is wrong.
@@ -151,7 +215,7 @@ class Trace(Registered):
         trace: str | PathLike[str] | None = None,
         **settings: Unpack[VectorSettings],
     ) -> VectorFlowEnv:
-        """Make many copies, stepped on threads; arguments are those of one environment, and of `VectorFlowEnv`."""
+        """Make many copies, stepped on threads; takes the arguments of one environment and of `VectorFlowEnv`."""
         return super().vector(_with_trace(scenario, trace), **settings)
 
 
@@ -234,8 +298,7 @@ def _with_trace(scenario: ScenarioLike | None, trace: str | PathLike[str] | None
         raise ValueError("trace replaces the rate of the environment's own scenario; give scenario or trace, not both")
     # A scenario looks beside its own file, which is the package's; a text of JSON is one of TOML, too.
     file = json.dumps(str(Path(trace).absolute()), ensure_ascii=False)
-    with as_file(files("ackclock.gym") / "scenarios" / "trace.toml") as path:
-        return Scenario.load(path, [f"topology.bottleneck.rate={{ trace = {file} }}"])
+    return packaged("trace", [f"topology.bottleneck.rate={{ trace = {file} }}"])
 
 
 # Gymnasium looks these up by name.

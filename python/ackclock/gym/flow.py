@@ -1,4 +1,4 @@
-"""An agent on one flow of a scenario, as a Gymnasium environment."""
+"""Gymnasium environment with an agent on one flow of a scenario."""
 
 import copy
 import json
@@ -32,7 +32,7 @@ _SEEDS = 2**63
 
 
 class _Live:
-    """The one agent of a connection on the kernel."""
+    """View of the only agent of a connection on the kernel."""
 
     def __init__(self, kernel: KernelFlow) -> None:
         self._kernel = kernel
@@ -43,47 +43,47 @@ class _Live:
 
 @final
 class State:
-    """A simulation at one moment, held by `FlowEnv.save`."""
+    """Saved state of a simulation, made by `FlowEnv.save`."""
 
     __slots__ = ("_core", "is_running", "own", "settings")
 
     def __init__(self, core: Environment, own: OwnObservations, settings: AgentSettings, *, is_running: bool) -> None:
-        """Hold a copy of the core's environment, what was shown of one's own, and whether its episode goes on."""
+        """Store copies of the core's environment and of the user's observations, and whether the episode is running."""
         self._core: Environment = copy.copy(core)
         self.settings: AgentSettings = settings
         self.own: OwnObservations = own.copy()
         self.is_running: bool = is_running
 
     def core(self) -> Environment:
-        """Return a copy that goes on from that moment."""
+        """Return a copy that continues from the saved state."""
         return copy.copy(self._core)
 
 
 class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
-    """An agent on one flow of a scenario.
+    """Environment with an agent on one flow of a scenario.
 
     ## Description
-    A TCP flow of a simulated network is controlled by the agent: the simulation runs from one decision to the next, and
-    the network, the other flows and the rest of the flow's own TCP go on as the scenario says. The flow's own
-    controller opens the window in slow start and answers losses, unless `slow_start` or `on_loss` say `"agent"`.
+    The agent controls a TCP flow of a simulated network. The simulation advances from one decision to the next; the
+    network, the other flows and the rest of the flow's TCP behave as in the scenario. The flow's own controller opens
+    the window in slow start and responds to losses, unless `slow_start` or `on_loss` are `"agent"`.
 
     ## Action Space
-    As `action` says: `Discrete` for a table of segments, else a `Box` with one number. See `ackclock list agents`.
+    Set by `action`: `Discrete` for a table of segments, else a `Box` with one number. See `ackclock list agents`.
 
     ## Observation Space
-    A `Box` of float32, one number for each name in `observations`; with `history` above 1 a row for each of the last
+    A `Box` of float32, one number for each name in `observations`; with `history` above 1, one row for each of the last
     decisions, the latest last. Units are in the names; with `scaled` every number lies in [-1, 1].
 
     ## Rewards
-    As `reward` says, for what happened between two decisions; or what a function makes of the `Values` at the second.
+    Set by `reward`, for the interval between two decisions; or computed by a function from the `Values` at the second.
 
     ## Starting State
-    The first decision of the flow: after its handshake, and after slow start unless that is the agent's. The seed given
-    to `reset` is that of the scenario, so that it decides all that is random in it.
+    The first decision of the flow: after its handshake, and after slow start unless the agent controls that. The seed
+    given to `reset` is the scenario's, and determines all randomness in it.
 
     ## Episode End
-    Terminated when the receiver has all that the flow will ever send, or the connection was given up; truncated when
-    the scenario's duration is over.
+    Terminated when the receiver has all data of the flow, or the connection was given up; truncated at the end of the
+    scenario's duration.
 
     ## Arguments
     `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `on` (`"simulation"`, or
@@ -112,14 +112,14 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         Args:
             scenario: The scenario, or the path of its file.
             flow: Name of the flow; the first one if not given.
-            on: Where the scenario runs: simulated, or on this machine's kernel, where the agent's flow is a real
-                connection. An episode takes the scenario's time there, and time goes on while the agent thinks.
+            on: Where the scenario runs: in the simulator, or on this machine's kernel with the agent's flow as a real
+                connection. There an episode takes real time, including the agent's computation.
             render_mode: None, `"rgb_array"` for arrays or `"human"` for a window.
-            settings: The agent's settings, each by its name; see `Settings`.
+            settings: Settings of the agent, by keyword; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
-            ValueError: If a setting is wrong, or the scenario has no such flow.
+            ValueError: If a setting is wrong, or the flow is unknown.
             KernelError: With `on="kernel"`, if this machine lacks something; the message says what.
         """
         if on not in ("simulation", "kernel"):
@@ -148,16 +148,16 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
         Args:
             seed: Seed of the scenario; drawn from the environment's generator if not given.
-            options: None, or without entries.
+            options: None, or an empty mapping.
 
         Returns:
             The first observation, a float32 array of the shape of `observation_space`, and `{"seed": ..., "time_s":
-            ...}`: the scenario's seed, and simulated time in seconds; of a scenario with values left to chance also
-            `drawn`, the values by their places.
+            ...}`: the scenario's seed, and simulated time in seconds. If the scenario has random values, also `drawn`,
+            the values by their places.
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
-            ValueError: If there are options, or the seed is none.
+            ValueError: If there are options, or the seed is not valid.
         """
         check_options(options)
         if self._is_closed:
@@ -179,17 +179,17 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         """Act, and run to the next decision.
 
         Args:
-            action: A member of the action space: the number of a choice, or an array of shape (1,).
+            action: A member of the action space: the index of a choice, or an array of shape (1,).
 
         Returns:
-            Observation, a float32 array of the shape of `observation_space`; reward; whether the flow is over; whether
-            the scenario's time is; and what else there is: `{"summary": ...}` with the last step of an episode.
+            Observation, a float32 array of the shape of `observation_space`; reward; whether the flow has ended;
+            whether the scenario's time is over; and an info dictionary, with `{"summary": ...}` at the last step.
 
         Raises:
             ResetNeeded: If no episode has begun, or the last one is over.
             ClosedEnvironmentError: If the environment was closed.
-            RuntimeError: If Ctrl-C, or a failure of a part of one's own, has ended the episode; `reset` begins another.
-            ValueError: If the action is none.
+            RuntimeError: If Ctrl-C, or a failing user-written part, has ended the episode; `reset` begins another.
+            ValueError: If the action is not a member of the action space.
         """
         if not self._is_running:
             raise self._refusal()
@@ -240,9 +240,9 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         return ResetNeeded("step() without an episode under way; call reset() first")
 
     def summary(self) -> RunSummary:
-        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`.
+        """Return the summary of the episode so far: flows, links and more, as in `summary.json`.
 
-        On the kernel it is there when the episode is over, and empty before.
+        On the kernel it is empty until the episode is over.
         """
         if self.kernel is not None:
             over: RunSummary = self.kernel.summary()  # type: ignore[assignment]
@@ -252,25 +252,25 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
     @property
     def time_s(self) -> float:
-        """Time since the episode began, in seconds: simulated, or on the kernel that since the first ACK."""
+        """Time since the episode began, in seconds: simulated, or on the kernel real time since the first ACK."""
         return self._core.now_s if self.kernel is None else self.kernel.live.now_s
 
     def save(self) -> State:
-        """Return the simulation as it is now; `restore` goes on from there, as often as wanted.
+        """Save the state of the simulation, which `restore` can continue any number of times.
 
         Raises:
-            ValueError: On the kernel, whose time cannot be had again.
+            ValueError: On the kernel, where time cannot be repeated.
         """
         if self.kernel is not None:
             raise ValueError("a connection on the kernel cannot be saved; simulate for that")
         return State(self._core, self._own, self.settings, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
-        """Go on from a moment that was saved, in this environment or in one like it.
+        """Continue from a saved state, in this environment or in one like it.
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
-            ValueError: If the state is of an agent with other settings, or this one is on the kernel.
+            ValueError: If the state is of an agent with other settings, or this environment is on the kernel.
         """
         if self._is_closed:
             raise ClosedEnvironmentError("restore() after close(); make a new environment")
@@ -283,7 +283,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         self._core, self._own, self._is_running = state.core(), state.own.copy(), state.is_running
 
     def clone(self) -> "FlowEnv":
-        """Return an environment that goes on alike, apart from this one.
+        """Return an independent environment in the same state.
 
         Raises:
             ValueError: On the kernel, as with `save`.
@@ -297,22 +297,18 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         return twin
 
     def __copy__(self) -> "FlowEnv":
-        """Return a `clone`: two environments cannot share a simulation."""
-        return self.clone()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "FlowEnv":
-        """Return a `clone`."""
+        """Return a `clone`, as two environments cannot share a simulation."""
         return self.clone()
 
     def render(self) -> Any:
-        """Draw cwnd, rate and queue as they have unfolded; an array for `rgb_array`, a window for `human`."""
+        """Draw cwnd, rate and queue over time: an array for `rgb_array`, a window for `human`."""
         if self._screen is None:
             gymnasium.logger.warn("render() without render_mode draws nothing; make the environment with one")
             return None
         return self._screen.draw(self._core)
 
     def close(self) -> None:
-        """Close the window, if there is one; no episode begins or goes on after this."""
+        """Close the window, if there is one; the environment cannot be used afterwards."""
         self._is_running, self._is_closed = False, True
         if self.kernel is not None:
             self.kernel.end()
@@ -321,20 +317,20 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
 
 def drawn_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of an `info` with what was drawn for an episode; none if nothing was."""
+    """Return the `info` entry with the values drawn for an episode; empty if none were drawn."""
     return {"drawn": dict(values)} if values else {}
 
 
 def loaded(scenario: ScenarioLike) -> Scenario:
-    """Return a scenario, from its file if need be."""
+    """Return a scenario, loading it if a path is given."""
     return scenario if isinstance(scenario, Scenario) else Scenario.load(Path(scenario))
 
 
 def named_flow(scenario: Scenario, flow: str | None) -> str:
-    """Return the name of the agent's flow: that which is given, or else that of the first.
+    """Return the name of the agent's flow: the given one, or else the first.
 
     Raises:
-        ValueError: If it is no name, or the scenario has no flow.
+        ValueError: If it is not a name, or the scenario has no flow.
     """
     if not isinstance(flow, str | None):
         raise ValueError(f"flow = {flow!r}: must be the name of a flow, such as {first_flow(scenario)!r}")

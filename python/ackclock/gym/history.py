@@ -1,6 +1,6 @@
-"""What is remembered of an episode for its picture, thinned out to what a picture can show.
+"""History of an episode for its picture, thinned to the resolution of the picture.
 
-Values are taken at decisions, which is when an environment stands still; what lies between two of them is not seen.
+Values are sampled at decisions, when the environment pauses; values in between are not seen.
 """
 
 from array import array
@@ -14,15 +14,15 @@ from ackclock._core import Outcome
 Floats = NDArray[np.float64]
 
 STEPS = 150
-"""In so many steps of what is shown a rate is drawn."""
+"""Number of intervals over which rates are averaged in the picture."""
 
 _SAMPLES, _GAPS = 3000, 30
-"""Most samples kept of what is shown; a gap is longer than such a part of it."""
+"""Largest number of samples within the picture; a pause longer than this fraction of its span is a gap."""
 _COLUMNS = ("time_s", "cwnd_segments", "ssthresh_segments", "pacing_rate_bps", "read_bytes", "others_bytes")
 
 
 class Look(Protocol):
-    """What is looked at: `_core.Environment`, or what answers alike."""
+    """Source of samples: `_core.Environment`, or an object with the same methods."""
 
     @property
     def now_s(self) -> float:
@@ -35,23 +35,23 @@ class Look(Protocol):
         """Return the results up to now."""
 
     def snapshot(self) -> tuple[list[tuple[int, float, int]], list[int]]:
-        """Return window, SRTT and what was read of each flow, and what waits at each link."""
+        """Return window, SRTT and octets read of each flow, and the queue length of each link."""
 
 
 class History:
-    """What has been seen of an episode, thinned out to what a picture can show."""
+    """Samples of an episode, thinned to the resolution of a picture."""
 
     def __init__(self, flow: int, links: int, shown_s: float) -> None:
-        """Remember nothing yet."""
+        """Begin without samples."""
         self.shown_s = shown_s
         self._flow, self._links = flow, links
         self._columns = {name: array("d") for name in _COLUMNS}
         self._queues = [array("d") for _ in range(links)]
 
     def note(self, core: Look, *, must: bool = False) -> None:
-        """Look at an environment, unless that was done a moment ago.
+        """Take a sample, unless one was taken a moment ago.
 
-        A time before what was seen last means that another past holds now: what came after it is forgotten.
+        If time went back, as after a restore, later samples are discarded.
         """
         now_s, times = core.now_s, self._columns["time_s"]
         while times and times[-1] > now_s:
@@ -74,22 +74,22 @@ class History:
             column.pop()
 
     def column(self, name: str) -> Floats:
-        """Return a column of what a picture shows."""
+        """Return a column of samples for the picture."""
         return np.array(self._columns[name][self._first() :])
 
     def longest_queue(self) -> tuple[int, Floats]:
-        """Return the link at which most has waited, by its place, and how many packets waited there."""
+        """Return the index of the link with the longest queue, and its queue length over time in packets."""
         place = max(range(self._links), key=lambda link: sum(self._queues[link]))
         return place, np.array(self._queues[place][self._first() :])
 
     def is_unseen(self) -> NDArray[np.bool_]:
-        """Say before which samples nothing was seen for so long that a line between them would be made up."""
+        """Return where a gap precedes a sample, across which no line should be drawn."""
         times = self.column("time_s")
         steps = np.diff(times, prepend=times[:1])
         return steps > max(self.shown_s / _GAPS, 10 * float(np.median(steps)))
 
     def rate_bps(self, name: str) -> tuple[Floats, Floats]:
-        """Return the ends of steps of time, and the mean rate in each."""
+        """Return the ends of intervals, and the mean rate in each, bits per second."""
         times, total = self.column("time_s"), self.column(name)
         if times.size < 2:
             return np.empty(0), np.empty(0)

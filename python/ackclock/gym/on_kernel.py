@@ -1,12 +1,12 @@
-"""The agent's flow as a real connection: the scenario runs on this machine's kernel while the agent decides.
+"""Agent on a real connection: the scenario runs on this machine's kernel while the agent decides.
 
-`ackclock-kernel` runs the scenario; the connection of the agent's flow has the controller `ackclock_agent`, which tells
-of each ACK and puts into force what is decided (`ackclock.kernel_agent`). The same agent as in a simulation stands
-between: what it observes, when it is asked and what its actions do are the core's.
+`ackclock-kernel` runs the scenario. The connection of the agent's flow has the controller `ackclock_agent`, which
+reports each ACK and applies decisions (`ackclock.kernel_agent`). In between works the same agent as in a simulation:
+observations, decision times and actions are the core's.
 
-Departures: time goes on while the agent thinks. All that came meanwhile is taken in before it is asked again, so that
-it decides on the latest, and less often than a simulation would ask. While nothing is decided for three round trips the
-kernel's own CUBIC has the window, and the agent has it back with the next ACK that is looked at.
+Departures: time passes while the agent computes. All reports that arrived meanwhile are processed before the next
+decision, which thus uses the latest state, and decisions are rarer than in a simulation. If none is made for three
+round trips, the kernel's own CUBIC takes over, and returns the window with the next processed ACK.
 """
 
 import json
@@ -21,22 +21,22 @@ from ackclock.running.kernel import KernelError, missing, program
 from ackclock.running.kernel_agent import NAME, Counters, Decision, KernelAgent, Seen
 
 _PATIENCE_S: Final = 20.0
-"""So much longer than its time a scenario may take, to begin and to end."""
+"""Extra time that a scenario may take to begin and to end, seconds."""
 
 
 class KernelFlow:
-    """The agent's flow of a scenario on the kernel, from one decision to the next.
+    """Flow of the agent in a scenario on the kernel, run from one decision to the next.
 
     Attributes:
-        live: The core's agent; what it knows is read from it.
+        live: The core's agent, from which observations are read.
     """
 
     def __init__(self, scenario: Scenario, flow: str, settings: str) -> None:
-        """Check that it can be.
+        """Check that the run is possible.
 
         Raises:
             KernelError: If the machine lacks something; the message says what.
-            ValueError: If a setting is wrong, or the scenario has no such flow.
+            ValueError: If a setting is wrong, or the flow is unknown.
         """
         if lacks := missing():
             raise KernelError(f'an environment with on="kernel" cannot be had here: {lacks}')
@@ -49,10 +49,10 @@ class KernelFlow:
         self.live = LiveFlow(scenario, flow, settings)
 
     def begin(self, seed: int) -> bool:
-        """Start the scenario, and wait for the first decision. Returns whether there is one.
+        """Start the scenario, wait for the first decision, and return whether there is one.
 
         Args:
-            seed: Of the scenario: what is lost at random, when flows start that do so at random.
+            seed: Seed of the scenario, for random losses and start times.
         """
         self.end()
         self.live = LiveFlow(self._scenario, self._flow, self._settings)
@@ -69,10 +69,10 @@ class KernelFlow:
         return self.run()
 
     def run(self) -> bool:
-        """Take in ACKs until a decision is due. Returns False if the scenario's time is over first.
+        """Process ACKs until a decision is due; return False if the scenario's time is over first.
 
         Raises:
-            KernelError: If the run failed, or goes on long after the scenario's time.
+            KernelError: If the run failed, or continues long after the scenario's time.
         """
         assert self._agent is not None
         assert self._child is not None
@@ -107,7 +107,7 @@ class KernelFlow:
         return is_due
 
     def act(self, action: float) -> None:
-        """Take an action, which counts from the next ACK on."""
+        """Take an action, applied at the next ACK."""
         self.live.act(action)
         self._steer()
 
@@ -126,16 +126,16 @@ class KernelFlow:
 
     @property
     def counters(self) -> Counters | None:
-        """What the kernel counted of ACKs, decisions and fallbacks in this episode; None before the first."""
+        """Kernel counters of ACKs, decisions and fallbacks in this episode; None before the first."""
         return None if self._agent is None else self._agent.counters
 
     def told(self) -> dict[str, Any]:
-        """Return what an episode came to: counts of ACKs, decisions and fallbacks, and how late decisions were."""
+        """Return the statistics of an episode: counts of ACKs, decisions and fallbacks, and latencies of decisions."""
         counters = self.counters
         return {} if counters is None else {**counters._asdict(), "latency_us": self.latency_us()}
 
     def latency_us(self) -> dict[str, float]:
-        """Return how long it took from ACKs to the decisions on them, microseconds: p50, p90, p99."""
+        """Return the latency from ACKs to their decisions, microseconds: p50, p90 and p99."""
         return {} if self._agent is None else self._agent.latency_us()
 
     def summary(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class KernelFlow:
         return found
 
     def end(self) -> None:
-        """End the run, if one is under way."""
+        """End the run, if one is active."""
         if self._child is not None and self._child.poll() is None:
             self._child.terminate()
             self._child.wait()

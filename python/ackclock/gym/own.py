@@ -1,4 +1,4 @@
-"""Observations of one's own, beside those of the catalogue."""
+"""User-written observations, beside those of the catalogue."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,13 +14,13 @@ Row = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An observation of one's own, to stand in `observations` beside names of the catalogue.
+    """User-written observation, used in `observations` beside names of the catalogue.
 
     Attributes:
-        name: What it is called; with its unit, as in `backlog_ms`.
-        function: Makes a number of the `Values` at a decision. It is called once for each.
-        low: Least value; smaller ones are shown as this.
-        high: Largest value; larger ones are shown as this. With `scaled` low and high become -1 and 1.
+        name: Name with its unit, such as `backlog_ms`.
+        function: Function from the `Values` at a decision to a number, called once per decision.
+        low: Lower bound; smaller values are clipped to it.
+        high: Upper bound; larger values are clipped to it. With `scaled` low and high become -1 and 1.
     """
 
     name: str
@@ -33,7 +33,7 @@ def listed(observations: Any) -> list[Any]:
     """Return observations as a list.
 
     Raises:
-        ValueError: If they are one name alone, or nothing to iterate over.
+        ValueError: If they are a single name, or not iterable.
     """
     if isinstance(observations, str):
         raise ValueError(f"observations = {observations!r} is one name; give a list, [{observations!r}]")
@@ -43,10 +43,10 @@ def listed(observations: Any) -> list[Any]:
 
 
 def number(returned: Any, what: str) -> float:
-    """Return what a function of one's own returned, as a number.
+    """Return the result of a user-written function as a number.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If it is not a number.
     """
     try:
         found = float(returned)
@@ -58,18 +58,18 @@ def number(returned: Any, what: str) -> float:
 
 
 class OwnObservations:
-    """What an agent is shown that is not of the catalogue, and where among the rest."""
+    """User-written observations of an agent, and their positions among all observations."""
 
     def __init__(self, observations: Sequence[Own | str | Mapping[str, Any]], *, history: int, scaled: bool) -> None:
         """Check the observations.
 
         Args:
-            observations: What the core knows by name, and `Own`, in the order in which they are to come.
-            history: Observations of so many decisions.
-            scaled: Bring them into [-1, 1].
+            observations: Names of the catalogue and `Own` objects, in order.
+            history: Number of decisions whose observations are shown.
+            scaled: Scale observations to [-1, 1].
 
         Raises:
-            ValueError: If there are `Own` alone, or a range is wrong.
+            ValueError: If there are only `Own` objects, or a range is wrong.
         """
         observations = listed(observations)
         self._own = [one for one in observations if isinstance(one, Own)]
@@ -104,7 +104,7 @@ class OwnObservations:
         return spaces.Box(least, most, dtype=np.float32)
 
     def begin(self) -> None:
-        """Forget the last episode."""
+        """Discard the history of the last episode."""
         self._rows = np.zeros((self._history, len(self._own)), np.float32)
 
     def beside(self, named: Row, values: Mapping[str, float]) -> Row:
@@ -116,11 +116,11 @@ class OwnObservations:
         return self._joined(named, self._rows if named.ndim == 2 else self._rows[-1])
 
     def is_like(self, other: "OwnObservations") -> bool:
-        """Return whether another one shows the same at the same places."""
+        """Return whether another object has the same observations at the same positions."""
         return self._own == other._own and self._places == other._places
 
     def copy(self) -> Self:
-        """Return one that goes on alike."""
+        """Return an independent copy."""
         return copy.copy(self)
 
     def _value(self, one: Own, values: Mapping[str, float]) -> float:

@@ -1,4 +1,4 @@
-"""Agents on several flows of a scenario, as a parallel environment of PettingZoo."""
+"""PettingZoo parallel environment with agents on several flows of a scenario."""
 
 import copy
 import json
@@ -30,31 +30,31 @@ Steps = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[st
 
 
 class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
-    """Agents on several flows of a scenario.
+    """Environment with agents on several flows of a scenario.
 
     ## Description
-    As `FlowEnv`, with an agent on each of several flows that share a network. An agent is called as its flow is. The
-    simulation runs on to the first moment at which every agent that is in charge of its window waits for an action. One
-    that waits keeps its window for as long; one whose time has not come, because its flow has not begun or the stack
-    has it in slow start, is not asked: `infos[agent]["is_waiting"]` is False, and its action changes nothing.
+    Like `FlowEnv`, with an agent on each of several flows that share a network. An agent has the name of its flow. The
+    simulation advances to the first moment at which every agent in charge of its window waits for an action. An agent
+    that waits keeps its window meanwhile. Agents whose flow has not begun, or is in the stack's slow start, are not
+    asked: `infos[agent]["is_waiting"]` is False, and their actions are ignored.
 
     ## Action Space
-    For each agent as its `action` says: `Discrete` for a table of segments, else a `Box` with one number.
+    For each agent set by its `action`: `Discrete` for a table of segments, else a `Box` with one number.
 
     ## Observation Space
     For each agent a `Box` of float32, as in `FlowEnv`.
 
     ## Rewards
-    For each agent as its `reward` says, for what happened since its last action; or what a function makes of the
-    `Values`. An interval is paid once: when the agent is asked again, when its flow is over, or when the episode is. At
+    For each agent set by its `reward`, for the time since its last action; or computed by a function from the `Values`.
+    Each interval is rewarded once: when the agent is asked again, when its flow ends, or when the episode does. At
     other steps, and before its first action, the reward is 0.
 
     ## Starting State
-    The first decision of all agents in charge. The seed given to `reset` is that of the scenario.
+    The first decision of all agents in charge. The seed given to `reset` is the scenario's.
 
     ## Episode End
-    For each agent: terminated when its flow is over, as in `FlowEnv`; it is then no longer among `agents`. The others
-    are truncated when the scenario's duration is over.
+    For each agent: terminated when its flow ends, as in `FlowEnv`; it is then no longer among `agents`. The others
+    are truncated at the end of the scenario's duration.
 
     ## Arguments
     `scenario` (a `Scenario` or the path of one), `agents` (names of flows, all by default; or for each name the
@@ -84,13 +84,13 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         Args:
             scenario: The scenario, or the path of its file.
             agents: Names of flows, all if not given; or for each name the `Settings` in which its agent differs.
-            render_mode: None, `"rgb_array"` or `"human"`; drawn is the first agent's flow.
-            settings: The settings of all agents, each by its name; see `Settings`.
+            render_mode: None, `"rgb_array"` or `"human"`; it shows the first agent's flow.
+            settings: Settings of all agents, by keyword; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
-            TypeError: If there is no such setting.
-            ValueError: If a setting is wrong, or the scenario has no such flow.
+            TypeError: If a setting is unknown.
+            ValueError: If a setting is wrong, or a flow is unknown.
         """
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
@@ -116,11 +116,11 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         self._screen = Screen(self.scenario, shown, show=render_mode == "human") if render_mode else None
 
     def observation_space(self, agent: str) -> Space[Observation]:
-        """Return an agent's space of observations."""
+        """Return an agent's observation space."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space[Any]:
-        """Return an agent's space of actions."""
+        """Return an agent's action space."""
         return self.action_spaces[agent]
 
     def reset(
@@ -130,11 +130,11 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
 
         Args:
             seed: Seed of the scenario; drawn from the environment's generator if not given.
-            options: Not used; PettingZoo's own test gives some that mean nothing.
+            options: Ignored, as PettingZoo's own test passes meaningless ones.
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
-            ValueError: If the seed is none.
+            ValueError: If the seed is not valid.
         """
         if self._is_closed:
             raise ClosedEnvironmentError("reset() after close(); make a new environment")
@@ -163,8 +163,8 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         Raises:
             ResetNeeded: If no episode has begun, or the last one is over.
             ClosedEnvironmentError: If the environment was closed.
-            RuntimeError: If Ctrl-C, or a failure of a part of one's own, has ended the episode; `reset` begins another.
-            ValueError: If an agent that waits has no action, or one that is none.
+            RuntimeError: If Ctrl-C, or a failing user-written part, has ended the episode; `reset` begins another.
+            ValueError: If a waiting agent has no action, or one outside its action space.
         """
         if self._is_closed:
             raise ClosedEnvironmentError("step() after close(); make a new environment")
@@ -188,13 +188,13 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         return observations, rewards, terminated, truncated, infos
 
     def _reward(self, name: str, paid: float | None) -> float:
-        """What an agent is paid, by a function of its own if it has one; nothing where nothing is due to it."""
+        """Return an agent's reward, by its own function if it has one; 0 if no reward is due."""
         if paid is None or name not in self._own_rewards:
             return paid or 0.0
         return number(self._own_rewards[name](Values(self._core, self._places[name])), f"the reward of {name}")
 
     def _all_of(self, named: Sequence[Observation]) -> dict[str, Observation]:
-        """Observations by agent, those of one's own among them."""
+        """Return all observations by agent, including user-written ones."""
         all_of = {name: named[self._places[name]] for name in self.agents}
         for name in self.agents:
             if own := self._own[name]:
@@ -202,7 +202,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         return all_of
 
     def summary(self) -> RunSummary:
-        """Return the summary of the episode up to now: flows, links and what else there is, as in `summary.json`."""
+        """Return the summary of the episode so far: flows, links and more, as in `summary.json`."""
         summary: RunSummary = json.loads(self._core.outcome().summary_json())
         return summary
 
@@ -212,17 +212,13 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         return self._core.now_s
 
     def __copy__(self) -> "ParallelFlows":
-        """Return a copy that goes on alike, apart from this one: two environments cannot share a simulation."""
+        """Return an independent environment in the same state, as two cannot share a simulation."""
         twin = twin_of(self)
         twin._core, twin._random = copy.copy(self._core), copy.deepcopy(self._random)
         twin._own = {name: own.copy() for name, own in self._own.items()}
         twin._screen = None if self._screen is None else self._screen.twin()
         twin.agents = list(self.agents)
         return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "ParallelFlows":
-        """Return a copy that goes on alike, as `copy.copy` does."""
-        return copy.copy(self)
 
     def render(self) -> NDArray[np.uint8] | None:
         """Draw the first agent's window, rates and queue: an array for `rgb_array`, a window for `human`."""
@@ -232,7 +228,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         return self._screen.draw(self._core)
 
     def close(self) -> None:
-        """Close the window, if there is one; no episode begins or goes on after this."""
+        """Close the window, if there is one; the environment cannot be used afterwards."""
         self.agents, self._is_closed = [], True
         if self._screen is not None:
             self._screen.close()

@@ -1,4 +1,4 @@
-"""The environments' names; Gymnasium knows them once `ackclock.gym` is imported."""
+"""Registration of the environments' names with Gymnasium, done on import of `ackclock.gym`."""
 
 import gymnasium
 
@@ -11,14 +11,14 @@ _ENTRY_POINTS = {
 }
 
 IDS = tuple(_ENTRY_POINTS)
-"""Every registered environment."""
+"""IDs of all registered environments."""
 
 
 def register_environments() -> None:
-    """Tell Gymnasium of the environments; importing `ackclock.gym` calls this.
+    """Register the environments with Gymnasium; importing `ackclock.gym` calls this.
 
-    They are made without the two wrappers that Gymnasium puts around others: a step out of order and a wrong action are
-    refused by the environments themselves, and a fifth of the time of a step on each ACK would be the wrappers'.
+    They are made without Gymnasium's two default wrappers. The environments themselves refuse wrong actions and
+    out-of-order steps, and the wrappers would take a fifth of the time of a step per ACK.
     """
     module = "ackclock.gym.environments"
     for name, (single, vector) in _ENTRY_POINTS.items():

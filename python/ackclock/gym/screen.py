@@ -1,4 +1,4 @@
-"""What an environment draws of itself: window, rates and queue as they have unfolded."""
+"""Picture of an environment: window, rates and queue over time."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 SHOWN_S = 30.0
-"""The picture reaches back so far, or over the whole scenario if that is shorter."""
+"""Time span of the picture, seconds; less for a shorter scenario."""
 
 _SIZE_INCHES, _DPI = (8.0, 6.0), 100
 _RATE_UNITS = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
@@ -25,10 +25,10 @@ _GREY = "#7f7f7f"
 
 
 class Screen:
-    """A picture of an environment, drawn when it is asked for."""
+    """Picture of an environment, drawn on request."""
 
     def __init__(self, scenario: Scenario, flow: str, *, show: bool) -> None:
-        """Prepare a picture; nothing is drawn yet."""
+        """Prepare the picture; nothing is drawn yet."""
         self._flow, self._show = flow, show
         self._shown_s = min(SHOWN_S, scenario.duration_s)
         self._link_names: list[str] = []
@@ -39,16 +39,16 @@ class Screen:
         self._drawn_s = -np.inf
 
     def twin(self) -> "Screen":
-        """Return a screen of its own that has seen the same."""
+        """Return an independent copy with the same history."""
         twin = copy.copy(self)
         twin.history, twin._figure, twin._lines = copy.deepcopy(self.history), None, {}
         return twin
 
     def begin(self, core: Look) -> None:
-        """Forget the last episode; the window stays.
+        """Discard the last episode, and keep the window open.
 
         Args:
-            core: The environment, with flows and links as they were drawn for this episode.
+            core: The environment, with flows and links as drawn for this episode.
         """
         summary = json.loads(core.outcome().summary_json())
         flow_names = [flow["name"] for flow in summary["flows"]]
@@ -59,13 +59,13 @@ class Screen:
         self.note(core)
 
     def note(self, core: Look) -> None:
-        """Remember how things stand."""
+        """Record the current state."""
         self.history.note(core)
 
     def draw(self, core: Look) -> NDArray[np.uint8] | None:
-        """Return the picture, or put it into the window.
+        """Return the picture, or show it in the window.
 
-        A window is drawn again once enough time has been simulated for something to have moved.
+        A window is redrawn once enough simulated time has passed for a visible change.
 
         Raises:
             RuntimeError: If there is no display for a window.

@@ -1,4 +1,4 @@
-"""The values of all observations at a decision, and the rewards that functions make of them."""
+"""Values of all observations at a decision, for user-written rewards."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -10,24 +10,24 @@ _CATALOGUE = json.loads(_core.agents())
 
 
 class Read(Protocol):
-    """Whatever tells the value of an observation of an agent by its name."""
+    """Source of an agent's observations, by name."""
 
     def read(self, agent: int, observation: str, /) -> float:
-        """Return it."""
+        """Return the value of an observation."""
         ...
 
 
 @final
 class Values(Mapping[str, float]):
-    """Every observation of the catalogue, by name and in its unit, as it is at a decision; for rewards of one's own.
+    """Mapping of every observation of the catalogue to its value at a decision, by name with unit; for rewards.
 
-    Values are worked out when they are asked for. They hold until the next step.
+    Values are computed on access, and are valid until the next step.
     """
 
     __slots__ = ("_agent", "_core")
 
     def __init__(self, core: Read, agent: int = 0) -> None:
-        """Look at an agent of an environment."""
+        """Refer to an agent of an environment."""
         self._core: Read = core
         self._agent = agent
 
@@ -40,7 +40,7 @@ class Values(Mapping[str, float]):
         return (row["name"] for row in _CATALOGUE["observations"])
 
     def __len__(self) -> int:
-        """Return how many observations there are."""
+        """Return the number of observations."""
         return len(_CATALOGUE["observations"])
 
 

@@ -1,4 +1,4 @@
-"""Many copies of an environment, stepped on threads of the core into arrays that are used again."""
+"""Vector environment: many copies of an environment, stepped on threads of the core into reused arrays."""
 
 import copy
 import json
@@ -23,11 +23,11 @@ from ackclock.gym.own import Own, listed
 
 _SEEDS = 2**63
 _MOST_THREADS = 1_000
-"""More than any machine has cores; what is beyond is a mistake rather than a wish."""
+"""Limit on the number of threads, above the number of cores of any machine; more is taken for a mistake."""
 
 
 class VectorSettings(Settings, total=False):
-    """The keywords of `VectorFlowEnv`, with its defaults, for what hands them on."""
+    """Keyword arguments of `VectorFlowEnv`, with its defaults, for functions that pass them on."""
 
     num_envs: int
     flow: str | None
@@ -38,15 +38,14 @@ class VectorSettings(Settings, total=False):
 
 
 class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
-    """The same as so many `FlowEnv`, side by side.
+    """Vector of `FlowEnv` environments, side by side.
 
-    The arrays that `step` and `reset` return are the same ones at every call; `copy=True` returns new ones. An
-    environment whose episode is over begins another with the next step, which ignores its action
-    (`AutoresetMode.NEXT_STEP`), or within the step that ended it (`AutoresetMode.SAME_STEP`): then the observation is
-    the next episode's, and `infos["final_obs"]` has the last one of each episode that ended. Episode i + 1 of an
-    environment follows from the seed of its first. `infos` has what those of the single environments have, in the form
-    of Gymnasium's own vector environments: `seed`, `time_s` and `drawn` where an episode begins, and `summary` where
-    one ends (within `final_info` with `SAME_STEP`).
+    `step` and `reset` return the same arrays at every call; `copy=True` returns new ones. When an episode is over,
+    `AutoresetMode.NEXT_STEP` begins another with the next step, which ignores its action. `AutoresetMode.SAME_STEP`
+    begins it within the step that ended the last: the observation is the new episode's, and `infos["final_obs"]` has
+    the last one of each ended episode. Seeds of later episodes follow from the environment's first seed. `infos` has
+    the entries of the single environments in the form of Gymnasium's vector environments: `seed`, `time_s` and `drawn`
+    at the beginning of an episode, and `summary` at its end (within `final_info` with `SAME_STEP`).
     """
 
     num_envs: int
@@ -68,19 +67,19 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         render_mode: None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        """Make the copies.
+        """Make the environments.
 
         Args:
             scenario: The scenario, or the path of its file.
-            num_envs: How many, from 1 to those that the machine's memory has room for.
+            num_envs: Number of environments, limited by memory.
             flow: Name of the agent's flow; the first one if not given.
-            threads: How many threads simulate, from 1 to 1000; one for each core if not given. Results do not depend on
+            threads: Number of simulating threads, from 1 to 1000; one per core if not given. Results do not depend on
                 it.
-            copy: Return arrays of their own with every step.
-            autoreset: When an environment whose episode is over begins another: `NEXT_STEP` or `SAME_STEP`, or
-                Gymnasium's text of it, such as "SameStep".
-            render_mode: Only None.
-            settings: The agent's settings; see `Settings`. None of them may be a function here.
+            copy: Return new arrays at every step.
+            autoreset: Time of the next episode's beginning: `NEXT_STEP` or `SAME_STEP`, or Gymnasium's text for it,
+                such as "SameStep".
+            render_mode: Must be None.
+            settings: Settings of the agent; see `Settings`. Functions are not supported here.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
@@ -123,19 +122,19 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin an episode in each.
+        """Begin an episode in each environment.
 
         Args:
             seed: A seed for each, or one from which `seed + i` follows; drawn if not given.
-            options: `{"reset_mask": ...}`, a bool array: an episode begins where it is true, and the others go on.
+            options: `{"reset_mask": ...}`, a bool array: only environments with true are reset.
 
         Returns:
             Observations, a float32 array with a row for each environment, and `infos`.
 
         Raises:
             ClosedEnvironmentError: If the environments were closed.
-            ResetNeeded: If some are to go on in which no episode has begun.
-            ValueError: If there are too few seeds or too many, or an option is wrong.
+            ResetNeeded: If an environment that is not reset has no episode.
+            ValueError: If the number of seeds is wrong, or an option is.
         """
         if self.closed:
             raise ClosedEnvironmentError("reset() after close(); make new environments")
@@ -150,7 +149,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         return self._own(self._observations), self._begun({}, begins)
 
     def _seeds(self, seed: Any) -> list[int | None]:
-        """A seed for each; None where one is to be drawn."""
+        """Return a seed for each environment; None if it is to be drawn."""
         if seed is None:
             return [None] * self.num_envs
         if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
@@ -161,7 +160,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         return [None if one is None else check_seed(one) for one in seed]
 
     def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
-        """Where episodes are to begin."""
+        """Return the environments to be reset, as a mask."""
         check_options(options, ("reset_mask",))
         if not options or "reset_mask" not in options:
             return np.ones(self.num_envs, np.bool_)
@@ -175,21 +174,21 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Act in each, and run each to its next decision.
+        """Act in each environment, and run each to its next decision.
 
         Args:
-            actions: An action for each: numbers of choices, or an array of shape (num_envs, 1).
+            actions: An action for each: indices of choices, or an array of shape (num_envs, 1).
 
         Returns:
             Observations, a float32 array with a row for each; arrays of shape (num_envs,) of rewards (float64), of
-            whether the flow is over and of whether the scenario's time is (bool); and `infos`, with `SAME_STEP` also
-            `final_obs`.
+            whether the flow has ended and whether the scenario's time is over (bool); and `infos`, with `SAME_STEP`
+            also `final_obs`.
 
         Raises:
             ResetNeeded: If no episode has begun.
             ClosedEnvironmentError: If the environments were closed.
-            RuntimeError: If Ctrl-C, or a failure of a part of one's own, has ended the episodes; `reset` begins others.
-            ValueError: If there are too few or too many, or one is no member of the action space.
+            RuntimeError: If Ctrl-C, or a failing user-written part, has ended the episodes; `reset` begins others.
+            ValueError: If the number of actions is wrong, or one is not in the action space.
         """
         if self.closed:
             raise ClosedEnvironmentError("step() after close(); make new environments")
@@ -216,7 +215,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         )
 
     def _ended(self, infos: dict[str, Any], is_over: NDArray[np.bool_]) -> dict[str, Any]:
-        """What is told of episodes that ended."""
+        """Return the infos of episodes that ended."""
         for index in np.flatnonzero(is_over).tolist():
             summary = json.loads(self._core.outcome(index).summary_json())
             info: dict[str, Any] = {"summary": summary | {"seed": _seed(summary["seed"])}}
@@ -226,7 +225,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         return infos
 
     def _begun(self, infos: dict[str, Any], begins: NDArray[np.bool_]) -> dict[str, Any]:
-        """What is told of episodes that began."""
+        """Return the infos of episodes that began."""
         for index in np.flatnonzero(begins).tolist():
             seed, time_s, values = self._core.episode(index)
             info = {"seed": _seed(seed), "time_s": time_s} | drawn_of(values)
@@ -234,22 +233,18 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         return infos
 
     def __copy__(self) -> "VectorFlowEnv":
-        """Return a copy that goes on alike, apart from this one: two environments cannot share simulations."""
+        """Return an independent environment in the same state, as two cannot share simulations."""
         twin = twin_of(self)
         twin._core = copy.copy(self._core)
         twin._np_random = copy.deepcopy(self._np_random)
         return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "VectorFlowEnv":
-        """Return a copy that goes on alike, as `copy.copy` does."""
-        return copy.copy(self)
 
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
 
 
 def _seed(seed: int) -> np.uint64:
-    """A seed as an array of them takes it: those of later episodes have all 64 bits."""
+    """Return a seed for an array of unsigned 64-bit integers, as later episodes' seeds have all 64 bits."""
     return np.uint64(seed)
 
 

@@ -16,7 +16,7 @@ from ackclock.base.printable import unknown
 from ackclock.lessons.exercise import Exercise, Lesson, Verdict
 
 NAMES: Final = ("sawtooth", "rtt_fairness", "bufferbloat", "cubic_and_bbr", "vegas", "train")
-"""In the order in which they are taught."""
+"""Lessons in teaching order."""
 
 __all__ = ["NAMES", "Exercise", "Lesson", "Verdict", "load"]
 
@@ -25,7 +25,7 @@ def load(name: str) -> Lesson:
     """Return a lesson's exercises.
 
     Raises:
-        KeyError: If there is no such lesson; the message names those there are.
+        KeyError: If the lesson is unknown; the message lists the known ones.
 
     Examples:
         >>> load("sawtooth")

@@ -12,14 +12,14 @@ from ackclock.scenario.dumbbells import dumbbell
 
 RATE, RTT = "10 Mbit/s", "40 ms"
 LONGEST_MS, LEAST_USE = 20.0, 0.95
-"""What the learner's queue is to keep: 95 % of packets wait no longer, and so much of the link is used."""
+"""Goals for the learner's queue: 95th percentile of the queueing delay in ms, and utilization of the link."""
 
 
 def run(queue: str | Mapping[str, Any]) -> Results:
     """Return a run of the lesson's two flows through a queue.
 
     Raises:
-        ackclock.ScenarioError: If there is no such queue.
+        ackclock.ScenarioError: If the queue is unknown.
     """
     what = queue if isinstance(queue, str) else dict(queue)
     return simulated(
@@ -40,7 +40,7 @@ def _keeps(answer: Any) -> str | None:
     try:
         link = run(answer).link("bottleneck")
     except (ScenarioError, TypeError, ValueError) as mistake:
-        return f"That is no queue: {mistake}."
+        return f"That is not a queue: {mistake}."
     waits_ms, use = link["queueing_delay_ms"]["p95"], link["utilization"]
     if waits_ms <= LONGEST_MS and use >= LEAST_USE:
         return None
@@ -74,4 +74,4 @@ EXERCISES = (
         f"95 % of packets wait {LONGEST_MS:g} ms at most, and {100 * LEAST_USE:g} % of the link is used.",
     ),
 )
-"""What the lesson asks."""
+"""Exercises of the lesson."""

@@ -6,7 +6,7 @@ from ackclock.lessons import theory
 from ackclock.lessons.exercise import Exercise, near, word
 
 FLIGHT_BDP = 2.0
-"""What BBR has in flight at most, outside of its startup (draft-cardwell-iccrg-bbr-congestion-control-00)."""
+"""BBR's limit on data in flight outside of its startup, in BDP (draft-cardwell-iccrg-bbr-congestion-control-00)."""
 
 
 def _ends(answer: Any) -> str | None:
@@ -48,4 +48,4 @@ EXERCISES = (
         "Losses bound what BBRv3 has in flight (draft-ietf-ccwg-bbr).",
     ),
 )
-"""What the lesson asks."""
+"""Exercises of the lesson."""

@@ -1,4 +1,4 @@
-"""An exercise, what is right for it, and what is said of an answer."""
+"""Exercises: the checks of answers, and the verdicts on them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from ackclock.base.user_code import said
 
 Judge = Callable[[Any], str | None]
-"""Takes an answer; returns None if it is right, or else what is wrong with it, without giving the right one away."""
+"""Check of an answer; returns None if it is right, or else what is wrong with it, without revealing the solution."""
 
 _COLOURS = {True: "#009e73", False: "#d55e00", None: "#7f7f7f"}
 _WORDS = {True: "Right", False: "Not yet", None: "No answer yet"}
@@ -17,11 +17,11 @@ _WORDS = {True: "Right", False: "Not yet", None: "No answer yet"}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said of an answer; a notebook shows it in colour.
+    """Verdict on an answer; a notebook shows it in colour.
 
     Attributes:
-        is_right: None if there was no answer.
-        text: Why, or a hint.
+        is_right: Whether the answer is right; None without an answer.
+        text: Reason, or a hint.
     """
 
     is_right: bool | None
@@ -43,12 +43,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A question that an answer can be right for.
+    """Question with a check of its answer.
 
     Attributes:
-        judge: What is right.
-        hint: Said with an answer that is not.
-        reason: Said with one that is: where the expected value comes from.
+        judge: Check of the answer.
+        hint: Hint after a wrong answer.
+        reason: Origin of the expected value, shown after a right answer.
     """
 
     judge: Judge
@@ -65,11 +65,11 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Lesson:
-    """The exercises of a lesson, numbered from 1 on.
+    """Exercises of a lesson, numbered from 1 on.
 
     Attributes:
-        name: As of `ackclock.lessons.load`.
-        exercises: In their order.
+        name: Name in `ackclock.lessons.load`.
+        exercises: Exercises in order.
     """
 
     name: str
@@ -80,14 +80,14 @@ class Lesson:
         return f'<Lesson "{self.name}": {len(self.exercises)} exercises>'
 
     def check(self, number: int, answer: object) -> Verdict:
-        """Say whether an answer is right, and if not, give a hint.
+        """Check an answer, and give a hint if it is wrong.
 
         Args:
-            number: Of the exercise, from 1 on.
-            answer: What the exercise asks for; `...` is no answer.
+            number: Number of the exercise, from 1 on.
+            answer: The answer; `...` stands for none.
 
         Raises:
-            ValueError: If there is no such exercise.
+            ValueError: If the exercise is unknown.
         """
         return self._exercise(number).check(answer)
 
@@ -95,26 +95,26 @@ class Lesson:
         """Return the hint of an exercise.
 
         Args:
-            number: From 1 on.
+            number: Number of the exercise, from 1 on.
 
         Raises:
-            ValueError: If there is no such exercise.
+            ValueError: If the exercise is unknown.
         """
         return self._exercise(number).hint
 
     def _exercise(self, number: int) -> Exercise:
         if not 1 <= number <= len(self.exercises):
-            raise ValueError(f"there is no exercise {number}; there are 1 to {len(self.exercises)}")
+            raise ValueError(f"unknown exercise {number}; known: 1 to {len(self.exercises)}")
         return self.exercises[number - 1]
 
 
 def near(expected: float, tolerance: float, unit: str = "") -> Judge:
-    """Want a number within a fraction of the expected one.
+    """Return a check for a number within a tolerance.
 
     Args:
-        expected: In `unit`.
-        tolerance: Fraction of it that an answer may be off by.
-        unit: As messages call it.
+        expected: Expected value, in `unit`.
+        tolerance: Largest relative error.
+        unit: Unit in messages.
 
     Examples:
         >>> judge = near(100, 0.02, "segments")
@@ -149,12 +149,12 @@ def _off(value: float, expected: float) -> str:
 
 
 def between(low: float, high: float, unit: str = "") -> Judge:
-    """Want a number in a range.
+    """Return a check for a number in a range.
 
     Args:
-        low: The least that is right.
-        high: The greatest.
-        unit: As messages call it.
+        low: Least right value.
+        high: Greatest right value.
+        unit: Unit in messages.
 
     Examples:
         >>> judge = between(2, 4, "segments")
@@ -174,7 +174,7 @@ def between(low: float, high: float, unit: str = "") -> Judge:
 
 
 def word(expected: str, choices: Sequence[str]) -> Judge:
-    """Want one of several words.
+    """Return a check for one of several words.
 
     Examples:
         >>> judge = word("cubic", ["cubic", "bbr"])
@@ -192,12 +192,12 @@ def word(expected: str, choices: Sequence[str]) -> Judge:
 
 
 def function(expected: Callable[..., float], cases: Sequence[tuple[float, ...]], tolerance: float = 1e-6) -> Judge:
-    """Want a function that comes to the same as the law, whatever it is given.
+    """Return a check for a function that equals the law on all test cases.
 
     Args:
         expected: The law.
-        cases: Arguments that it is tried with.
-        tolerance: Fraction that a result may be off by.
+        cases: Arguments to test with.
+        tolerance: Largest relative error of a result.
 
     Examples:
         >>> judge = function(lambda x: 2 * x, [(1,), (3,)])

@@ -1,4 +1,4 @@
-"""Lesson 2: who gets how much where round-trip times differ, here by a factor of four."""
+"""Lesson 2: shares of flows whose round-trip times differ, here by a factor of four."""
 
 from ackclock.lessons import theory
 from ackclock.lessons.exercise import Exercise, function, near
@@ -25,4 +25,4 @@ EXERCISES = (
         "Windows are as RTT^(3/4), rates as RTT^(-1/4): the fourth root of four, 1.41.",
     ),
 )
-"""What the lesson asks."""
+"""Exercises of the lesson."""

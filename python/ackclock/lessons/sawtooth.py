@@ -34,4 +34,4 @@ EXERCISES = (
         "83,333 segments need p = 2.2e-10, one loss in five thousand million packets: RFC 3649, section 1.",
     ),
 )
-"""What the lesson asks."""
+"""Exercises of the lesson."""

@@ -1,22 +1,22 @@
-"""Laws of congestion control that the lessons hold answers and runs to, each with its source.
+"""Laws of congestion control that answers and runs of the lessons are compared with, each with its source.
 
-Departures: none of them models the simulator; where one holds only under a condition, the condition is said.
+Departures: none models the simulator; conditions of validity are stated with each law.
 """
 
 import math
 from collections.abc import Sequence
 
 WIRE_BYTES = 1500
-"""A full packet of IP, bytes."""
+"""Size of a full IP packet, bytes."""
 
 
 def bdp_packets(rate_bps: float, rtt_s: float, packet_bytes: float = WIRE_BYTES) -> float:
-    """Return how many packets a path holds: the bandwidth-delay product.
+    """Return the bandwidth-delay product of a path, packets.
 
     Args:
-        rate_bps: Of the bottleneck, bit/s.
-        rtt_s: Without queueing, seconds.
-        packet_bytes: On the wire.
+        rate_bps: Rate of the bottleneck, bit/s.
+        rtt_s: Round-trip time without queueing, seconds.
+        packet_bytes: Packet size on the wire, bytes.
 
     Examples:
         >>> bdp_packets(20e6, 0.060)  # 1.2 Mbit are 150 kB
@@ -26,16 +26,16 @@ def bdp_packets(rate_bps: float, rtt_s: float, packet_bytes: float = WIRE_BYTES)
 
 
 def reno_period_s(low: float, high: float, rate_bps: float, packet_bytes: float = WIRE_BYTES) -> float:
-    """Return how long Reno takes from one loss to the next while the link is busy.
+    """Return the time between two losses of Reno while the link is busy, seconds.
 
-    The window grows by one packet in a round trip, and a round trip with w packets under way takes w times the time of
-    one packet: the sum from `low` to `high` (RFC 5681 section 3.1 and the definition of a bottleneck).
+    The window grows by one packet per round trip, and a round trip with w packets in flight takes w packet times: the
+    sum from `low` to `high` (RFC 5681 section 3.1 and the definition of a bottleneck).
 
     Args:
-        low: Window after a loss, packets; at least what the path holds.
+        low: Window after a loss, packets; at least the path's bandwidth-delay product.
         high: Window at the next loss, packets.
-        rate_bps: Of the bottleneck, bit/s.
-        packet_bytes: On the wire.
+        rate_bps: Rate of the bottleneck, bit/s.
+        packet_bytes: Packet size on the wire, bytes.
 
     Examples:
         >>> round(reno_period_s(100, 200, 20e6), 6)  # 0.6 ms a packet, 100 round trips of 60 to 120 ms
@@ -45,10 +45,10 @@ def reno_period_s(low: float, high: float, rate_bps: float, packet_bytes: float 
 
 
 def drop_tail_utilization(buffer_bdp: float) -> float:
-    """Return how busy one Reno flow keeps a link behind a DropTail queue.
+    """Return the utilization of a link by one Reno flow behind a DropTail queue.
 
-    From the areas of the saw (at one bandwidth-delay product: Villamizar and Song, CCR 24(5), 1994). With w = 1 +
-    buffer, the window goes from w/2 to w; below 1 the round trip is the path's own, above it grows with the queue.
+    From the areas of the sawtooth (at one bandwidth-delay product: Villamizar and Song, CCR 24(5), 1994). With w = 1 +
+    buffer, the window goes from w/2 to w. Below 1 the round-trip time is the path's, above it grows with the queue.
 
     Args:
         buffer_bdp: The queue's limit in bandwidth-delay products, 0 to 1; from 1 on the link is always busy.
@@ -62,10 +62,10 @@ def drop_tail_utilization(buffer_bdp: float) -> float:
 
 
 def reno_window(p: float) -> float:
-    """Return Reno's mean window in segments where one segment in 1/p is lost: sqrt(3 / (2 p)).
+    """Return Reno's mean window in segments at a loss fraction p: sqrt(3 / (2 p)).
 
-    Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997. It counts a loss in every 1/p segments, a window that grows by one
-    segment in a round trip, and neither timeouts nor a limit by the receiver.
+    Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997. It assumes one loss in every 1/p segments, and a window that grows
+    by one segment per round trip. It has neither timeouts nor a limit by the receiver.
 
     Args:
         p: Fraction of segments lost.
@@ -78,10 +78,10 @@ def reno_window(p: float) -> float:
 
 
 def reno_loss(window: float) -> float:
-    """Return the fraction of losses at which Reno's mean window is so large: 3 / (2 w^2).
+    """Return the loss fraction at which Reno has this mean window: 3 / (2 w^2).
 
     Args:
-        window: Segments.
+        window: Mean window, segments.
 
     Examples:
         >>> round(reno_loss(83_333) * 1e10, 2)  # RFC 3649 section 1: 10 Gbit/s, 100 ms, one loss in 5e9 packets
@@ -93,14 +93,14 @@ def reno_loss(window: float) -> float:
 def cubic_window(p: float, rtt_s: float, c: float = 0.4, beta: float = 0.7) -> float:
     """Return CUBIC's mean window in segments: (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4).
 
-    RFC 9438 section 5, from memory and worked out again by hand: outside the region where CUBIC follows Reno, one
-    epoch from beta W to W lasts K and a loss ends it.
+    RFC 9438 section 5, from memory and derived again by hand. Outside the region where CUBIC follows Reno, one epoch
+    from beta W to W lasts K, and a loss ends it.
 
     Args:
         p: Fraction of segments lost.
         rtt_s: Round-trip time, seconds.
         c: C of RFC 9438 section 5, segments/s^3.
-        beta: Fraction of the window that is kept.
+        beta: Fraction of the window kept at a loss.
 
     Examples:
         >>> round(cubic_window(1e-4, 0.1), 1)  # (0.4 x 3.7 / 1.2)^(1/4) = 1.0538, 1000^(3/4) = 177.83
@@ -110,12 +110,14 @@ def cubic_window(p: float, rtt_s: float, c: float = 0.4, beta: float = 0.7) -> f
 
 
 def cubic_k_s(window: float, c: float = 0.4, beta: float = 0.7) -> float:
-    """Return how long CUBIC takes back to the window of the last loss: cbrt(W (1 - beta) / C), RFC 9438 section 4.2.
+    """Return the time CUBIC takes to regain the window of the last loss, seconds: cbrt(W (1 - beta) / C).
+
+    RFC 9438 section 4.2.
 
     Args:
-        window: At the loss, segments.
-        c: Segments/s^3.
-        beta: Fraction that is kept.
+        window: Window at the loss, segments.
+        c: C of RFC 9438 section 5, segments/s^3.
+        beta: Fraction of the window kept at a loss.
 
     Examples:
         >>> round(cubic_k_s(360), 3)  # cbrt(270)
@@ -128,7 +130,7 @@ def jain_index(rates: Sequence[float]) -> float:
     """Return Jain's index of fairness: (sum x)^2 / (n sum x^2) (Jain, Chiu and Hawe, DEC TR-301, 1984).
 
     Args:
-        rates: One for each flow; not all zero.
+        rates: Rate of each flow; not all zero.
 
     Examples:
         >>> jain_index([1, 1, 1, 1]), jain_index([1, 0, 0, 0])
@@ -138,13 +140,13 @@ def jain_index(rates: Sequence[float]) -> float:
 
 
 def codel_drop_s(count: int, interval_s: float = 0.1) -> float:
-    """Return how long CoDel waits from its count-th drop to the next: interval / sqrt(count), RFC 8289 section 3.3.
+    """Return the time from CoDel's count-th drop to the next, seconds: interval / sqrt(count), RFC 8289 section 3.3.
 
     The number of the section is from memory.
 
     Args:
-        count: Drops since it began to drop.
-        interval_s: Its parameter.
+        count: Number of drops in this dropping state.
+        interval_s: CoDel's parameter, seconds.
 
     Examples:
         >>> codel_drop_s(1), codel_drop_s(4)
@@ -154,14 +156,14 @@ def codel_drop_s(count: int, interval_s: float = 0.1) -> float:
 
 
 def vegas_window(queued: float, rtt_s: float, base_rtt_s: float) -> float:
-    """Return the window at which Vegas takes so many segments to be queued: q RTT / (RTT - BaseRTT).
+    """Return the window at which Vegas estimates this number of queued segments: q RTT / (RTT - BaseRTT).
 
-    Brakmo and Peterson, JSAC 13(8), 1995: Diff = (W / BaseRTT - W / RTT) BaseRTT is held between alpha and beta.
+    Brakmo and Peterson, JSAC 13(8), 1995: Diff = (W / BaseRTT - W / RTT) BaseRTT is kept between alpha and beta.
 
     Args:
-        queued: Segments that it takes to wait: between alpha and beta.
-        rtt_s: Measured, seconds.
-        base_rtt_s: The least measured, seconds.
+        queued: Estimated number of queued segments, between alpha and beta.
+        rtt_s: Measured round-trip time, seconds.
+        base_rtt_s: Minimum round-trip time, seconds.
 
     Examples:
         >>> round(vegas_window(3, 0.060, 0.040), 6)
@@ -171,12 +173,12 @@ def vegas_window(queued: float, rtt_s: float, base_rtt_s: float) -> float:
 
 
 def friendly_increase(decrease: float) -> float:
-    """Return the increase with which AIMD is as fast as Reno at the same losses: 3 b / (2 - b).
+    """Return the increase with which AIMD matches Reno's rate at the same losses: 3 b / (2 - b).
 
     Floyd, Handley and Padhye, "A comparison of equation-based and AIMD congestion control", 2000.
 
     Args:
-        decrease: b: the fraction of the window that a loss takes away, 0 to 1.
+        decrease: b: the fraction of the window removed at a loss, 0 to 1.
 
     Examples:
         >>> friendly_increase(0.5), friendly_increase(0.125)

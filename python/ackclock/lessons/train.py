@@ -1,8 +1,8 @@
-"""Lesson 6: a controller of one's own, trained: a linear policy of four numbers, on links that are drawn at random.
+"""Lesson 6: training your own controller: a linear policy of four numbers, on random links.
 
-The policy sees how much waits in the queue and what was lost, and answers with how the window changes; it is trained by
-the cross-entropy method (Rubinstein 1999; de Boer, Kroese, Mannor and Rubinstein, Annals of OR 134, 2005): draw
-candidates, keep the best, draw around them. All of it is NumPy: nothing needs to be installed, every step can be read.
+The policy observes the queue and losses, and decides the change of the window. It is trained by the cross-entropy
+method (Rubinstein 1999; de Boer, Kroese, Mannor and Rubinstein, Annals of OR 134, 2005): draw candidates, keep the
+best, draw around them. All of it is NumPy, so nothing needs to be installed and every step can be read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,18 +17,18 @@ from ackclock.lessons.exercise import Exercise, function, near
 Weights = NDArray[np.float64]
 
 SEEN: Final = ("queue_share", "standing_queue_share", "recent_loss_fraction")
-"""Observations of the environment that the policy looks at."""
+"""Observations used by the policy."""
 
 TRAIN_SEEDS: Final = (1, 2, 3)
 TEST_SEEDS: Final = (101, 102, 103, 104, 105)
-"""Networks that training never sees."""
+"""Seeds of networks that training never sees."""
 
 DELAY_WEIGHT: Final = 0.5
 EPISODE: Final = "10 s"
 
 
 def scenario() -> str:
-    """Return the scenario that a seed draws a network of: 5 to 40 Mbit/s, 20 to 80 ms, a queue of 1 to 4 products."""
+    """Return a scenario whose network is drawn by the seed: 5 to 40 Mbit/s, 20 to 80 ms, a queue of 1 to 4 BDP."""
     return f"""
         duration = "{EPISODE}"
         measure = {{ from = "3 s" }}
@@ -46,7 +46,7 @@ def scenario() -> str:
 
 
 def environment() -> Any:
-    """Return the environment: a decision in each round trip, the window times 2^a, paid for rate and against delay."""
+    """Return the environment: each round trip the window is multiplied by 2^a; rate is rewarded, delay penalised."""
     from ackclock._core import Scenario
     from ackclock.gym import FlowEnv
 
@@ -62,7 +62,7 @@ def environment() -> Any:
 
 
 def act(weights: Sequence[float] | Weights, seen: Weights) -> NDArray[np.float32]:
-    """Return what a linear policy does: a bias and a weight for each observation, bound to what is allowed.
+    """Return the action of a linear policy: bias plus weighted observations, clipped to the action space.
 
     Args:
         weights: The bias, then one weight for each of `SEEN`.
@@ -100,11 +100,11 @@ def train(
     """Train a policy by the cross-entropy method, and return its weights.
 
     Args:
-        environment: As of `environment`.
-        generations: How often candidates are drawn.
-        candidates: How many, each time.
-        best: How many of them decide where the next ones are drawn.
-        seed: Of the draws.
+        environment: Environment, as returned by `environment`.
+        generations: Number of generations.
+        candidates: Number of candidates per generation.
+        best: Number of best candidates that determine the next distribution.
+        seed: Seed of the draws.
         told: Called after each generation with its number, the best score and the mean of the best weights.
     """
     random = np.random.default_rng(seed)
@@ -157,4 +157,4 @@ EXERCISES = (
         f"Its mean reward over {len(TEST_SEEDS)} networks that it never saw is above that of doing nothing.",
     ),
 )
-"""What the lesson asks."""
+"""Exercises of the lesson."""

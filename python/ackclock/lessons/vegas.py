@@ -1,13 +1,13 @@
-"""Lesson 5: Vegas on 10 Mbit/s and 40 ms, and a congested way back."""
+"""Lesson 5: Vegas on 10 Mbit/s and 40 ms, and a congested reverse path."""
 
 from ackclock.lessons.exercise import Exercise, between, function, word
 
 ALPHA, BETA = 2, 4
-"""Segments that Vegas keeps queued, at least and at most (Brakmo and Peterson 1995; defaults of `vegas`)."""
+"""Segments that Vegas keeps queued, minimum and maximum (Brakmo and Peterson 1995; defaults of `vegas`)."""
 
 
 WAY_BACK_S, SEGMENT_BITS = 0.030, 1448 * 8
-"""How long ACKs wait on the way back in exercise 4, and a segment's payload."""
+"""Delay of ACKs on the reverse path in exercise 4, seconds, and payload of a segment, bits."""
 
 EXERCISES = (
     Exercise(
@@ -38,4 +38,4 @@ EXERCISES = (
         "The delay of the forward path alone, from timestamps (Kim and Kim 1999): the way back is others' doing.",
     ),
 )
-"""What the lesson asks."""
+"""Exercises of the lesson."""

@@ -1,1 +1,1 @@
-"""Figures, tables and pages: each declared once, and drawn on paper, in a browser, a notebook or a terminal."""
+"""Figures, tables and pages: each declared once, and rendered for paper, browser, notebook or terminal."""

@@ -1,40 +1,41 @@
-"""Completion times over flow size: percentiles of the slowdown in classes of size, and their picture."""
+"""Completion times over flow size: percentiles of the slowdown by size class, and their figure."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.base.printable import for_matplotlib
-from ackclock.plotting.figures.theme import COLOURS, COLUMN_IN, PAPER
-from ackclock.plotting.result_panels import run_label
+from ackclock.plotting.figures.theme import COLOURS
 from ackclock.results import Results
+from ackclock.results.run_labels import prefixes
 from ackclock.stats.metrics import Floats
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as StaticFigure
 
 CLASSES = 30
-"""How many classes of size a picture has at most, each with as many flows as any other."""
+"""Largest number of size classes in a picture, each with the same number of flows."""
 
 _LEAST = 20
-"""Flows that a class has at least, so that its percentiles mean something."""
+"""Minimum number of flows in a class, for meaningful percentiles."""
 
 PERCENTILES = ((50, "-"), (99, ":"))
-"""Percentiles that are drawn, with their line style."""
+"""Percentiles drawn, with their line styles."""
 
-_X, _Y = "flow size (bytes)", "completion time / that on an empty path"
+_X, _Y = "flow size (bytes)", "slowdown"
 
 
 @dataclass(frozen=True, slots=True)
 class SlowdownLine:
-    """The slowdown of one group over size.
+    """Slowdown of one group over flow size.
 
     Attributes:
         label: Run and group.
         size_bytes: Median size of each class.
-        percentiles: Of the slowdown in each class, by percentile.
+        percentiles: Slowdown in each class, by percentile.
     """
 
     label: str
@@ -45,12 +46,12 @@ class SlowdownLine:
 def slowdown_by_size(
     size_bytes: NDArray[np.uint64], slowdown: Floats, classes: int = CLASSES
 ) -> tuple[Floats, dict[int, Floats]]:
-    """Take percentiles of the slowdown in classes of size that have equally many flows.
+    """Return percentiles of the slowdown in size classes with equal numbers of flows.
 
     Args:
         size_bytes: Size of each flow.
-        slowdown: Its completion time over that on an empty path.
-        classes: How many classes, at most; fewer if a class would have less than 20 flows.
+        slowdown: Slowdown of each flow: its completion time divided by that on an idle path.
+        classes: Largest number of classes; fewer if a class would have less than 20 flows.
 
     Returns:
         The median size of each class, and for each percentile the slowdown in each class.
@@ -69,10 +70,9 @@ def slowdown_by_size(
 
 
 def slowdown_lines(results: list[Results]) -> list[SlowdownLine]:
-    """Return the lines of every group and connection whose flows or requests were completed."""
+    """Return the lines of every group and connection with completed flows or requests."""
     lines = []
-    for position, result in enumerate(results):
-        prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
+    for result, prefix in zip(results, prefixes(results), strict=True):
         for (name,), rows in result.completions.group_by("flow", maintain_order=True):
             sizes, found = slowdown_by_size(rows["size_bytes"].to_numpy(), rows["slowdown"].to_numpy())
             lines.append(SlowdownLine(f"{prefix}{name}", sizes, found))
@@ -80,31 +80,14 @@ def slowdown_lines(results: list[Results]) -> list[SlowdownLine]:
 
 
 def static(lines: list[SlowdownLine]) -> "StaticFigure":
-    """Return the lines as a Matplotlib figure, as wide as a column of a paper."""
-    import matplotlib as mpl
+    """Return the lines as a column-wide Matplotlib figure."""
+    from ackclock.plotting.figures.panel_grid import Axis, filled
 
-    with mpl.rc_context(PAPER):
-        return _static(lines)
+    def draw(axes: "Axes", _: object) -> None:
+        for number, line in enumerate(lines):
+            look: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "marker": ".", "markersize": 3}
+            for percentile, dash in PERCENTILES:
+                label = for_matplotlib(f"{line.label} p{percentile}")
+                axes.plot(line.size_bytes, line.percentiles[percentile], linestyle=dash, label=label, **look)
 
-
-def _static(lines: list[SlowdownLine]) -> "StaticFigure":
-    from ackclock.plotting.notebook_figures import Picture
-
-    shown = Picture(figsize=(COLUMN_IN, 2.1), layout="constrained")
-    axes = shown.add_subplot()
-    for number, line in enumerate(lines):
-        for percentile, style in PERCENTILES:
-            axes.plot(
-                line.size_bytes,
-                line.percentiles[percentile],
-                color=COLOURS[number % len(COLOURS)],
-                linestyle=style,
-                marker=".",
-                markersize=3,
-                linewidth=1.1,
-                label=for_matplotlib(f"{line.label} p{percentile}"),
-            )
-    axes.set(xlabel=_X, ylabel=_Y, xscale="log", yscale="log")
-    if lines:
-        shown.legend(loc="outside upper left", ncols=2)
-    return shown
+    return filled({"": lines}, Axis(_X, is_log=True), Axis(_Y, is_log=True), draw)[0]

@@ -1,4 +1,4 @@
-"""How alike two runs are, quantity by quantity: a recording or a kernel's run beside a simulated one."""
+"""Similarity of two runs, metric by metric: a recording or a run on a kernel beside a simulated one."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def score(one: float, other: float) -> float:
-    """Return the lesser of two amounts over the greater: 1 if they are the same, 0 if one is nothing.
+    """Return the smaller of two amounts divided by the larger: 1 if they are equal, 0 if one is zero.
 
     Args:
-        one: An amount that is not negative.
+        one: An amount, not negative.
         other: Another.
 
     Examples:
@@ -29,7 +29,7 @@ def score(one: float, other: float) -> float:
 
 
 def table(runs: Sequence["Results"], names: Sequence[str]) -> Table | None:
-    """Return scores of two runs of which one is measured and one is simulated; None of any others."""
+    """Return the scores of a measured and a simulated run; None for any other runs."""
     if len(runs) != 2 or _is_measured(runs[0]) == _is_measured(runs[1]):
         return None
     rows = [
@@ -86,7 +86,7 @@ _SUMMARY: tuple[tuple[str, Callable[[Any], float | None]], ...] = (
 
 
 def mean_over_time(run: "Results", flow: str, column: str) -> float | None:
-    """Return the mean of a series over time until its flow is complete, each value until the next; None without any."""
+    """Return the time-weighted mean of a series until its flow completes; None without samples."""
     table = run.flows
     if column not in table.columns:
         return None

@@ -1,4 +1,4 @@
-"""What a notebook shows: of results what was run and what it came to, of a scenario its network and its flows."""
+"""Views for notebooks: settings and outcome of results, network and flows of a scenario."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,12 +33,12 @@ _STYLE = """<style>
 
 
 def html(summary: RunSummary, manifest: Manifest, picture: str = "") -> str:
-    """Return a run in short: a line on what was run, tables of flows and links, and a picture.
+    """Return the HTML view of a run: a line of facts, tables of flows and links, and a picture.
 
     Args:
-        summary: As of `Results.summary`.
-        manifest: Where the scenario is.
-        picture: As of `ackclock.plotting.sparks.of_results`.
+        summary: Summary, as in `Results.summary`.
+        manifest: Manifest with the scenario.
+        picture: Picture, as returned by `ackclock.plotting.sparks.of_results`.
     """
     scenario = manifest.get("scenario")
     facts = [f"{summary['duration_s']:g} s recorded"] if scenario is None else _facts(summary, scenario)
@@ -47,10 +47,10 @@ def html(summary: RunSummary, manifest: Manifest, picture: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """What is shown in place of a widget where its packages are missing.
+    """Static view, used in place of a widget if its packages are missing.
 
     Attributes:
-        html: Of the runs, one below the other, or of the study, and how to get more.
+        html: View of the runs, one below the other, or of the study, with a hint to install the packages.
     """
 
     html: str
@@ -60,11 +60,11 @@ class Static:
 
 
 def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "ReportWidget | Static":
-    """Return runs as a widget, or as they are shown without one.
+    """Return runs as a widget, or their static view if its packages are missing.
 
     Args:
-        results: At least one.
-        window_s: From when to when there is anything to see; None for all.
+        results: At least one run.
+        window_s: Beginning and end of the time shown, seconds; None for all.
 
     Raises:
         ValueError: If the window ends before it begins.
@@ -80,7 +80,7 @@ def widget(results: "list[Results]", window_s: tuple[float, float] | None) -> "R
 
 
 def without_packages(shown: "Sequence[Results | Study]") -> Static | None:
-    """Return what is shown in place of a widget where its packages are missing; None where they are there."""
+    """Return the static view if the packages of widgets are missing; else None."""
     try:
         extras.require("report", "notebook")
     except extras.MissingPackageError as missing:
@@ -90,13 +90,13 @@ def without_packages(shown: "Sequence[Results | Study]") -> Static | None:
 
 
 def framed(name: str, facts: list[str], rest: str) -> str:
-    """Return HTML with a line on what was run above it, and the look that all tables in notebooks have."""
+    """Wrap HTML with a line of facts above it, and the common style of tables in notebooks."""
     told = ", ".join(map(escape, map(plain, facts)))
     return f'{_STYLE}<div class="ackclock"><p><b>{escape(plain(name))}</b>: {told}</p>{rest}</div>'
 
 
 def scenario_html(scenario: "Scenario") -> str:
-    """Return a scenario in short: a line on what it is, a picture of a dumbbell, and a table of the flows."""
+    """Return the HTML view of a scenario: a line of facts, a picture of a dumbbell, and a table of the flows."""
     tables = json.loads(scenario.to_json())
     facts = [f"{scenario.duration_s:g} s", f"seed {scenario.seed}", _network(tables["topology"])]
     if scenario.varies:
@@ -120,7 +120,7 @@ def _flow_row(flow: Mapping[str, Any], place: int, known: Mapping[str, str]) -> 
 
 
 def _kind(value: object) -> str:
-    """A word for a value that may be a table: its kind, or how it is drawn.
+    """Return a word for a value that may be a table: its kind, or its distribution.
 
     Examples:
         >>> _kind("reno"), _kind({"kind": "vegas", "alpha": 1}), _kind({"uniform": ["0 s", "1 s"]})
@@ -132,7 +132,7 @@ def _kind(value: object) -> str:
 
 
 def _facts(summary: RunSummary, scenario: dict[str, Any]) -> list[str]:
-    """Time, seed, network and TCP of a run, and how fair it was."""
+    """Return duration, seed, network, stack and fairness of a run."""
     facts = [f"{summary['duration_s']:g} s", f"seed {summary['seed']}", _network(scenario["topology"])]
     facts += [f"TCP profile {' and '.join(profiles)}"] if (profiles := _profiles(summary)) else []
     if summary["jain_index"] is not None and len(summary["flows"]) > 1:
@@ -141,13 +141,13 @@ def _facts(summary: RunSummary, scenario: dict[str, Any]) -> list[str]:
 
 
 def _profiles(summary: RunSummary) -> list[str]:
-    """The profiles of the flows, each once."""
+    """Return the distinct profiles of the flows."""
     known = [flow["profile"] for flow in summary["flows"] if flow.get("profile")]
     return list(dict.fromkeys(known))
 
 
 def _network(topology: dict[str, Any]) -> str:
-    """The kind of a network, and of a bottleneck what it says in plain values.
+    """Return the kind of a network, and the plain values of its bottleneck.
 
     Examples:
         >>> _network({"kind": "dumbbell", "bottleneck": {"rate": "10 Mbit/s", "delay": "5 ms", "queue": "red"}})

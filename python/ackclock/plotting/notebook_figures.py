@@ -1,4 +1,4 @@
-"""Figures of Matplotlib that a notebook shows, whatever backend it has."""
+"""Matplotlib figures that a notebook shows, whatever its backend."""
 
 from io import BytesIO
 
@@ -9,18 +9,18 @@ extras.require("report")
 from matplotlib.figure import Figure
 
 _PIXELS = 2
-"""Of a screen of high resolution, in place of one."""
+"""Scale factor of pixels, for high-resolution screens."""
 
 
 _COLUMN_IN, _LARGER = 5.0, 1.6
-"""What is as narrow as a column of a paper is shown so much larger on a screen."""
+"""Width up to which a figure counts as column-wide, inches; and the factor by which it is enlarged on a screen."""
 
 
 class Picture(Figure):
-    """A figure that stands by itself, without pyplot; at the end of a notebook's cell it is shown as a picture."""
+    """Figure without pyplot; at the end of a notebook cell it is shown as a picture."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        """Return the picture for IPython, twice as fine as it is large, and the size to show it in."""
+        """Return the picture for IPython, at double resolution, and its display size."""
         content = BytesIO()
         inches = self.get_size_inches()
         scale = self.dpi * (_LARGER if inches[0] < _COLUMN_IN else 1.0)

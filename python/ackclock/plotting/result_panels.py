@@ -1,4 +1,4 @@
-"""What can be drawn of results: the panels that the interactive page and the static figures share."""
+"""Panels of results, shared by the interactive page and the static figures."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import numpy as np
 from ackclock.base.printable import unknown
 from ackclock.plotting.traffic_figures import way_label
 from ackclock.results import Results
-from ackclock.results.run_labels import labels
+from ackclock.results.run_labels import prefixes
 from ackclock.stats.capacity import over_time
 from ackclock.stats.flow_groups import OTHERS, SHOWN_SINGLY, group_names, outermost_places
 from ackclock.stats.metrics import Floats, extremes_per_bucket, mean_per_bucket
@@ -18,165 +18,156 @@ from ackclock.stats.run_window import under_way
 if TYPE_CHECKING:
     import polars as pl
 
+TableName = Literal["flows", "links", "appliances", "media"]
+
 MANY = 10
-"""With more lines than this, single lines are drawn thin and without a legend, and their mean is added."""
+"""Number of lines above which single lines are thin and without a legend, and their mean is added."""
 
 _POINTS = 2000
 _BINS = 400
 _GROUPED_BINS = 200
 _SPREAD, _MIDDLE = (5, 50, 95), 50
-"""Percentiles that are drawn of a group."""
+"""Percentiles drawn for a group."""
 
 _OUTERMOST = 4
-"""So many of the fastest and of the slowest flows are drawn beside groups."""
+"""Number of fastest and of slowest flows drawn beside groups."""
 
 _ABOVE_CAPACITY = 1.25
-"""Rates are drawn up to the bottleneck's times this, where it has one."""
+"""Factor of the bottleneck's rate up to which rates are drawn."""
 
 _REFERENCE_REACH = 3.0
-"""A reference that is higher than the main column by more than this factor is left outside the picture."""
+"""Factor above the main column beyond which a reference does not extend the axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a panel: its name in the table, how a legend calls it, and how it is drawn."""
+    """Column of a panel: its name in the table, its label in the legend, and its style."""
 
     name: str
     label: str = ""
     style: Literal["line", "dash", "dots"] = "line"
     is_rate: bool = False
     is_reference: bool = False
-    """Beside the main column, and never what decides the axis: a very high ssthresh must not flatten cwnd."""
+    """Whether it is drawn beside the main column without affecting the axis: a high ssthresh must not flatten cwnd."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One plot: columns of one table over time."""
+    """Plot of columns of one table over time."""
 
     key: str
     title: str
-    table: Literal["flows", "links", "appliances", "media"]
-    columns: tuple[Column, ...]
+    table: TableName
     quantity: str
     scale: tuple[tuple[float, str], ...]
-    """Factors from the column's unit to the axis', with the axis' unit; the largest that suits is taken."""
+    """Factors from the column's unit to units of the axis; the largest suitable one is used."""
+
+    columns: tuple[Column, ...]
+
+    def unit_for(self, largest: float) -> tuple[float, str]:
+        """Return the factor and the unit of the axis on which the largest value is 1 or more."""
+        return next(((factor, unit) for factor, unit in self.scale if largest * factor >= 1.0), self.scale[-1])
 
 
 _BYTES = ((1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes"))
 _RATE = ((1e-9, "Gbit/s"), (1e-6, "Mbit/s"), (1e-3, "kbit/s"))
 _SECONDS = ((1.0, "s"), (1e3, "ms"))
+_PACKETS = ((1.0, "packets"),)
+
+
+def _panel(
+    key: str, title: str, table: TableName, quantity: str, scale: tuple[tuple[float, str], ...], *columns: str | Column
+) -> Panel:
+    known = (column if isinstance(column, Column) else Column(column) for column in columns)
+    return Panel(key, title, table, quantity, scale, tuple(replace(one, is_rate=scale is _RATE) for one in known))
+
+
+_WINDOWS = (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True))
+_ROUND_TRIPS = (Column("rtt_sample_s", "sample", "dots"), Column("srtt_s", "SRTT"))
+_MEDIA_RATES = (Column("received_bps", "received"), Column("target_bps", "target", "dash", is_reference=True))
 
 PANELS = (
-    Panel(
-        "cwnd",
-        "Congestion window",
-        "flows",
-        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True)),
-        "window",
-        _BYTES,
-    ),
-    Panel("flight_size", "Flight size", "flows", (Column("flight_size_bytes"),), "outstanding", _BYTES),
-    Panel("goodput", "Goodput", "flows", (Column("goodput_bps", is_rate=True),), "goodput", _RATE),
-    Panel("throughput", "Throughput", "flows", (Column("throughput_bps", is_rate=True),), "throughput", _RATE),
-    Panel(
-        "rtt",
-        "Round-trip time",
-        "flows",
-        (Column("rtt_sample_s", "sample", "dots"), Column("srtt_s", "SRTT")),
-        "RTT",
-        _SECONDS,
-    ),
-    Panel("rttvar", "RTT variation", "flows", (Column("rttvar_s"),), "RTTVAR", _SECONDS),
-    Panel("rto", "Retransmission timeout", "flows", (Column("rto_s"),), "RTO", _SECONDS),
-    Panel("rwnd", "Receive window", "flows", (Column("rwnd_bytes"),), "advertised", _BYTES),
-    Panel("ack_ratio", "ACK ratio", "flows", (Column("ack_ratio"),), "segments an ACK", ((1.0, "segments"),)),
-    Panel("queue", "Queue length", "links", (Column("queue_packets"),), "waiting", ((1.0, "packets"),)),
-    Panel("queue_bytes", "Queue size", "links", (Column("queue_bytes"),), "waiting", _BYTES),
-    Panel("drops", "Drops", "links", (Column("drops"),), "dropped per sample", ((1.0, "packets"),)),
-    Panel("marks", "Marks", "links", (Column("marks"),), "marked per sample", ((1.0, "packets"),)),
-    Panel("queue_delay", "Queueing delay", "links", (Column("queue_delay_s"),), "wait", _SECONDS),
-    Panel("drop_probability", "Drop probability", "links", (Column("drop_probability"),), "p", ((1.0, "fraction"),)),
-    Panel(
-        "average_queue",
-        "Average queue",
-        "links",
-        (Column("average_queue_packets"),),
-        "average waiting",
-        ((1.0, "packets"),),
-    ),
-    Panel("link_throughput", "Link throughput", "links", (Column("throughput_bps", is_rate=True),), "carried", _RATE),
-    Panel("in_socket", "Kept by appliances", "appliances", (Column("in_socket_bytes"),), "not acknowledged", _BYTES),
-    Panel("added_latency", "Latency that appliances add", "appliances", (Column("added_latency_s"),), "stay", _SECONDS),
-    Panel(
-        "far_cwnd",
-        "Congestion window behind appliances",
-        "appliances",
-        (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True)),
-        "window",
-        _BYTES,
-    ),
-    Panel(
-        "media_rate",
-        "Rate of media",
-        "media",
-        (Column("received_bps", "received", is_rate=True), Column("target_bps", "target", "dash", is_reference=True)),
-        "payload",
-        _RATE,
-    ),
-    Panel("media_delay", "One-way delay of media", "media", (Column("one_way_delay_s"),), "delay", _SECONDS),
-    Panel("media_queue", "Media waiting at the sender", "media", (Column("queued_bytes"),), "waiting", _BYTES),
+    _panel("cwnd", "Congestion window", "flows", "window", _BYTES, *_WINDOWS),
+    _panel("flight_size", "Flight size", "flows", "outstanding", _BYTES, "flight_size_bytes"),
+    _panel("goodput", "Goodput", "flows", "goodput", _RATE, "goodput_bps"),
+    _panel("throughput", "Throughput", "flows", "throughput", _RATE, "throughput_bps"),
+    _panel("rtt", "Round-trip time", "flows", "RTT", _SECONDS, *_ROUND_TRIPS),
+    _panel("rttvar", "RTT variation", "flows", "RTTVAR", _SECONDS, "rttvar_s"),
+    _panel("rto", "Retransmission timeout", "flows", "RTO", _SECONDS, "rto_s"),
+    _panel("rwnd", "Receive window", "flows", "advertised", _BYTES, "rwnd_bytes"),
+    _panel("ack_ratio", "ACK ratio", "flows", "segments an ACK", ((1.0, "segments"),), "ack_ratio"),
+    _panel("queue", "Queue length", "links", "waiting", _PACKETS, "queue_packets"),
+    _panel("queue_bytes", "Queue size", "links", "waiting", _BYTES, "queue_bytes"),
+    _panel("drops", "Drops", "links", "dropped per sample", _PACKETS, "drops"),
+    _panel("marks", "Marks", "links", "marked per sample", _PACKETS, "marks"),
+    _panel("queue_delay", "Queueing delay", "links", "wait", _SECONDS, "queue_delay_s"),
+    _panel("drop_probability", "Drop probability", "links", "p", ((1.0, "fraction"),), "drop_probability"),
+    _panel("average_queue", "Average queue", "links", "average waiting", _PACKETS, "average_queue_packets"),
+    _panel("link_throughput", "Link throughput", "links", "carried", _RATE, "throughput_bps"),
+    _panel("in_socket", "Kept by appliances", "appliances", "not acknowledged", _BYTES, "in_socket_bytes"),
+    _panel("added_latency", "Latency that appliances add", "appliances", "stay", _SECONDS, "added_latency_s"),
+    _panel("far_cwnd", "Congestion window behind appliances", "appliances", "window", _BYTES, *_WINDOWS),
+    _panel("media_rate", "Rate of media", "media", "payload", _RATE, *_MEDIA_RATES),
+    _panel("media_delay", "One-way delay of media", "media", "delay", _SECONDS, "one_way_delay_s"),
+    _panel("media_queue", "Media waiting at the sender", "media", "waiting", _BYTES, "queued_bytes"),
 )
 
 _CAPACITY = Column("capacity", "capacity", "dash", is_reference=True)
 
 _WHO = {"flows": ("flow",), "links": ("link",), "appliances": ("flow", "appliance", "direction"), "media": ("flow",)}
-"""The columns that tell whose rows they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One column of one flow, link or way through an appliance, as it was recorded, in the column's unit."""
-
-    label: str
-    column: Column
-    group: int
-    """Which flow or link of all that are drawn."""
-    run: int
-    """Which run."""
-    who: str
-    """Name of the flow, link or way."""
-    time_s: Floats
-    values: Floats
+"""Columns that identify the subject of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a plot, thinned out for display, in the axis' unit."""
+    """Column of one flow, link or direction through an appliance over time, or of a group of them.
+
+    Attributes:
+        label: Label in the legend.
+        column: The column.
+        group: Index of the flow or link, which selects the colour; negative for all together.
+        time_s: Times, seconds.
+        values: Values in the unit of the column, or of the axis.
+        run: Index of the run; negative for all together.
+        who: Name of the flow, link or direction; empty for a group.
+        is_single: Whether it is an outermost flow beside groups.
+        is_capacity: Whether it is the rate of the bottleneck.
+    """
 
     label: str
     column: Column
     group: int
-    """Which flow or link of all that are drawn: decides the colour."""
     time_s: Floats
     values: Floats
+    run: int = -1
+    who: str = ""
     is_single: bool = False
-    """A flow that stands out, beside groups."""
     is_capacity: bool = False
-    """The rate of the bottleneck, beside what is carried over it."""
+
+    @property
+    def largest(self) -> float:
+        """Largest value; 0 without any."""
+        return 0.0 if np.isnan(self.values).all() else float(np.nanmax(self.values))
+
+    def thinned(self, bins: int, buckets: int) -> "Line":
+        """Return fewer points: means per bin for a rate, both extremes per bucket for anything else."""
+        thin, size = (mean_per_bucket, bins) if self.column.is_rate else (extremes_per_bucket, buckets)
+        time_s, values = thin(self.time_s, self.values, size)
+        return replace(self, time_s=time_s, values=values)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A panel filled with lines."""
+    """Panel with its lines."""
 
     panel: Panel
     unit: str
     lines: tuple[Line, ...]
     groups: int
     end_s: float
-    """Where the time axis ends."""
+    """End of the time axis."""
     is_grouped: bool = False
-    """Too many for single lines: percentiles of groups over time, and the few that stand out."""
+    """Whether there are too many single lines, so that percentiles of groups and outermost flows are drawn."""
 
     @property
     def axis(self) -> str:
@@ -185,9 +176,9 @@ class Drawing:
 
     @property
     def top(self) -> float | None:
-        """Where the vertical axis ends, if a reference or a spike would stretch it beyond use; else None.
+        """Upper end of the vertical axis, if a reference or a spike would stretch it too far; else None.
 
-        What fills a hole hands over at once all that waited behind it: such a spike of goodput is no rate of the link.
+        A filled gap releases all waiting data at once, a spike of goodput that is not a rate of the link.
         """
         capacity = max((float(line.values.max()) for line in self.lines if line.is_capacity), default=None)
         if capacity is not None:
@@ -207,13 +198,13 @@ class Drawing:
 
 
 def panel(key: str) -> Panel:
-    """Return the panel of that name.
+    """Return a panel by its name.
 
     Args:
-        key: Such as `cwnd`.
+        key: Name such as `cwnd`.
 
     Raises:
-        KeyError: If there is none; the message names those there are.
+        KeyError: If it is unknown; the message lists the known ones.
     """
     for candidate in PANELS:
         if candidate.key == key:
@@ -222,10 +213,10 @@ def panel(key: str) -> Panel:
 
 
 def draw(results: list[Results], wanted: Panel) -> Drawing | None:
-    """Take a panel's lines from results.
+    """Fill a panel with lines from results.
 
     Args:
-        results: One or several; with several, labels begin with what differs between them.
+        results: One run or several; for several, labels begin with their differences.
         wanted: The panel.
 
     Returns:
@@ -233,11 +224,12 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
     """
     count = count_of(results, wanted)
     is_grouped = count > SHOWN_SINGLY
-    lines = _grouped(results, wanted) if is_grouped else [_thinned(one) for one in series_of(results, wanted)]
+    lines = lines_of(results, wanted)
     if not lines:
         return None
-    largest = _largest(line for line in lines if not line.column.is_reference) or _largest(lines)
-    factor, unit = next(((f, u) for f, u in wanted.scale if largest * f >= 1.0), wanted.scale[-1])
+    if not is_grouped:
+        lines = [line.thinned(_BINS, _POINTS) for line in lines]
+    factor, unit = wanted.unit_for(_largest(line for line in lines if not line.column.is_reference) or _largest(lines))
     lines = [replace(line, values=line.values * factor) for line in lines]
     groups = count if is_grouped else 1 + max(line.group for line in lines)
     if not is_grouped and groups > MANY:
@@ -248,7 +240,7 @@ def draw(results: list[Results], wanted: Panel) -> Drawing | None:
 
 
 def _capacity(results: list[Results], wanted: Panel, factor: float, end_s: float) -> list[Line]:
-    """The rate of the bottleneck, if all runs have the same."""
+    """Return the rate of the bottleneck, if it is the same in all runs."""
     if not wanted.columns[0].is_rate:
         return []
     found = [over_time(result.scenario, end_s) for result in results]
@@ -264,20 +256,20 @@ def _same(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
 
 
 def _as_steps(at: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Corners of a line that stays at each value until the next time."""
+    """Return the corners of a line that holds each value until the next time."""
     return np.repeat(at, 2)[1:], np.repeat(values, 2)[:-1]
 
 
 def _largest(lines: Iterable[Line]) -> float:
-    return max((float(np.nanmax(line.values)) for line in lines if not np.isnan(line.values).all()), default=0.0)
+    return max((line.largest for line in lines), default=0.0)
 
 
 def end_of(results: list[Results], ends_s: Iterable[float]) -> float:
-    """Return where a time axis ends: where lines do, or soon after the last flow of all runs is complete.
+    """Return the end of a time axis: where the lines end, or soon after the last flow of all runs completes.
 
     Args:
-        results: One or several.
-        ends_s: Where each line ends.
+        results: One run or several.
+        ends_s: End of each line.
     """
     completions = [flow["completion_s"] for result in results for flow in result.summary["flows"]]
     known = [time_s for time_s in completions if time_s is not None]
@@ -286,13 +278,8 @@ def end_of(results: list[Results], ends_s: Iterable[float]) -> float:
     return max(ends_s, default=1.0)
 
 
-def _thinned(one: Series) -> Line:
-    thin, size = (mean_per_bucket, _BINS) if one.column.is_rate else (extremes_per_bucket, _POINTS)
-    return Line(one.label, one.column, one.group, *thin(one.time_s, one.values, size))
-
-
 def count_of(results: list[Results], wanted: Panel) -> int:
-    """Return how many flows, links or ways there are that a panel would draw."""
+    """Return the number of flows, links or directions that a panel would draw."""
     tables = (getattr(result, wanted.table) for result in results)
     return sum(
         table.select(_WHO[wanted.table]).n_unique()
@@ -302,20 +289,24 @@ def count_of(results: list[Results], wanted: Panel) -> int:
 
 
 def _rows(result: Results, wanted: Panel) -> "pl.DataFrame":
-    """A panel's table; of flows that are over the values of then say nothing."""
+    """Return a panel's table, without the values of completed flows."""
     table: pl.DataFrame = getattr(result, wanted.table)
     return under_way(result, table) if wanted.table == "flows" else table
 
 
+def lines_of(results: list[Results], wanted: Panel) -> list[Line]:
+    """Return the recorded series of a panel; with too many, those of groups."""
+    return (_grouped if count_of(results, wanted) > SHOWN_SINGLY else _singly)(results, wanted)
+
+
 def _grouped(results: list[Results], wanted: Panel) -> list[Line]:
-    """Percentiles over time of the main column in each group of flows or links, and the lines of those outermost."""
+    """Return percentiles over time of the main column in each group, and the lines of the outermost flows or links."""
     column, who = wanted.columns[-1 if wanted.columns[0].style == "dots" else 0], _WHO[wanted.table][0]
     lines: list[Line] = []
-    for position, result in enumerate(results):
+    for result, prefix in zip(results, prefixes(results), strict=True):
         table = _rows(result, wanted)
         if column.name not in table.columns or table.is_empty():
             continue
-        prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
         entries: list[Any] = [*(result.summary["links"] if wanted.table == "links" else result.summary["flows"])]
         groups = dict(zip((entry["name"] for entry in entries), group_names(entries), strict=True))
         first = 1 + max((line.group for line in lines), default=-1)
@@ -326,12 +317,12 @@ def _grouped(results: list[Results], wanted: Panel) -> list[Line]:
             lines += _percentiles(f"{prefix}{group}", column, number, spread)
         if wanted.table != "links":
             single = [entries[place]["name"] for place in outermost_places(entries, _OUTERMOST)]
-            lines += _singly(table, who, column, {name: first + known.index(groups[name]) for name in single}, prefix)
+            lines += _standing_out(table, who, column, {n: first + known.index(groups[n]) for n in single}, prefix)
     return lines
 
 
 def _in_bins(table: "pl.DataFrame", who: str, column: str, groups: Mapping[str, str]) -> "pl.DataFrame":
-    """Percentiles of each group in each of some hundred bins of time."""
+    """Return percentiles of each group in some hundred time bins."""
     import polars as pl
 
     times = table["time_s"].to_numpy()
@@ -365,62 +356,53 @@ def _percentiles(label: str, column: Column, group: int, spread: "pl.DataFrame")
         yield Line(f"{label} p{p}", shown, group, time_s, spread[f"p{p}"].to_numpy())
 
 
-def _singly(table: "pl.DataFrame", who: str, column: Column, wanted: Mapping[str, int], prefix: str) -> Iterator[Line]:
-    import polars as pl
-
-    rows = table.filter(pl.col(who).is_in(list(wanted)))
+def _standing_out(
+    table: "pl.DataFrame", who: str, column: Column, wanted: Mapping[str, int], prefix: str
+) -> Iterator[Line]:
     shown = replace(column, style="line")
-    for (name,), own in rows.group_by(who, maintain_order=True):
-        values = own[column.name].cast(float).fill_null(float("nan")).to_numpy()
-        if not np.isnan(values).all():
-            thin, size = (
-                (mean_per_bucket, _GROUPED_BINS) if column.is_rate else (extremes_per_bucket, _GROUPED_BINS // 2)
-            )
-            time_s, thinned = thin(own["time_s"].to_numpy(), values, size)
-            yield Line(f"{prefix}{name}", shown, wanted[str(name)], time_s, thinned, is_single=True)
+    for (name,), own in table.filter(table[who].is_in(list(wanted))).group_by(who, maintain_order=True):
+        line = Line(f"{prefix}{name}", shown, wanted[str(name)], *_points(own, column), is_single=True)
+        if not np.isnan(line.values).all():
+            yield line.thinned(_GROUPED_BINS, _GROUPED_BINS // 2)
 
 
-def series_of(results: list[Results], wanted: Panel) -> Iterator[Series]:
-    """Return what was recorded for a panel, without thinning."""
-    group = -1
-    for position, result in enumerate(results):
+def _points(rows: "pl.DataFrame", column: Column) -> tuple[Floats, Floats]:
+    return rows["time_s"].to_numpy(), rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
+
+
+def _singly(results: list[Results], wanted: Panel) -> list[Line]:
+    """Return the recorded series of a panel, without thinning."""
+    group, found = -1, []
+    for position, (result, prefix) in enumerate(zip(results, prefixes(results), strict=True)):
         table = _rows(result, wanted)
         columns = [column for column in wanted.columns if column.name in table.columns]
         if not columns or table.is_empty():
             continue
-        prefix = f"{run_label(results, position)}: " if len(results) > 1 else ""
         for who, rows in table.group_by(_WHO[wanted.table], maintain_order=True):
             group += 1
             name = way_label(*who) if wanted.table == "appliances" else str(who[0])
-            time_s = rows["time_s"].to_numpy()
             for column in columns:
-                values = rows[column.name].cast(float).fill_null(float("nan")).to_numpy()
-                times = time_s
+                time_s, values = _points(rows, column)
                 if result.is_recorded:
                     # A row has what its record tells; where one tells nothing of a column, the line goes on.
                     is_known = ~np.isnan(values)
-                    times, values = time_s[is_known], values[is_known]
-                    if not times.size:
+                    time_s, values = time_s[is_known], values[is_known]
+                    if not time_s.size:
                         continue
                 label = f"{prefix}{name}" + (f" {column.label}" if len(columns) > 1 and column.label else "")
-                yield Series(label, column, group, position, name, times, values)
-
-
-def run_label(results: list[Results], position: int) -> str:
-    """Name a run by what tells it apart from those that are shown with it."""
-    return labels(results)[position]
+                found.append(Line(label, column, group, time_s, values, position, name))
+    return found
 
 
 def _thinner(lines: list[Line], main: Column) -> list[Line]:
-    """Of many flows only the main column, with fewer points each."""
+    """Reduce many flows to the main column, with fewer points each."""
     kept = [line for line in lines if line.column == main]
     points = max(100, 40 * _POINTS // max(1, len(kept)))
-    thin, size = (mean_per_bucket, _BINS // 4) if main.is_rate else (extremes_per_bucket, points // 2)
-    return [Line(line.label, line.column, line.group, *thin(line.time_s, line.values, size)) for line in kept]
+    return [line.thinned(_BINS // 4, points // 2) for line in kept]
 
 
 def _means(lines: list[Line], main: Column) -> list[Line]:
-    """The mean over all flows, on the grid of the longest line."""
+    """Return the mean over all flows, on the grid of the longest line."""
     kept = [line for line in lines if line.column == main and line.time_s.size > 1]
     if not kept:
         return []

@@ -1,7 +1,7 @@
-"""Small pictures for notebooks, as SVG inside of HTML: windows and queue of a run, and the network of a scenario.
+"""Small SVG pictures for notebooks: windows and queue of a run, and the network of a scenario.
 
-They need neither Matplotlib nor Plotly, take a few kilobytes, and have the colour of text from the page around them, so
-that they are legible in the dark as well.
+They need neither Matplotlib nor Plotly, take a few kilobytes, and use the text colour of the surrounding page, so that
+they are legible in dark mode, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _LEFT, _TOP = 560, 84, 74, 8
 _BUCKETS: Final = 110
 _MOST_FLOWS: Final = 10
-"""Of more flows single lines say nothing at this size."""
+"""Number of flows above which single lines are illegible at this size."""
 
 _MOST_HOSTS: Final = 6
 _TEXT: Final = 'font-family="sans-serif" font-size="11" fill="currentColor"'
 
 
 def of_results(results: "Results") -> str:
-    """Return windows and queue over time; nothing where the run kept neither, or has very many flows."""
+    """Return windows and queue over time; nothing if the run recorded neither, or has very many flows."""
     from ackclock.plotting.result_panels import draw, panel
 
     if not 0 < len(results.summary["flows"]) <= _MOST_FLOWS:
@@ -48,7 +48,7 @@ def _svg(width: int, height: int, content: str, label: str) -> str:
 
 
 def _row(drawing: "Drawing", place: int) -> str:
-    """One panel: its axis' name and end on the left, a line for each flow or link."""
+    """Return one panel: label and limit of its axis on the left, a line for each flow or link."""
     lines = [line for line in drawing.lines if not line.column.is_reference]
     top = max((float(line.values.max(initial=0.0, where=line.values == line.values)) for line in lines), default=0.0)
     y = place * (_HEIGHT + _TOP) + _TOP
@@ -75,11 +75,11 @@ def of_network(scenario: Mapping[str, Any], flows: Sequence[str]) -> str:
     """Return the picture of a dumbbell: senders, the bottleneck with its rate, delay and queue, receivers.
 
     Args:
-        scenario: Its tables, as `Scenario.to_json` has them.
-        flows: Names of flows.
+        scenario: Tables of the scenario, as in `Scenario.to_json`.
+        flows: Names of the flows.
 
     Returns:
-        Nothing where the network is of another kind.
+        The picture; nothing for another kind of network.
     """
     topology = scenario["topology"]
     if topology["kind"] != "dumbbell" or not flows:
@@ -119,7 +119,7 @@ def _middle(bottleneck: Mapping[str, Any], y: float) -> str:
 
 
 def _value(value: object) -> str:
-    """A quantity as it was written; what is drawn, changes or comes from a trace, by that."""
+    """Return a quantity as written, or a word for one that is random, scheduled or from a trace."""
     if isinstance(value, str):
         return plain(value)
     return "from a trace" if isinstance(value, Mapping) and "trace" in value else "varies"

@@ -1,4 +1,4 @@
-"""What goes to a terminal, and numbers as a person reads them."""
+"""Terminal output, and numbers for people."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ _PIPED_WIDTH = 240
 
 
 class _Shown:
-    """Something to print, of whose text a terminal obeys nothing: what is styled is styled by us."""
+    """Renderable whose text cannot control the terminal; only our own styles do."""
 
     def __init__(self, inner: ConsoleRenderable) -> None:
         self._inner = inner
@@ -28,30 +28,30 @@ def _shown(segments: Iterable[Segment]) -> Iterator[Segment]:
 
 
 class _Filter(RenderHook):
-    """Puts everything that a console prints through `_Shown`."""
+    """Hook that wraps everything a console prints in `_Shown`."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [_Shown(renderable) for renderable in renderables]
 
 
 def output() -> Console:
-    """Return a console on standard output: as wide as the terminal; piped, as wide as the tables need."""
+    """Return a console on standard output: as wide as the terminal, or piped, as wide as the tables."""
     return filtered(Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH))
 
 
 def filtered(console: Console) -> Console:
-    """Return a console after it was told to write out what a terminal would obey."""
+    """Return a console that escapes control characters."""
     console.push_render_hook(_Filter())
     return console
 
 
 def name(text: object) -> Text:
-    """Return what somebody else has chosen as it goes into a cell: neither markup nor control characters count."""
+    """Return a name chosen by others for a cell, without markup and control characters."""
     return Text(plain(text))
 
 
 def si(value: float) -> str:
-    """Write a number with three digits and an SI prefix.
+    """Format a number with three digits and an SI prefix.
 
     Examples:
         >>> si(5_123_000)

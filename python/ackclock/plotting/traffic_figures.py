@@ -1,4 +1,4 @@
-"""The figures that tables and reports show of traffic and of appliances, with their units."""
+"""Metrics of traffic and of appliances in tables and reports, with their units."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -22,10 +22,10 @@ def size_text(size_bytes: float) -> str:
 
 
 def size_rows(group: Entry) -> list[Entry]:
-    """Return a group as rows: all flows, then those of each class of size that has any.
+    """Return a group as rows: all flows, then each non-empty size class.
 
     Args:
-        group: As in `summary.json`.
+        group: Group of `summary.json`.
     """
     return [{**group, "name": "all"}, *({**b, "name": _class(b)} for b in group["buckets"] if b["completed"])]
 
@@ -38,7 +38,7 @@ def _class(bucket: Entry) -> str:
 
 
 def _inner(name: str, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """Cells of a table inside an entry."""
+    """Return cells that read a table inside an entry."""
 
     def within(text: Callable[[Entry], str]) -> Callable[[Entry], str]:
         return lambda entry: text(entry[name])
@@ -127,13 +127,13 @@ def media_flows(summary: Entry) -> list[Entry]:
     """Return the flows of datagrams that carry interactive media.
 
     Args:
-        summary: As in `summary.json`.
+        summary: Summary, as in `summary.json`.
     """
     return [flow for flow in summary.get("datagrams", []) if flow.get("media")]
 
 
 def way_label(flow: str, appliance: str, direction: str) -> str:
-    """Name a way through an appliance.
+    """Name a direction through an appliance.
 
     Examples:
         >>> way_label("old", "box", "forward"), way_label("old", "box", "backward")
@@ -143,10 +143,10 @@ def way_label(flow: str, appliance: str, direction: str) -> str:
 
 
 def appliance_rows(summary: Entry) -> list[Entry]:
-    """Return a row for each way of each flow through each appliance on which anything came.
+    """Return a row for each direction of each flow through each appliance that carried data.
 
     Args:
-        summary: As in `summary.json`.
+        summary: Summary, as in `summary.json`.
     """
     return [
         {**split[direction], "name": way_label(split["flow"], appliance["name"], direction)}
@@ -168,4 +168,4 @@ TRAFFIC: Final[tuple[tuple[str, Sequence[Cell], Callable[[Entry], list[Entry]]],
     ("media", MEDIA_CELLS, media_flows),
     ("appliances", APPLIANCE_CELLS, appliance_rows),
 )
-"""Kinds of traffic beside flows and groups of short ones: title, figures, and the entries of a summary."""
+"""Kinds of traffic other than long flows: title, metrics, and the entries of a summary."""

@@ -1,6 +1,6 @@
-"""Recordings of real connections as results: traces of the kernel, captures, logs of `ss`, reports of `iperf3`.
+"""Recordings of real connections as results: kernel traces, captures, logs of `ss`, reports of `iperf3`.
 
-What a recording does not tell is null in its results, never a guess.
+Values that a recording lacks are null in its results, never guessed.
 """
 
 from ackclock.recording.recorded_files import read

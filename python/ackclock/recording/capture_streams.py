@@ -1,24 +1,24 @@
-"""A capture of packets as streams: what segments and ACKs tell, wherever between the ends it was made.
+"""Packet captures as streams, made at any point between the two ends.
 
 Source: RFC 9293 section 3.4 for sequence numbers, RFC 7323 section 4.1 for echoed timestamps. A round trip has two
-halves, seen from the place of the capture: from the oldest segment that an ACK first covers to this ACK (segments
-that were sent twice left out, as Karn does), and from an ACK to the data that its arrival lets out, which echo the
-ACK's timestamp. To each sample of the first half comes the second as it was then: the least of the round trip before,
-since a sender may wait with data for a while after an ACK. Data that end a silence of several round trips give no
-sample: they waited for the program and not for an ACK. Where the second half is next to nothing the capture was made
-at the sender's host, and its least value is taken always: what varies there is the sender.
+halves, as seen from the capture point. The first extends from the oldest segment that an ACK first covers to this ACK,
+without retransmitted segments, as in Karn's algorithm. The second extends from an ACK to the data that it releases,
+which echo its timestamp. Each sample of the first half is completed by the minimum of the second half over the
+preceding round trip, since a sender may delay data after an ACK. Data after a silence of several round trips give no
+sample, as they waited for the application and not for an ACK. If the second half is nearly zero, the capture was made
+at the sender's host; then its overall minimum is used, since any variation is the sender's.
 
 A SYN with another number than the one before it, between the same ports, begins another connection (RFC 9293 section
 3.10.7.4): the end of the first need not have been captured.
 
-One octet below what has been sent, when all of that is acknowledged, is a keep-alive (RFC 9293 section 3.8.4), and no
-retransmission. A stream is complete when all of its payload is acknowledged, whether or not its FIN is. A segment is no
-longer than the shorter MSS that the two ends announce (section 3.7.1: neither end sends more than its own link takes).
+One octet below the data sent, when all of that is acknowledged, is a keep-alive (RFC 9293 section 3.8.4), not a
+retransmission. A stream is complete when all of its payload is acknowledged, whether or not its FIN is. Segments are at
+most as long as the shorter MSS that the two ends announce (section 3.7.1).
 
-Departures: the congestion window, ssthresh, timeouts and what a sender took for lost are not in packets. A segment
-with octets that were seen before is a retransmission; one that fills a hole is one if it comes more than 3 ms (as
-Wireshark has it) after what followed the hole, and was overtaken otherwise. An episode lasts from a retransmission
-until all that had been sent then is acknowledged.
+Departures: the congestion window, ssthresh, timeouts and losses as detected by the sender are not in packets. A segment
+with octets seen before is a retransmission. One that fills a gap is a retransmission if it comes more than 3 ms (as in
+Wireshark) after the data beyond the gap, and reordered otherwise. An episode lasts from a retransmission until all data
+sent by then is acknowledged.
 """
 
 import math
@@ -33,68 +33,69 @@ import dpkt
 import numpy as np
 
 from ackclock.recording.captured_segments import Captured, CaptureError, End, options_of, segments
-from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates, recording_of
 from ackclock.results.manifests import Recording
 from ackclock.stats.metrics import Floats
 
 _WRAP: Final = 1 << 32
 _OVERTAKEN_S: Final = 0.003
 _AT_SENDER: Final = 0.05
-"""A capture whose second half has at most this share of the round trip was made at the sender."""
+"""Largest share of the second half in the round-trip time for a capture to count as made at the sender."""
 
 _SILENCE: Final = 4
-"""Least round trips without data after which the next data are taken to have waited for the program."""
+"""Length of a silence, in minimum round-trip times, after which the next data did not wait for an ACK."""
 
 _TIMESTAMPS: Final = 12
-"""Octets that the timestamp option takes of a segment with its padding (RFC 7323 appendix A)."""
+"""Size of the timestamp option with its padding in a segment, octets (RFC 7323 appendix A)."""
 
 
 @dataclass(slots=True)
-class _Way:
-    """One direction: what its sender sent, and what came back to it. Offsets count from its first octet."""
+class Way:
+    """One direction: data of its sender, and the ACKs that came back. Offsets count from its first octet."""
 
     source: End
     destination: End
     first_s: float
+    is_opener: bool
     base: int | None = None
     is_opened: bool = False
-    """Whether `base` is that of a SYN."""
+    """True if `base` comes from a SYN."""
     sent_to: int = 0
     acked_to: int = 0
     mss: int | None = None
     scales: bool | None = None
-    """Its sender's SYN offers to scale windows; None where that was not seen."""
+    """Whether the sender's SYN offers window scaling; None if it was not captured."""
     shift: int | None = None
-    """The shift of the receiver's window; None where its SYN was not seen."""
+    """Shift of the receive window; None if the receiver's SYN was not captured."""
     room: float = 0.0
-    """Octets of the receiver's window, as it said last."""
+    """Last announced receive window, octets."""
     missing: int = 0
-    """Octets that were acknowledged and are in no frame of the capture: it lost some."""
+    """Octets that were acknowledged and are missing from the capture, which lost some frames."""
     has_timestamps: bool = False
     segments: int = 0
     retransmitted: int = 0
     octets: int = 0
     is_finished: bool = False
     last_s: float = 0.0
-    """When its sender was last seen, or what it sent acknowledged."""
+    """Time of the sender's last segment, or of the last ACK of its data."""
     finished_s: float | None = None
     waiting: deque[tuple[int, float]] = field(default_factory=deque)
-    """Ends of segments that are not acknowledged and were sent once, with when."""
+    """Ends of unacknowledged segments that were sent once, with their times."""
     holes: list[tuple[int, int, float]] = field(default_factory=list)
-    """What was passed over, and when."""
+    """Gaps in the data, with the time when each was skipped."""
     echoes: dict[int, float] = field(default_factory=dict)
-    """When the ACK with a timestamp was seen first."""
+    """First time of the ACK with each timestamp."""
     near: list[tuple[float, float, float]] = field(default_factory=list)
-    """Samples of the second half: when, how long, and how long there had been no data before."""
+    """Samples of the second half: time, duration, and the time without data before it."""
     data_s: float = math.nan
-    """When there was data last."""
+    """Time of the last data."""
     recovery_to: int | None = None
     rows: list[tuple[float, int, int, int, float, float]] = field(default_factory=list)
-    """Time, octets acknowledged, sent, and sent with repetitions; the sample of the far half; the window."""
+    """Rows: time, octets acknowledged, sent, and sent including repetitions; sample of the far half; window."""
     episodes: list[Episode] = field(default_factory=list)
 
     def offset(self, number: int, near: int) -> int:
-        """Of the offsets with this sequence number, which repeats after 4 GiB, the one nearest to another offset."""
+        """Return the offset with this sequence number, which wraps at 4 GiB, nearest to another offset."""
         assert self.base is not None
         offset = (number - self.base) % _WRAP
         return offset + round((near - offset) / _WRAP) * _WRAP
@@ -104,43 +105,46 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a capture.
 
     Raises:
-        RecordingError: If it is none, damaged, or without data over TCP.
+        RecordingError: If it is not a capture, is damaged, or has no data over TCP.
     """
-    ways: dict[tuple[End, End], _Way] = {}
-    first_s: Decimal | None = None
-    time_s = 0.0
-    count = 0
     try:
-        for captured in segments(path):
-            count += 1
-            first_s = captured.time_s if first_s is None else first_s
-            time_s = float(captured.time_s - first_s)
-            _take(ways, captured, time_s)
+        ways, count, first_s, last_s = ways_of(path)
     except CaptureError as error:
         raise RecordingError(str(error)) from error
-    for way in ways.values():
-        _close_holes(way, math.inf)
-    streams = [_stream(way) for way in ways.values() if way.octets > 0]
+    streams = [_stream(way) for way in ways if way.octets > 0]
     if not streams:
         raise RecordingError(
             f"{path} has no data over TCP; capture both directions of a connection: tcpdump -w FILE tcp"
         )
-    if not any(way.octets and way.acked_to > 0 for way in ways.values()):
+    if not any(way.octets and way.acked_to > 0 for way in ways):
         raise RecordingError(f"{path} has the data of a connection and none of its ACKs; capture both directions")
-    about: Recording = {
-        "form": "capture",
-        "release": None,
-        "began_unix_s": None if first_s is None else float(first_s),
-        "records": count,
-        "missed": None,
-        "cpu_s": None,
-        "tracepoints_cpu_s": None,
-        "notes": _notes(list(ways.values())),
-    }
-    return streams, time_s, about
+    began_s = None if first_s is None else float(first_s)
+    return streams, last_s, recording_of("capture", count, _notes(ways), began_unix_s=began_s)
 
 
-def _notes(ways: list[_Way]) -> list[str]:
+def ways_of(path: Path) -> tuple[list[Way], int, Decimal | None, float]:
+    """Return the directions of a capture's connections, the number of segments, the start time and the duration.
+
+    The two directions of a connection are adjacent, in the order in which connections were seen.
+
+    Raises:
+        CaptureError: If it is not a capture, or damaged.
+    """
+    ways: dict[tuple[End, End], Way] = {}
+    every: list[Way] = []
+    first_s: Decimal | None = None
+    time_s, count = 0.0, 0
+    for captured in segments(path):
+        count += 1
+        first_s = captured.time_s if first_s is None else first_s
+        time_s = float(captured.time_s - first_s)
+        _take(ways, every, captured, time_s)
+    for way in every:
+        _close_holes(way, math.inf)
+    return every, count, first_s, time_s
+
+
+def _notes(ways: list[Way]) -> list[str]:
     notes = ["congestion windows, controllers, timeouts and what senders took for lost are not in a capture"]
     if any(way.octets and not way.near for way in ways):
         notes.append(
@@ -158,17 +162,15 @@ def _notes(ways: list[_Way]) -> list[str]:
     return notes
 
 
-def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) -> None:
+def _take(ways: dict[tuple[End, End], Way], every: list[Way], captured: Captured, time_s: float) -> None:
     there, back = (captured.source, captured.destination), (captured.destination, captured.source)
     header = captured.header
     is_opening = bool(header.flags & dpkt.tcp.TH_SYN)
-    if is_opening and there in ways and _is_another(ways[there], header):
-        # Ports that are used again: what was before stays under a name of its own.
-        ways[(there[0], (b"", len(ways)))] = ways.pop(there)
-        if back in ways:
-            ways[(back[0], (b"", len(ways)))] = ways.pop(back)
-    way = ways.setdefault(there, _Way(*there, time_s))
-    other = ways.setdefault(back, _Way(*back, time_s))
+    if there not in ways or (is_opening and _is_another(ways[there], header)):  # or ports that are used again
+        is_opener = _opens(captured)
+        ways[there], ways[back] = Way(*there, time_s, is_opener), Way(*back, time_s, not is_opener)
+        every += ways[there], ways[back]
+    way, other = ways[there], ways[back]
     options = options_of(header)
     if is_opening:
         _open(way, other, header, options, time_s)
@@ -181,12 +183,19 @@ def _take(ways: dict[tuple[End, End], _Way], captured: Captured, time_s: float) 
         way.is_finished = True
 
 
-def _is_another(way: _Way, header: dpkt.tcp.TCP) -> bool:
-    """Whether a SYN begins another connection than the one whose way is known."""
+def _opens(captured: Captured) -> bool:
+    """Return whether a first segment comes from the opener: not if it is a SYN-ACK, or has the lower source port."""
+    if captured.header.flags & dpkt.tcp.TH_SYN:
+        return not captured.header.flags & dpkt.tcp.TH_ACK
+    return captured.source[1] >= captured.destination[1]
+
+
+def _is_another(way: Way, header: dpkt.tcp.TCP) -> bool:
+    """Return whether a SYN begins another connection than the known one."""
     return way.is_finished or (way.base != (header.seq + 1) % _WRAP and (way.is_opened or way.octets > 0))
 
 
-def _open(way: _Way, other: _Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
+def _open(way: Way, other: Way, header: dpkt.tcp.TCP, options: dict[int, bytes], time_s: float) -> None:
     if not way.is_opened:
         way.base, way.is_opened = (header.seq + 1) % _WRAP, True
         way.acked_to = -1
@@ -210,7 +219,7 @@ def _timestamps(options: dict[int, bytes]) -> tuple[int, int] | None:
     return int.from_bytes(value[:4], "big"), int.from_bytes(value[4:], "big")
 
 
-def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, bytes]) -> None:
+def _on_data(way: Way, captured: Captured, time_s: float, options: dict[int, bytes]) -> None:
     is_opening = bool(captured.header.flags & dpkt.tcp.TH_SYN)
     number = (captured.header.seq + is_opening) % _WRAP
     if way.base is None:
@@ -240,16 +249,16 @@ def _on_data(way: _Way, captured: Captured, time_s: float, options: dict[int, by
     way.data_s = time_s
 
 
-def _segments_in(way: _Way, payload: int) -> int:
-    """A host's own capture shows what its card is still to cut into segments; what fits the MSS was one already."""
+def _segments_in(way: Way, payload: int) -> int:
+    """Return the number of segments in a frame: above the MSS, the network card will still split it."""
     if way.mss is None or payload <= way.mss:
         return 1
     size = max(way.mss - (_TIMESTAMPS if way.has_timestamps else 0), 1)
     return math.ceil(payload / size)
 
 
-def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
-    """A segment below what has been sent; it fills a hole, or its octets have been seen."""
+def _is_retransmission(way: Way, start: int, end: int, time_s: float) -> bool:
+    """Return whether a segment below the highest offset is a retransmission, rather than reordered."""
     for place, (begin, until, seen_s) in enumerate(way.holes):
         if begin <= start and end <= until:
             del way.holes[place]
@@ -259,7 +268,7 @@ def _is_retransmission(way: _Way, start: int, end: int, time_s: float) -> bool:
     return True
 
 
-def _on_retransmission(way: _Way, start: int, time_s: float) -> None:
+def _on_retransmission(way: Way, start: int, time_s: float) -> None:
     # What was sent twice gives no sample, and neither does what is acknowledged with it.
     way.waiting = deque(entry for entry in way.waiting if entry[0] <= start)
     if way.recovery_to is None:
@@ -269,7 +278,7 @@ def _on_retransmission(way: _Way, start: int, time_s: float) -> None:
     episode.lost_segments = (episode.lost_segments or 0) + 1
 
 
-def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, bytes]) -> None:
+def _on_ack(way: Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, bytes]) -> None:
     acked = way.offset(header.ack, way.acked_to)
     stamps = _timestamps(options)
     if stamps is not None and acked > way.acked_to:
@@ -299,21 +308,21 @@ def _on_ack(way: _Way, header: dpkt.tcp.TCP, time_s: float, options: dict[int, b
         way.rows.append((time_s, way.acked_to, way.sent_to, way.octets, far_s, window))
 
 
-def _on_unseen(way: _Way, acked: int, time_s: float) -> None:
-    """What is acknowledged within the window and was not captured was sent, or comes in a frame out of order."""
+def _on_unseen(way: Way, acked: int, time_s: float) -> None:
+    """Handle an ACK of data that was not captured: the capture lost it, or will have it out of order."""
     if 1 < acked - way.sent_to <= way.room:
         way.holes.append((way.sent_to, acked, time_s))
         way.sent_to = acked
 
 
-def _close_holes(way: _Way, until_s: float) -> None:
-    """What was acknowledged some time ago is not captured any more."""
+def _close_holes(way: Way, until_s: float) -> None:
+    """Remove gaps that were acknowledged some time ago, as their data will not be captured any more."""
     while way.holes and way.holes[0][1] <= way.acked_to and way.holes[0][2] <= until_s:
         begin, end, _ = way.holes.pop(0)
         way.missing += end - begin
 
 
-def _stream(way: _Way) -> Stream:
+def _stream(way: Way) -> Stream:
     rows = np.array(way.rows, dtype=float).reshape(-1, 6)
     time_s, acked, sent, octets, far_s, window = (rows[:, column] for column in range(6))
     stream = Stream(f"{_name(way.source)} > {_name(way.destination)}", way.first_s, way.last_s)
@@ -340,8 +349,8 @@ def _stream(way: _Way) -> Stream:
     return stream
 
 
-def _near(way: _Way, time_s: Floats, far_s: Floats) -> Floats:
-    """Return the second half of the round trip at times, ascending."""
+def _near(way: Way, time_s: Floats, far_s: Floats) -> Floats:
+    """Return the second half of the round-trip time at times, ascending."""
     if not way.near:
         return np.zeros_like(time_s)
     near = np.array(way.near, dtype=float)
@@ -354,7 +363,7 @@ def _near(way: _Way, time_s: Floats, far_s: Floats) -> Floats:
 
 
 def _least_of_late(when_s: Floats, values: Floats, time_s: Floats, window_s: float) -> Floats:
-    """Return at each time the least value of the window before; where it is empty the last before it, or the first."""
+    """Return the minimum over the preceding window at each time; if the window is empty, the nearest value."""
     found = np.empty_like(time_s)
     lasts = np.searchsorted(when_s, time_s, side="right")
     firsts = np.minimum(np.searchsorted(when_s, time_s - window_s), np.maximum(lasts - 1, 0))

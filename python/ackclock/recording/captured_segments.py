@@ -1,16 +1,16 @@
-"""The TCP segments of a packet capture, one after the other, with the number of each frame.
+"""TCP segments of a packet capture, in order of time, with their frame numbers.
 
 Source: the registry of link types at tcpdump.org. PPP (RFC 1661) stands there with and without the two octets of
 HDLC-like framing (RFC 1662), as ns-3 writes it without. A pcapng file has a link type for each interface. IPv6 gives a
 length of 0 to a packet of more than 65,535 octets (RFC 2675).
 
-Departures: frames of several queues may stand in a file some milliseconds out of order. One that is earlier than the
-frame before it by no more than `_DISORDER_S` counts as captured with it; a clock that was set back is refused. A bridge
-or a router has every packet at two interfaces. Where a capture names them, as pcapng does and the second form of Linux
-cooked captures, each way of a connection is looked at where an interface saw it first, and saw the way back. What takes
-another interface later is not seen. Where none is named, as behind a switch's mirror port, the second of two packets
-with one identification and the same header of TCP within `_COPY_S` is a copy (RFC 6864 section 4.2: a source repeats no
-identification so soon), and passed over. IPv6 has no identification, and neither do sources that leave it at 0.
+Departures: frames of several queues may be some milliseconds out of order in a file. A frame that is earlier than its
+predecessor by at most `_DISORDER_S` counts as captured with it; a clock that was set back is refused. A bridge or a
+router has every packet at two interfaces. If a capture names interfaces, as pcapng and the second form of Linux cooked
+captures do, each direction of a connection is read at the interface that saw it first, and saw the reverse direction.
+Frames that appear only at another interface later are not read. If none is named, as behind a mirror port, the second
+of two packets with the same identification and TCP header within `_COPY_S` is a copy (RFC 6864 section 4.2: a source
+repeats no identification so soon), and skipped. IPv6 has no identification, and some sources leave it at 0.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,24 +30,24 @@ _COPY_S: Final = Decimal("0.1")
 
 End = tuple[bytes, int]
 _Packet = Any
-"""A packet of IP, as dpkt has it, which has no types."""
+"""IP packet of dpkt, which has no type hints."""
 
 
 class CaptureError(InputFileError):
-    """A file is no capture that can be read."""
+    """Error: a file is not a readable capture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A TCP segment as it was captured.
+    """Captured TCP segment.
 
     Attributes:
-        frame: Its number in the file, from 1.
-        time_s: When, seconds since 1970 or since the clock of the capture began; exact, as a float of today is not.
+        frame: Number of the frame in the file, from 1.
+        time_s: Time in seconds, since 1970 or since the start of the capture's clock; exact, unlike a float.
         source: Address and port of the sender.
-        destination: Of the receiver.
-        header: Its header.
-        payload: Octets of payload that the headers say it has.
+        destination: Address and port of the receiver.
+        header: TCP header.
+        payload: Payload size according to the headers, octets.
     """
 
     frame: int
@@ -65,10 +65,10 @@ def segments(path: Path) -> Iterator[Captured]:
         path: A pcap or pcapng file of Ethernet, PPP, Linux cooked, loopback or raw IP packets.
 
     Yields:
-        Each segment, times ascending; frames of anything else are passed over.
+        Each segment, in order of time; other frames are skipped.
 
     Raises:
-        CaptureError: If the file is no such capture, or is damaged; the message has the number of the frame.
+        CaptureError: If the file is not such a capture, or is damaged; the message has the frame number.
         InputFileError: If it cannot be read.
     """
     if path.is_dir():
@@ -80,7 +80,10 @@ def segments(path: Path) -> Iterator[Captured]:
 
 
 def _places(path: Path) -> dict[tuple[End, End], int]:
-    """Of each way the interface to look at: the first with the way back, too; nothing where one has all."""
+    """Return the interface to read for each direction: the first that has the reverse direction, too.
+
+    Empty if one interface has all packets.
+    """
     with opened(path, remedy="give the file of a capture") as file:
         if len({_interface(frame) for _, frame in _frames(file, path)}) == 1:
             return {}
@@ -96,7 +99,7 @@ def _places(path: Path) -> dict[tuple[End, End], int]:
 
 
 def _every(path: Path) -> Iterator[tuple[Captured, int]]:
-    """Each segment with the interface at which it was captured."""
+    """Yield each segment with the interface at which it was captured."""
     with opened(path, remedy="give the file of a capture") as file:
         others: set[int] = set()
         has_known = False
@@ -121,13 +124,13 @@ def _every(path: Path) -> Iterator[tuple[Captured, int]]:
 
 
 class _Copies:
-    """The packets of late, to know a copy of one."""
+    """Recent packets, to recognise copies."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[object, ...], Decimal] = {}
 
     def has(self, packet: _Packet, time_s: Decimal, interface: int) -> bool:
-        """Say whether a packet was at an interface a moment ago, and remember it."""
+        """Return whether a packet was seen at an interface a moment ago, and remember it."""
         if not getattr(packet, "id", 0):
             return False
         while self._seen and time_s - next(iter(self._seen.values())) > _COPY_S:
@@ -152,16 +155,16 @@ class _Copies:
 
 
 def _interface(frame: pcapng.Frame) -> int:
-    """The number that the second form of Linux cooked captures has, or else that of the file."""
+    """Return the interface number of the second form of Linux cooked captures, or else that of the file."""
     return int.from_bytes(frame.content[4:8]) if frame.link == _COOKED else frame.interface
 
 
 _Numbered = tuple[int, Decimal, pcapng.Frame]
-"""A frame with its number and the time that it counts as captured at."""
+"""Frame with its number and its effective time."""
 
 
 def _in_order(frames: Iterator[tuple[int, pcapng.Frame]], path: Path) -> Iterator[_Numbered]:
-    """Frames with times that ascend."""
+    """Yield frames with ascending times."""
     last_s: Decimal | None = None
     for number, frame in frames:
         if last_s is not None and last_s - frame.time_s > _DISORDER_S:
@@ -174,7 +177,7 @@ def _in_order(frames: Iterator[tuple[int, pcapng.Frame]], path: Path) -> Iterato
 
 
 def _frames(file: BinaryIO, path: Path) -> Iterator[tuple[int, pcapng.Frame]]:
-    """Every frame with its number."""
+    """Yield every frame with its number."""
     number = 0
     try:
         for number, frame in enumerate(_packets(file), start=1):
@@ -190,17 +193,17 @@ def _frames(file: BinaryIO, path: Path) -> Iterator[tuple[int, pcapng.Frame]]:
 
 
 def _packets(file: BinaryIO) -> Iterator[pcapng.Frame]:
-    """The frames of a file of either form."""
+    """Yield the frames of a file in either format."""
     magic = file.read(len(pcapng.MAGIC))
     file.seek(0)
     yield from (pcapng if magic == pcapng.MAGIC else pcap).packets(file)
 
 
 def options_of(header: dpkt.tcp.TCP) -> dict[int, bytes]:
-    """Return the options of a segment up to their end (RFC 9293 section 3.1), or before one that is cut.
+    """Return the options of a segment up to the end of the list (RFC 9293 section 3.1), or up to a truncated one.
 
     Args:
-        header: Of TCP.
+        header: TCP header.
     """
     found: dict[int, bytes] = {}
     for option in dpkt.tcp.parse_opts(header.opts) if header.opts else ():
@@ -211,14 +214,14 @@ def options_of(header: dpkt.tcp.TCP) -> dict[int, bytes]:
 
 
 MAGICS: Final = (*pcap.FORMS, pcapng.MAGIC)
-"""How captures begin."""
+"""First octets of captures."""
 
 
 # ---- link types -----------------------------------------------------------------------------------------------------
 
 
 def _of_ethernet(head: bytes) -> _Packet:
-    """What follows the two octets of a type of Ethernet, tags of VLANs and PPPoE (RFC 2516) among it."""
+    """Return the packet behind an EtherType, including those in VLAN tags and PPPoE (RFC 2516)."""
     return dpkt.ethernet.Ethernet(bytes(12) + head).data
 
 
@@ -248,8 +251,10 @@ _INNER: Final[Mapping[int, Callable[[bytes], Any]]] = {
     229: _raw,
     _COOKED: lambda frame: _of_ethernet(frame[:2] + frame[20:]),
 }  # fmt: skip
-"""What is in a frame of a link type: NULL, ETHERNET, PPP, RAW (three numbers), PPP_HDLC, LOOP, LINUX_SLL, IPV4, IPV6,
-LINUX_SLL2."""
+"""Parsers of frames by link type: NULL, ETHERNET, PPP, RAW (three numbers), PPP_HDLC, LOOP, LINUX_SLL, IPV4, IPV6.
+
+The last is LINUX_SLL2.
+"""
 
 _OTHERS: Final = {105: " (IEEE 802.11)", 127: " (IEEE 802.11 with radiotap)", 147: " (of a user)", 220: " (USB)"}
 
@@ -269,9 +274,9 @@ def _ip_packet(inner: Callable[[bytes], Any], frame: bytes) -> _Packet | None:
 
 
 def _payload(packet: _Packet) -> int:
-    """What the headers say of the payload: the capture may hold less of it.
+    """Return the payload size according to the headers, as the capture may hold less.
 
-    A length of zero is that of a packet that the network card was still to cut into segments: all of it was captured.
+    An IP length of zero marks a packet that the network card still had to split: all of it was captured.
     """
     header = int(packet.data.off) * 4
     if isinstance(packet, dpkt.ip.IP):

@@ -1,30 +1,26 @@
-"""The TCP flows of a packet capture as a list of arrivals that a scenario can replay.
+"""TCP flows of a packet capture, as a list of arrivals that a scenario can replay.
 
-A flow begins with its first SYN, or, if the capture began later, with its first packet; a SYN with another number
-between the same ports begins another (RFC 9293 section 3.10.7.4). It has as many bytes each way
-as the highest sequence number that carried data says, so that retransmissions count once. Source: RFC 9293 section 3.4
-for sequence numbers. Departures: what was sent before the capture began is not counted.
+A flow begins with its first SYN, or, if the capture began later, with its first packet. A SYN with another number
+between the same ports begins another flow (RFC 9293 section 3.10.7.4). Its size each way follows from the highest
+sequence number that carried data, or was acknowledged within the window, so retransmissions count once. Departures:
+data sent before the capture began is not counted.
 """
 
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 from pathlib import Path
 
-import dpkt
-
-from ackclock.recording.captured_segments import CaptureError, End, segments
+from ackclock.recording.capture_streams import ways_of
+from ackclock.recording.captured_segments import CaptureError
 
 __all__ = ["CaptureError", "ListedFlow", "csv_text", "flows_of_capture"]
-
-_WRAP = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFlow:
-    """One TCP flow.
+    """TCP flow.
 
     Attributes:
-        start_s: Since the first flow of the capture.
+        start_s: Start time since the first flow of the capture.
         size_bytes: Payload from the end that opened the flow.
         reply_bytes: Payload from the other end.
     """
@@ -34,39 +30,8 @@ class ListedFlow:
     reply_bytes: int
 
 
-@dataclass(slots=True)
-class _Direction:
-    """How far one direction of a flow has come."""
-
-    first: int | None = None
-    """Sequence number of the first octet of payload."""
-    octets: int = 0
-
-    def on_segment(self, seq: int, payload: int, *, syn: bool) -> None:
-        start = (seq + 1) % _WRAP if syn else seq
-        if self.first is None:
-            self.first = start
-        if payload <= 0:
-            return
-        offset = (start - self.first) % _WRAP
-        # Numbers repeat after 4 GiB: of those that differ by that, the one nearest to where the flow is, is meant.
-        offset += round((self.octets - offset) / _WRAP) * _WRAP
-        self.octets = max(self.octets, offset + payload)
-
-
-@dataclass(slots=True)
-class _Flow:
-    start_s: Decimal
-    opener: End
-    sides: tuple[_Direction, _Direction] = field(default_factory=lambda: (_Direction(), _Direction()))
-    is_closed: bool = False
-
-    def side(self, source: End) -> _Direction:
-        return self.sides[0 if source == self.opener else 1]
-
-
 def flows_of_capture(path: Path) -> list[ListedFlow]:
-    """Find the TCP flows of a capture.
+    """Return the TCP flows of a capture.
 
     Args:
         path: A pcap or pcapng file of Ethernet, Linux cooked, loopback or raw IP packets.
@@ -75,42 +40,17 @@ def flows_of_capture(path: Path) -> list[ListedFlow]:
         The flows that carried data, in order of their start.
 
     Raises:
-        CaptureError: If the file is no such capture.
+        CaptureError: If the file is not such a capture.
         InputFileError: If it cannot be read.
     """
-    known: dict[frozenset[End], _Flow] = {}
-    flows: list[_Flow] = []
-    for captured in segments(path):
-        time_s, source, destination = captured.time_s, captured.source, captured.destination
-        segment, payload = captured.header, captured.payload
-        key = frozenset((source, destination))
-        first = (segment.seq + 1) % _WRAP
-        is_opening = bool(segment.flags & dpkt.tcp.TH_SYN) and not segment.flags & dpkt.tcp.TH_ACK
-        flow = known.get(key)
-        if flow is None or (is_opening and (flow.is_closed or flow.side(source).first not in (None, first))):
-            flow = known[key] = _Flow(time_s, _opener(source, destination, segment))
-            flows.append(flow)
-        flow.side(source).on_segment(segment.seq, payload, syn=bool(segment.flags & dpkt.tcp.TH_SYN))
-        flow.is_closed |= bool(segment.flags & (dpkt.tcp.TH_FIN | dpkt.tcp.TH_RST))
-    return _listed(flows)
-
-
-def _opener(source: End, destination: End, segment: dpkt.tcp.TCP) -> End:
-    """A SYN-ACK comes from the end that did not open; so does, mostly, the first packet seen from a lower port."""
-    if segment.flags & dpkt.tcp.TH_SYN:
-        return destination if segment.flags & dpkt.tcp.TH_ACK else source
-    return destination if source[1] < destination[1] else source
-
-
-def _listed(flows: list[_Flow]) -> list[ListedFlow]:
-    kept = [flow for flow in flows if any(side.octets for side in flow.sides)]
-    kept.sort(key=lambda flow: flow.start_s)
-    first_s = kept[0].start_s if kept else Decimal(0)
-    return [ListedFlow(float(flow.start_s - first_s), flow.sides[0].octets, flow.sides[1].octets) for flow in kept]
+    ways, *_ = ways_of(path)
+    pairs = [sorted(pair, key=lambda way: not way.is_opener) for pair in zip(ways[::2], ways[1::2], strict=True)]
+    kept = sorted((pair for pair in pairs if any(way.octets for way in pair)), key=lambda pair: pair[0].first_s)
+    return [ListedFlow(one.first_s - kept[0][0].first_s, one.sent_to, other.sent_to) for one, other in kept]
 
 
 def csv_text(flows: list[ListedFlow]) -> str:
-    r"""Return the flows as the file that a scenario's `arrivals` names.
+    r"""Return the flows as a CSV file for a scenario's `arrivals`.
 
     Examples:
         >>> csv_text([ListedFlow(0.5, 100, 0)])

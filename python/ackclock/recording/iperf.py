@@ -1,14 +1,13 @@
-"""A report of `iperf3 --json` or `--json-stream` as streams: what its client says of each interval, and of the whole.
+"""Reader of `iperf3 --json` and `--json-stream` reports: the client's data of each interval and of the whole test.
 
-Source: reports of iperf 3.12, as they were made here: `intervals[].streams[]` with `bytes`, `retransmits`,
+Source: reports of iperf 3.12, generated for this project: `intervals[].streams[]` with `bytes`, `retransmits`,
 `snd_cwnd`, `snd_wnd` (octets), `rtt` and `rttvar` (microseconds), `end.streams[].sender` and `.receiver`,
 `end.sender_tcp_congestion`. `--json-stream` (since 3.17) writes `start`, each of `intervals` and `end` as `{"event":
-..., "data": ...}` in a line of its own. What stands before the report, such as a warning, is passed over, and so are
-messages of iperf3 after it. A test that was ended early has the intervals until then, and a note with the reason.
+..., "data": ...}` in a line of its own. Text before the report, such as a warning, is skipped, and so are messages of
+iperf3 after it. A test that was stopped early has the intervals until then, and a note with the reason.
 
-Departures: the round trip is the smoothed one at the end of each interval; single samples are not in a report, so
-that there is no distribution. What a sender is told to have sent is what it wrote to its socket, which may hold it
-for a while. Reports of UDP are refused.
+Departures: the RTT is the smoothed one at the end of each interval. A report has no single samples, hence there is no
+distribution. The payload of a sender is what it wrote to its socket, which may buffer it. Reports of UDP are refused.
 """
 
 import codecs
@@ -22,7 +21,7 @@ import numpy as np
 from ackclock.base.checked_files import mismatch
 from ackclock.base.decoding import decoded
 from ackclock.base.input_files import octets
-from ackclock.recording.streams import RecordingError, Stream
+from ackclock.recording.streams import RecordingError, Stream, recording_of
 from ackclock.results.manifests import Recording
 
 _MICRO: Final = 1e-6
@@ -37,7 +36,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a report.
 
     Raises:
-        RecordingError: If it is none, or one of UDP, or of a test that failed before its first interval.
+        RecordingError: If it is not a report, or one of UDP, or of a test that failed before its first interval.
     """
     report = _report(path)
     start: dict[str, Any] = dict(report["start"])
@@ -48,16 +47,9 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     rows = _rows(intervals, path)
     streams = [_stream(socket, rows[socket], start, end) for socket in rows]
     lasted = max(stream.end_s for stream in streams)
-    about: Recording = {
-        "form": "iperf3",
-        "release": _release(start),
-        "began_unix_s": (start.get("timestamp") or {}).get("timesecs"),
-        "records": len(intervals),
-        "missed": None,
-        "cpu_s": None,
-        "tracepoints_cpu_s": None,
-        "notes": [*_NOTES, *([f"the test was ended early: {report['error'][:200]}"] if report.get("error") else [])],
-    }
+    early = [f"the test was ended early: {report['error'][:200]}"] if report.get("error") else []
+    began_s = (start.get("timestamp") or {}).get("timesecs")
+    about = recording_of("iperf3", len(intervals), [*_NOTES, *early], release=_release(start), began_unix_s=began_s)
     return streams, lasted, about
 
 
@@ -120,7 +112,7 @@ class _Start(TypedDict):
 
 
 class _Report(TypedDict):
-    """What is read of a report."""
+    """Parts of a report that are read."""
 
     start: _Start
     intervals: NotRequired[list[_Interval]]
@@ -129,10 +121,10 @@ class _Report(TypedDict):
 
 
 BEGIN: Final = re.compile(rb"^\{\s*(\"start\"|\"event\"|$)", re.MULTILINE)
-"""How a report begins."""
+"""First bytes of a report."""
 
 _AFTER: Final = re.compile(rb"(\n\s*iperf3: [^\n]*)+\s*\Z")
-"""Messages after it."""
+"""Messages after the report."""
 
 
 def _report(path: Path) -> _Report:
@@ -162,7 +154,7 @@ def _report(path: Path) -> _Report:
 
 
 def _check_kind(report: dict[str, Any], path: Path) -> None:
-    """Refuse a test that failed before its first interval, or was of UDP."""
+    """Refuse a test that failed before its first interval, or used UDP."""
     if report.get("error") and not report.get("intervals"):
         raise RecordingError(f"{path}: iperf3 says that it failed: {str(report['error'])[:200]}")
     start = report["start"]
@@ -173,7 +165,7 @@ def _check_kind(report: dict[str, Any], path: Path) -> None:
 
 
 def _of_events(lines: list[bytes]) -> dict[str, Any]:
-    """The report that the lines of `--json-stream` make together."""
+    """Return the report assembled from the lines of `--json-stream`."""
     found: dict[str, Any] = {"intervals": []}
     for number, line in enumerate(lines, start=1):
         try:
@@ -189,7 +181,7 @@ def _of_events(lines: list[bytes]) -> dict[str, Any]:
 
 
 def _impossible(report: dict[str, Any]) -> str | None:
-    """The first number of an interval that cannot be, with its place."""
+    """Return the first impossible number of an interval, with its place."""
     for place, interval in enumerate(report.get("intervals", [])):
         for index, row in enumerate(interval.get("streams", [])):
             at = f"intervals[{place}].streams[{index}]"
@@ -202,7 +194,7 @@ def _impossible(report: dict[str, Any]) -> str | None:
 
 
 def _rows(intervals: list[_Interval], path: Path) -> dict[int, list[_Row]]:
-    """The reports on each socket, in order."""
+    """Return the reports on each socket, in order."""
     found: dict[int, list[_Row]] = {}
     for row in (row for interval in intervals for row in interval.get("streams", [])):
         if not row.get("omitted"):
@@ -259,6 +251,6 @@ def _name(socket: int, rows: list[_Row], start: dict[str, Any]) -> str:
 
 
 def _release(start: dict[str, Any]) -> str | None:
-    """Out of `Linux HOST RELEASE VERSION MACHINE`."""
+    """Return the kernel release in a string `Linux HOST RELEASE VERSION MACHINE`."""
     words = str(start.get("system_info", "")).split()
     return words[2] if len(words) > 2 and words[0] == "Linux" else None

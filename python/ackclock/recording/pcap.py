@@ -1,8 +1,8 @@
-"""The packets of a pcap file, each with its time.
+"""Reader of pcap files: each packet with its time.
 
 Source: draft-ietf-opsawg-pcap, sections 4 (file header) and 5 (packet record).
 
-Departures: a packet of more than `MOST` octets counts as damage, as in Wireshark; so does one that the file's end cuts.
+Departures: a packet of more than `MOST` octets counts as damage, as in Wireshark; so does a truncated one.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ FORMS: Final = {
     b"\x4d\x3c\xb2\xa1": ("<", 10**9),
     b"\xa1\xb2\x3c\x4d": (">", 10**9),
 }
-"""How a file begins: the order of its octets, and how many units of time a second has."""
+"""First octets of a file: their byte order, and the ticks per second of timestamps."""
 
 _HEADER, _RECORD = 24, 16
 _LINK: Final = 0xFFFF
-"""The bits of the link type; the upper ones tell of a frame check sequence."""
+"""Mask of the link type; the upper bits describe a frame check sequence."""
 
 
 def packets(file: BinaryIO) -> Iterator[Frame]:
@@ -31,10 +31,10 @@ def packets(file: BinaryIO) -> Iterator[Frame]:
         file: The file, at its beginning.
 
     Yields:
-        Each, in the order of the file.
+        Each packet, in the order of the file.
 
     Raises:
-        ValueError: If it is no such file, or a packet is cut, or longer than any is.
+        ValueError: If it is not such a file, or a packet is truncated or too long.
     """
     header = whole(file, _HEADER)
     if header[:4] not in FORMS:

@@ -1,4 +1,4 @@
-"""Which form a recording has, found by what is in the file and not by its name."""
+"""Detection of a recording's format, from its content and not its name."""
 
 import codecs
 from collections.abc import Callable, Sequence
@@ -22,14 +22,14 @@ def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock 
     """Read recordings as results.
 
     Args:
-        paths: Files, each of one recording: a trace of `ackclock-kernel`, a capture (pcap, pcapng), a log of `ss -tin`
-            or a report of `iperf3 --json` or `--json-stream`. Several must be of one form; the times of each begin at
-            0.
-        name: Of the results; by default that of the first file.
-        by: Who reads, for the manifest.
+        paths: Files, each with one recording: a trace of `ackclock-kernel`, a capture (pcap, pcapng), a log of `ss
+            -tin` or a report of `iperf3 --json` or `--json-stream`. Several must have one format; the times of each
+            begin at 0.
+        name: Name of the results; by default that of the first file.
+        by: Command that reads them, for the manifest.
 
     Raises:
-        RecordingError: If a file is none of these, or damaged; the message has its place in the file.
+        RecordingError: If a file is none of these, or damaged; the message has the place in the file.
         OSError: If a file cannot be read.
     """
     found = [_read(path) for path in paths]
@@ -85,7 +85,7 @@ def _reader(path: Path) -> Callable[[Path], Read]:
         return iperf.read
     if b"\0" in head:
         raise RecordingError(
-            f"{path} is no recording that is known here: a capture (pcap, pcapng), a trace of ackclock-kernel, a log "
+            f"{path} is not a known recording: a capture (pcap, pcapng), a trace of ackclock-kernel, a log "
             "of `ss -tin` or a report of `iperf3 --json`"
         )
     return socket_logs.read

@@ -1,19 +1,19 @@
-r"""A log of `ss -tin`, repeated with the time before each, as streams.
+r"""Logs of `ss -tin`, repeated with a time before each, as streams.
 
     while sleep 0.1; do date +%s.%N; ss -tin dst 192.0.2.1; done > ss.log
 
-Source: what iproute2's `ss` prints of `TCP_INFO`, as it was seen here (6.1) and in its `misc/ss.c` of memory. A time
-is a line by itself or before every line (as `ts %.s` of moreutils puts it): seconds since 1970, or as `date
---iso-8601=ns` writes it.
+Source: the output of iproute2's `ss` for `TCP_INFO`, as observed (6.1) and remembered from its `misc/ss.c`. A time
+stands on a line by itself or before every line (as `ts %.s` of moreutils does it): seconds since 1970, or the format of
+`date --iso-8601=ns`.
 
-A line without numbers (of a closed connection, whose counts the kernel has given up) is no sample, and a listening
-socket is no connection. Where counts become less, the ports were used again: what follows is another connection.
+A line without numbers is not a sample: its connection is closed, and the kernel has dropped its counters. A listening
+socket is not a connection. Where counters decrease, the ports were reused by another connection.
 
-What limited a sender is what its socket counted from the first sample to the last (`busy`, `rwnd_limited`,
-`sndbuf_limited`; ss prints none that is zero).
+The limits of a sender are its socket's counters from the first to the last sample (`busy`, `rwnd_limited`,
+`sndbuf_limited`; ss omits zeros).
 
-Departures: flight size is whole segments. Round trips are smoothed ones; single samples, what was lost, timeouts and
-episodes are not in a log. Acknowledged octets count SYN and FIN, which what was sent bounds.
+Departures: flight size is in whole segments. Round-trip times are smoothed ones; single samples, losses, timeouts and
+episodes are not in a log. Acknowledged octets include SYN and FIN, and are limited by the data sent.
 """
 
 import math
@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 
 from ackclock.base.input_files import lines
-from ackclock.recording.streams import RecordingError, Stream, rate, rates
+from ackclock.recording.streams import RecordingError, Stream, rate, rates, recording_of
 from ackclock.results.manifests import Recording
 from ackclock.stats.flow_limits import of_socket
 from ackclock.stats.metrics import Floats
@@ -37,7 +37,7 @@ _ISO: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S+)(?:\s|$)")
 _HEADINGS: Final = ("State", "Recv-Q", "Netid")
 _CONNECTION: Final = re.compile(r"(?:[A-Za-z][\w-]*\s+){0,2}\d+\s+\d+\s+(\S+):(\S+)\s+(\S+):(\S+)(?:\s+(.*))?$")
 _STATES: Final = ("LISTEN", "UNCONN")
-"""States of sockets that are no connections."""
+"""States of sockets without a connection."""
 
 _FLAGS: Final = ("ts", "sack", "ecn", "ecnseen", "fastopen", "usec_ts")
 _RATES: Final = ("pacing_rate", "delivery_rate")
@@ -66,7 +66,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a log.
 
     Raises:
-        RecordingError: If a line is not understood, or there is no time before a sample.
+        RecordingError: If a line is not understood, or no time precedes a sample.
     """
     connections: dict[tuple[str, str], _Connection] = {}
     current: _Connection | None = None
@@ -90,7 +90,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
             continue
         current, rest = _connection(line, connections, place)
         if time_s is None:
-            raise RecordingError(f"{place}: there is no time before this sample; {_REMEDY}")
+            raise RecordingError(f"{place}: a time must precede this sample; {_REMEDY}")
         current.times.append(time_s - first_s)
         current.samples.append({})
         count += bool(current.local)
@@ -103,17 +103,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
         raise RecordingError(
             f"{path}: no connection sent or received anything between two samples; sample more often, or for longer"
         )
-    about: Recording = {
-        "form": "sockets",
-        "release": None,
-        "began_unix_s": first_s,
-        "records": count,
-        "missed": None,
-        "cpu_s": None,
-        "tracepoints_cpu_s": None,
-        "notes": list(_NOTES),
-    }
-    return streams, last_s - first_s, about
+    return streams, last_s - first_s, recording_of("sockets", count, _NOTES, began_unix_s=first_s)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -122,14 +112,14 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _timed(line: str, place: str) -> tuple[float | None, str]:
-    """The time at the beginning of a line, if there is one, and the rest."""
+    """Return the time at the beginning of a line, if there is one, and the rest."""
     if found := _SECONDS.match(line):
         return float(found[1].replace(",", ".")), line[found.end() :]
     if found := _ISO.match(line):
         try:
             return datetime.fromisoformat(found[1].replace(",", ".")).timestamp(), line[found.end() :]
         except ValueError as error:
-            raise RecordingError(f"{place}: {found[1]!r} is no time ({error}); write it with date +%s.%N") from error
+            raise RecordingError(f"{place}: {found[1]!r} is not a time ({error}); write it with date +%s.%N") from error
     return None, line
 
 
@@ -138,7 +128,7 @@ def _connection(line: str, known: dict[tuple[str, str], _Connection], place: str
         return _Connection("", ""), ""
     found = _CONNECTION.match(line)
     if found is None:
-        raise RecordingError(f"{place}: {line.strip()[:60]!r} is no line of `ss -tin`; {_REMEDY}")
+        raise RecordingError(f"{place}: {line.strip()[:60]!r} is not a line of `ss -tin`; {_REMEDY}")
     if not (found[2].isdigit() and found[4].isdigit()):
         raise RecordingError(f"{place}: ports are names; log numbers, with -n: {_REMEDY}")
     local, remote = f"{found[1]}:{found[2]}", f"{found[3]}:{found[4]}"
@@ -146,7 +136,7 @@ def _connection(line: str, known: dict[tuple[str, str], _Connection], place: str
 
 
 def _lives(connection: _Connection) -> Iterator[_Connection]:
-    """The connections, one after the other, that had the same ports."""
+    """Yield the consecutive connections that used the same ports."""
     kept = [(at, sample) for at, sample in zip(connection.times, connection.samples, strict=True) if sample]
     life: _Connection | None = None
     for at, sample in kept:
@@ -165,7 +155,7 @@ _COUNTS: Final = ("bytes_sent", "bytes_acked", "bytes_received", "bytes_retrans"
 
 
 def _take(connection: _Connection, line: str, place: str) -> None:
-    """Add what a line says to the latest sample."""
+    """Add the data of a line to the latest sample."""
     sample = connection.samples[-1]
     words = line.split()
     for index, word in enumerate(words):
@@ -180,7 +170,7 @@ def _take(connection: _Connection, line: str, place: str) -> None:
 
 
 def _number(sample: dict[str, float], key: str, value: str, place: str) -> None:
-    """One `key:value`; of those that are read both parts of `a/b`."""
+    """Parse one `key:value`; a value `a/b` has two parts."""
     if key in _TIMES:
         sample[key] = _plain(value.partition("ms")[0], word=f"{key}:{value}", place=place)
     elif key in ("rtt", "retrans"):
@@ -194,7 +184,7 @@ def _number(sample: dict[str, float], key: str, value: str, place: str) -> None:
 
 
 _TIMES: Final = ("busy", "rwnd_limited", "sndbuf_limited")
-"""In milliseconds, as `busy:1510ms rwnd_limited:120ms(7.9%)`."""
+"""Keys of times in milliseconds, as in `busy:1510ms rwnd_limited:120ms(7.9%)`."""
 
 _READ: Final = (
     "mss", "cwnd", "ssthresh", "bytes_sent", "bytes_retrans", "bytes_acked", "bytes_received", "data_segs_out",
@@ -233,12 +223,12 @@ def _streams(connection: _Connection) -> Iterator[Stream]:
 
 
 def _grows(counts: Floats) -> bool:
-    """A count that is zero is not printed."""
+    """Return whether a count grows; ss omits zeros."""
     return _grown(counts) > 0
 
 
 def _grown(counts: Floats) -> float:
-    """By how much a count grew."""
+    """Return the growth of a count."""
     known = np.nan_to_num(counts)
     return max(0.0, float(known[-1] - known[0]))
 

@@ -1,4 +1,4 @@
-"""What was recorded of connections, in the form of results: one stream for each direction that carried data."""
+"""Recorded connections in the form of results: one stream for each direction that carried data."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from ackclock.base.input_files import InputFileError
-from ackclock.results import Results, TableName, no_appliances, no_completions
+from ackclock.results import Results, no_tables
 from ackclock.results.manifests import Manifest, Recording
 from ackclock.results.summaries import Distribution, LimitShares, RunSummary
 from ackclock.stats.metrics import Floats
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     import polars as pl
 
 SAMPLE_S: Final = 0.1
-"""Rates are given once in so many seconds; between two ACKs they would be nothing but noise."""
+"""Interval of rates, seconds; between two ACKs they would be mere noise."""
 
 SERIES: Final = (
     "cwnd_bytes", "ssthresh_bytes", "flight_size_bytes", "srtt_s", "rttvar_s", "rtt_sample_s", "min_rtt_s",
     "rwnd_bytes", "throughput_bps", "goodput_bps", "delivery_rate_bps", "pacing_rate_bps",
 )  # fmt: skip
-"""Columns of a recording's flows beside time and flow; those that the source does not tell are left out."""
+"""Columns of a recording's flows, beside time and flow; those that the source lacks are left out."""
 
 CAUSES: Final = ("loss", "ecn", "timeout")
 
 
 class RecordingError(InputFileError):
-    """A file is no recording that can be read: wrong input; the message has file and place, and what to do."""
+    """Error: a file is not a readable recording. The message has file, place and remedy."""
 
 
 @dataclass(slots=True)
 class Episode:
-    """A congestion episode as far as it was seen; None for what was not."""
+    """Congestion episode, as far as observed; None for unknown values."""
 
     cause: str
     time_s: float
@@ -49,7 +49,7 @@ class Episode:
 
 @dataclass(slots=True)
 class Stream:
-    """What one end of a connection sent; times in seconds since the recording began, None for what is not known."""
+    """Data sent by one end of a connection; times in seconds since the recording began, None for unknown values."""
 
     name: str
     start_s: float
@@ -68,11 +68,11 @@ class Stream:
     rtt_ms: Distribution | None = None
     mss_bytes: int | None = None
     series: dict[str, Floats] = field(default_factory=dict)
-    """`time_s` and some of `SERIES`, of one length; NaN where there is no value."""
+    """Series: `time_s` and some of `SERIES`, all of the same length; NaN for missing values."""
     episodes: list[Episode] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
-        """The entry of `summary.json`."""
+        """Entry of `summary.json`."""
         keys = (
             "name", "controller", "start_s", "completion_s", "goodput_bps", "throughput_bps", "delivered_bytes",
             "sent_segments", "retransmitted_segments", "lost_segments", "timeouts", "fast_recoveries",
@@ -82,19 +82,19 @@ class Stream:
 
 
 _SURPLUS: Final = 1.1
-"""What is delivered may exceed what was sent by this: the two may be counted over times of their own."""
+"""Factor by which delivered may exceed sent data, as the two may be counted over different times."""
 
 
 def check(streams: Sequence[Stream], path: Path, recording: Recording) -> None:
-    """Hold streams to what can be: numbers that are finite and not negative, and no more delivered than was sent.
+    """Check that streams are plausible: numbers finite and not negative, and no more delivered than sent.
 
     Args:
-        streams: Of one recording; of one that delivered more than was sent the goodput is taken away.
-        path: Of the recording.
-        recording: Its entry of the manifest, which gets a note of that.
+        streams: Streams of one recording; one that delivered more than was sent loses its goodput.
+        path: Path of the recording.
+        recording: Its entry of the manifest, which gets a note on that.
 
     Raises:
-        RecordingError: If a number of one cannot be.
+        RecordingError: If a number is impossible.
     """
     for stream in streams:
         told = stream.summary() | {"duration": stream.end_s - stream.start_s, **(stream.rtt_ms or {})}
@@ -118,6 +118,22 @@ def _check_numbers(values: Floats, name: str, stream: Stream, path: Path) -> Non
         raise RecordingError(f"{path}: {stream.name}: {name} must not be {wrong[0]:g}; record anew")
 
 
+def recording_of(form: str, records: int, notes: Sequence[str], **known: Any) -> Recording:  # noqa: ANN401
+    """Return the manifest's entry of a recording, with None for unknown values.
+
+    Args:
+        form: Kind of the recording.
+        records: Number of records, packets or reports read.
+        notes: Unknowns and assumptions.
+        known: Known values, by the keys of `Recording`.
+    """
+    told: Recording = {
+        "form": form, "release": None, "began_unix_s": None, "records": records, "missed": None, "cpu_s": None,
+        "tracepoints_cpu_s": None, "notes": list(notes),
+    }  # fmt: skip
+    return cast(Recording, told | known)
+
+
 def distribution_ms(samples_s: Floats) -> Distribution | None:
     """Return samples in seconds as a distribution in milliseconds; None without any.
 
@@ -132,12 +148,12 @@ def distribution_ms(samples_s: Floats) -> Distribution | None:
 
 
 def rate(octets: float | None, seconds: float) -> float | None:
-    """Return octets over a time as bits per second; None if either is not known."""
+    """Return octets over a time as bits per second; None if either is unknown."""
     return None if octets is None or seconds <= 0 else 8.0 * octets / seconds
 
 
 def rates(time_s: Floats, octets: Floats) -> Floats:
-    """Return the rate of a count once in `SAMPLE_S`, since it was given before; NaN in between.
+    """Return the rate of a cumulative count, once per `SAMPLE_S`; NaN in between.
 
     Examples:
         >>> rates(np.array([0.0, 0.04, 0.11, 0.14]), np.array([0.0, 500.0, 1000.0, 1375.0])).tolist()
@@ -159,11 +175,13 @@ def results(name: str, streams: Sequence[Stream], duration_s: float, recording: 
     """Return streams as results.
 
     Args:
-        name: Of the recording.
-        streams: What was sent; of two with one name the later gets a number.
-        duration_s: How long was recorded.
-        recording: The manifest's entry.
+        name: Name of the recording.
+        streams: The streams; duplicate names are numbered.
+        duration_s: Duration of the recording.
+        recording: Entry of the manifest.
     """
+    import polars as pl
+
     _number_alike(streams)
     goodputs = [stream.goodput_bps for stream in streams]
     summary = {
@@ -174,13 +192,8 @@ def results(name: str, streams: Sequence[Stream], duration_s: float, recording: 
         "flows": [stream.summary() for stream in streams],
         "links": [],
     }
-    tables: dict[TableName, pl.DataFrame] = {
-        "flows": _flows(streams),
-        "links": _links(),
-        "episodes": _episodes(streams),
-        "completions": no_completions(),
-    }
-    tables |= {empty: no_appliances() for empty in ("appliances", "media", "events")}
+    links = pl.DataFrame(schema={"time_s": pl.Float64, "link": pl.String})
+    tables = no_tables() | {"flows": _flows(streams), "links": links, "episodes": _episodes(streams)}
     origin = cast(Manifest, {"recording": recording, "versions": _versions()})
     return Results(lambda: cast(RunSummary, summary), origin, tables.__getitem__)
 
@@ -214,7 +227,7 @@ def _versions() -> dict[str, str]:
 
 
 def _flows(streams: Sequence[Stream]) -> "pl.DataFrame":
-    """All series in the order of time; a column that no stream has is left out."""
+    """Return all series in order of time; a column that no stream has is left out."""
     import polars as pl
 
     kept = [column for column in SERIES if any(column in stream.series for stream in streams)]
@@ -227,12 +240,6 @@ def _flows(streams: Sequence[Stream]) -> "pl.DataFrame":
         parts.append(pl.DataFrame(columns).with_columns(pl.col(kept).fill_nan(None)))
     schema = {"time_s": pl.Float64, "flow": pl.String} | dict.fromkeys(kept, pl.Float64)
     return pl.concat(parts).sort("time_s", maintain_order=True) if parts else pl.DataFrame(schema=schema)
-
-
-def _links() -> "pl.DataFrame":
-    import polars as pl
-
-    return pl.DataFrame(schema={"time_s": pl.Float64, "link": pl.String})
 
 
 def _episodes(streams: Sequence[Stream]) -> "pl.DataFrame":
@@ -252,5 +259,5 @@ def _episodes(streams: Sequence[Stream]) -> "pl.DataFrame":
 
 
 def name_of(path: Path) -> str:
-    """Return what a recording in a file is called."""
+    """Return the name of a recording in a file."""
     return path.name.split(".")[0] or path.name

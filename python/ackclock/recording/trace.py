@@ -1,13 +1,13 @@
-"""A trace of the kernel's TCP, as `ackclock-kernel record` and `watch` write it, as streams.
+"""Reader of kernel TCP traces, written by `ackclock-kernel record` and `watch`, as streams.
 
-A trace of `ackclock-proxy record` has besides a line for each connection, which names its two sockets:
-streams of the client's are then `LISTENER NUMBER near`, of the server's `LISTENER NUMBER far`, with both ends behind.
+A trace of `ackclock-proxy record` also has a line for each connection, which names its two sockets. Streams of the
+client's side are then called `LISTENER NUMBER near`, of the server's side `LISTENER NUMBER far`, followed by both ends.
 
-Source: the kernel's tracepoints `tcp_probe`, `tcp_cong_state_set`, `tcp_retransmit_skb` and `inet_sock_set_state`. A
-sample of the round trip is worked out from two values of the smoothed one, which the kernel keeps in eighths of a
-microsecond: its filter adds an eighth of the difference (RFC 6298 section 2), s' = s + r - s/8 in these eighths.
+Source: the kernel's tracepoints `tcp_probe`, `tcp_cong_state_set`, `tcp_retransmit_skb` and `inet_sock_set_state`. An
+RTT sample is derived from two values of the smoothed RTT, which the kernel keeps in eighths of a microsecond. Its
+filter adds an eighth of the difference (RFC 6298 section 2): s' = s + r - s/8 in these eighths.
 
-Departures: an ACK whose sample is just the smoothed value shows none. Timeouts are counted by entries into the state
+Departures: an ACK whose sample equals the smoothed value shows none. Timeouts are counted by entries into the state
 of loss.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from ackclock.base.decoding import decoded
 from ackclock.base.input_files import lines, octets
-from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates
+from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates, recording_of
 from ackclock.results.manifests import Pair, Recording
 from ackclock.stats.metrics import Floats
 
@@ -38,30 +38,30 @@ _WHOLE: Final = ("flow", "acked_bytes", "sent_bytes", "retransmitted_bytes", "re
 _NEEDED: Final = (
     "kind", "time_s", *_WHOLE, "mss_bytes", "cwnd_segments", "lost_total", "retransmissions", "srtt_s",
 )  # fmt: skip
-"""What each record of a connection has."""
+"""Fields of every record of a connection."""
 
 _OF_PAIR: Final = ("flow", "with", "listener", "number")
 
 _REMEDY: Final = "give the file of a trace"
 
 _HEADS: Final = ("begin", "end", "flow", "pair")
-"""Kinds of lines that are no records of a connection."""
+"""Kinds of lines that are not records of a connection."""
 
 _CAUSES: Final = {"recovery": "loss", "reduced": "ecn", "loss": "timeout"}
-"""The kernel's congestion states that reduce the window, and what brings each about."""
+"""Causes of the kernel's congestion states that reduce the window."""
 
 _EIGHTHS: Final = 8e6
-"""The kernel's units of the smoothed round trip in a second."""
+"""Units of the kernel's smoothed RTT per second."""
 
 
 def read(path: Path) -> tuple[list[Stream], float, Recording]:
     """Read a trace.
 
     Returns:
-        The streams, how long was recorded in seconds, and what the manifest says of it.
+        The streams, the duration of the recording in seconds, and its entry of the manifest.
 
     Raises:
-        RecordingError: If it is damaged; a file without its last line, as of a killed recording, is not.
+        RecordingError: If it is damaged; a missing last line, as after a kill, is accepted.
     """
     table = _table(path)
     heads = {kind: _rows(table, kind) for kind in _HEADS}
@@ -86,18 +86,10 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
             stream.name = f"{place.pair} {place.side}: {stream.name}"
             pairs[place.pair][place.side].append(stream.name)
         streams += found
-    about: Recording = {
-        "form": "trace",
-        "release": begin.get("release"),
-        "began_unix_s": begin.get("unix_s"),
-        "records": records.height,
-        "missed": end.get("missed"),
-        "cpu_s": end.get("cpu_s"),
-        "tracepoints_cpu_s": end.get("tracepoints_cpu_s"),
-        "notes": []
-        if end
-        else ["the recording has no last line: it did not end by itself, and what was missed is not known"],
-    }
+    unended = "the recording has no last line: it did not end by itself, and what was missed is not known"
+    told = {key: end.get(key) for key in ("missed", "cpu_s", "tracepoints_cpu_s")}
+    told |= {"release": begin.get("release"), "began_unix_s": begin.get("unix_s")}
+    about = recording_of("trace", records.height, [] if end else [unended], **told)
     if places:
         streams.sort(key=lambda stream: stream.start_s)
         about["pairs"] = [pair for pair in pairs.values() if pair["near"] or pair["far"]]
@@ -105,7 +97,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
 
 
 class _Place(NamedTuple):
-    """Where a socket stands in a proxy."""
+    """Position of a socket in a proxy."""
 
     pair: str
     side: Literal["near", "far"]
@@ -131,7 +123,7 @@ def _table(path: Path) -> "pl.DataFrame":
     try:
         read = pl.read_ndjson(content, schema=schema)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise RecordingError(_damage(path) or f"{path} is no trace that can be read ({error})") from error
+        raise RecordingError(_damage(path) or f"{path} is not a readable trace ({error})") from error
     _check_keys(path, read.filter(~read["kind"].is_in(_HEADS).fill_null(value=False)), _NEEDED, "record")
     _check_keys(path, read.filter(read["kind"] == "pair"), _OF_PAIR, "pair")
     return read
@@ -147,7 +139,7 @@ def _check_keys(path: Path, rows: "pl.DataFrame", needed: Sequence[str], what: s
 
 
 def _damage(path: Path) -> str | None:
-    """The first line that is no JSON."""
+    """Return a description of the first line that is not JSON."""
     for number, line in enumerate(lines(path, remedy=_REMEDY), start=1):
         try:
             decoded(line)
@@ -161,7 +153,7 @@ def _rows(table: "pl.DataFrame", kind: str) -> list[dict[str, Any]]:
 
 
 def _streams(rows: "pl.DataFrame", who: dict[str, Any], first_s: float) -> list[Stream]:
-    """What this end sent, and what it received, if either is anything."""
+    """Return the stream that this end sent and the one that it received, if not empty."""
     time_s = rows["time_s"].to_numpy() - first_s
     octets = {name: rows[name].cast(float).to_numpy() for name in _WHOLE[1:]}
     local, remote = who.get("local") or "?", who.get("remote") or "?"
@@ -212,7 +204,7 @@ def _sent(name: str, rows: "pl.DataFrame", time_s: Floats, octets: dict[str, Flo
 
 
 def _payload(octets: dict[str, Floats]) -> Floats:
-    """Payload that is acknowledged: the kernel's count has SYN and FIN in it, that of new payload has not."""
+    """Return the acknowledged payload, without SYN and FIN, which the kernel counts."""
     return np.minimum(octets["acked_bytes"], octets["sent_bytes"] - octets["retransmitted_bytes"])
 
 
@@ -235,11 +227,12 @@ def _series(rows: "pl.DataFrame", time_s: Floats) -> dict[str, Floats]:
 
 
 def samples(srtt_s: Floats, *, is_begun: bool = False) -> Floats:
-    """Return the samples of the round trip that smoothed values show, each where the value after it is found.
+    """Return the RTT samples that smoothed values imply, each at the place of its result.
 
     Args:
-        srtt_s: As the kernel keeps it, 0 before the first sample.
-        is_begun: The connection is older than the first value, which is then of more samples than the handshake's.
+        srtt_s: Smoothed RTT of the kernel, 0 before the first sample.
+        is_begun: Whether the connection is older than the first value, which then includes more samples than the
+            handshake's.
 
     Examples:
         A first sample of 80 us is the smoothed value; 160 us after it make 80 + (160 - 80) / 8 = 90 us.
@@ -259,7 +252,7 @@ def samples(srtt_s: Floats, *, is_begun: bool = False) -> Floats:
 
 
 def _states(rows: "pl.DataFrame", time_s: Floats) -> list[tuple[str, int]]:
-    """The states that the connection went over to, each with its row."""
+    """Return the changes of state, each with its row."""
     places = (rows["kind"] == "state").arg_true().to_list()
     names = rows["state"].to_list()
     return [(str(names[place]), place) for place in places]

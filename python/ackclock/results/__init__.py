@@ -1,39 +1,25 @@
 """Results of a run: their types, their folder, their files."""
 
-from ackclock.results.run_results import (
-    APPLIANCES,
-    COMPLETIONS,
+from ackclock.results.result_files import (
     EVENTS,
-    MEDIA,
     PERFETTO,
-    SUMMARY,
-    TABLES,
-    TRACE,
     CaptureSource,
-    Results,
     TableName,
     capture_file_names,
-    no_appliances,
-    no_completions,
+    json_bytes,
+    no_tables,
     parquet,
-    summary_json,
 )
+from ackclock.results.run_results import Results
 
 __all__ = [
-    "APPLIANCES",
-    "COMPLETIONS",
     "EVENTS",
-    "MEDIA",
     "PERFETTO",
-    "SUMMARY",
-    "TABLES",
-    "TRACE",
     "CaptureSource",
     "Results",
     "TableName",
     "capture_file_names",
-    "no_appliances",
-    "no_completions",
+    "json_bytes",
+    "no_tables",
     "parquet",
-    "summary_json",
 ]

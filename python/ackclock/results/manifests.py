@@ -1,29 +1,29 @@
-"""What `manifest.json` holds, key by key: the types of `Results.manifest` and `Results.engine`."""
+"""Types of `manifest.json`, key by key: `Results.manifest` and `Results.engine`."""
 
 from typing import Any, NotRequired, TypedDict
 
 
 class Partition(TypedDict):
-    """How the network was cut for the threads that were asked for."""
+    """Partition of the network among the requested threads."""
 
     parts: int
-    """Into how many parts."""
+    """Number of parts."""
 
     lookahead_s: float | None
-    """How far a part may go ahead of another at least, seconds; None if they send each other nothing."""
+    """Lookahead: least time by which a part may run ahead of another, seconds; None if parts exchange no packets."""
 
     largest_share: float
-    """What the part with most to do has of all the work, 0 to 1, by a rough estimate."""
+    """Estimated share of the total work in the busiest part, 0 to 1."""
 
     ties: list[str]
-    """What keeps nodes together, in words."""
+    """Reasons why nodes had to stay in one part, in words."""
 
     threads: int
-    """Threads that were asked for."""
+    """Threads requested."""
 
 
 class Engine(TypedDict):
-    """What a run cost; it says nothing of the network."""
+    """Cost of the run: counts, times and threads of the engine."""
 
     events: int
     """Events handled."""
@@ -32,20 +32,20 @@ class Engine(TypedDict):
     """Data packets that have reached a receiver."""
 
     wall_s: float
-    """Time that it took, seconds."""
+    """Wall time, seconds."""
 
     cpu_s: float
-    """CPU time of all its threads, seconds."""
+    """CPU time of all threads, seconds."""
 
     packets_per_cpu_s: float | None
-    """Packets delivered in a second of CPU time; None if there was no time to measure."""
+    """Packets delivered per second of CPU time; None if the CPU time is too short to measure."""
 
     partition: Partition
-    """How the network was cut."""
+    """Partition of the network among threads."""
 
 
 class Lateness(TypedDict):
-    """How much later than due packets were handed to hosts, microseconds."""
+    """Distribution of lateness: how long after its due time a packet was handed to a host, microseconds."""
 
     packets: int
     """Packets handed to hosts."""
@@ -66,132 +66,132 @@ class Lateness(TypedDict):
     """The 99.9th percentile."""
 
     max: float
-    """The latest."""
+    """The maximum."""
 
 
 class KernelRun(TypedDict):
-    """What the machine did in a run on its kernel."""
+    """Run on the kernel of this machine: its quality, its counts and its cost."""
 
     release: str
-    """Of the kernel, as `uname -r` says."""
+    """Kernel release, as printed by `uname -r`."""
 
     valid: bool
-    """False if the emulator was too late or lost packets: the run is then of another network than the scenario's."""
+    """False if the emulator was too late or lost packets, so that the run does not represent the scenario's network."""
 
     reasons: list[str]
-    """Why it is not valid."""
+    """Reasons why the run is not valid."""
 
     load: NotRequired[float]
-    """Of the machine over the last minute of the run: threads that run or wait for a processor."""
+    """Load average of the machine over the last minute of the run: threads that run or wait for a processor."""
 
     p99_bound_us: float
-    """The most that the 99th percentile of lateness may be, microseconds."""
+    """Bound on the 99th percentile of lateness, microseconds."""
 
     p999_bound_us: float
-    """The most that the 99.9th percentile may be, microseconds."""
+    """Bound on the 99.9th percentile of lateness, microseconds."""
 
     late_us: Lateness
-    """How late packets were."""
+    """Lateness of packets."""
 
     real_time: bool
-    """Whether the emulator ran before all ordinary threads of the machine."""
+    """True if the emulator ran with real-time priority, ahead of all ordinary threads."""
 
     emulator_cpu_share: float
-    """CPU time of the emulator over the time of the run, with the kernel's work for the hosts that get packets."""
+    """CPU time of the emulator, including the kernel's work for receiving hosts, divided by the run's wall time."""
 
     packets_entered: int
     """Packets that hosts sent."""
 
     packets_delivered: int
-    """Packets that came to hosts."""
+    """Packets that reached hosts."""
 
     packets_under_way: int
-    """Packets in the network when the run ended."""
+    """Packets still in the network when the run ended."""
 
     device_drops: int
-    """Packets lost between hosts and the emulator, of which the scenario knows nothing."""
+    """Packets lost between hosts and emulator; the scenario does not model these losses."""
 
     foreign_packets: int
-    """Packets that were nothing of the scenario's."""
+    """Packets that do not belong to the scenario."""
 
     parameters: list[dict[str, str]]
-    """Parameters of the kernel for the hosts that open connections, and for those that accept them."""
+    """Kernel parameters of the hosts that open connections, and of those that accept them."""
 
     wall_s: float
-    """Time that the run took, seconds."""
+    """Wall time, seconds."""
 
     cpu_s: float
-    """CPU time of all its threads, seconds."""
+    """CPU time of all threads, seconds."""
 
 
 class Source(TypedDict):
-    """A file that a recording was read from."""
+    """File that a recording was read from."""
 
     file: str
-    """Its path, as it was given."""
+    """Path, as given."""
 
     sha256: str
     """SHA-256 of the file, 64 hexadecimal digits."""
 
 
 class Pair(TypedDict):
-    """A connection through a proxy of which both sides were recorded."""
+    """Proxied connection of which both sides were recorded."""
 
     name: str
-    """The proxy's listener and a number."""
+    """Name: the proxy's listener and a number."""
 
     near: list[str]
-    """Flows of the client's side."""
+    """Flows on the client's side."""
 
     far: list[str]
-    """Flows of the server's side."""
+    """Flows on the server's side."""
 
 
 class Recording(TypedDict):
-    """Where the results of a recording come from."""
+    """Provenance of the results of a recording."""
 
     form: str
-    """Of what was recorded: `trace`, `capture`, `sockets` (of `ss`) or `iperf3`."""
+    """Kind of recording: `trace`, `capture`, `sockets` (of `ss`) or `iperf3`."""
 
     by: NotRequired[str]
-    """The command that made the folder."""
+    """Command that made the folder."""
 
     sources: NotRequired[list[Source]]
-    """The files that were read; none of a recording that left no other file."""
+    """Files that were read; absent if the recording left no other file."""
 
     command: NotRequired[list[str]]
-    """The command whose connections were recorded."""
+    """Command whose connections were recorded."""
 
     exit_code: NotRequired[int]
-    """How it ended."""
+    """Exit code of that command."""
 
     release: str | None
-    """Of the kernel, as `uname -r` says; None where it is not known."""
+    """Kernel release, as printed by `uname -r`; None if unknown."""
 
     began_unix_s: float | None
-    """When the recording began, seconds since 1970; None where it is not known."""
+    """Start of the recording, seconds since 1970; None if unknown."""
 
     records: int
     """Records, packets or reports that were read."""
 
     missed: int | None
-    """Of these, such as found no room and are not there; None where it is not known."""
+    """Records lost because there was no room for them; None if unknown."""
 
     cpu_s: float | None
-    """CPU time of the program that recorded, seconds."""
+    """CPU time of the recording program, seconds."""
 
     tracepoints_cpu_s: float | None
-    """CPU time of the programs at the kernel's tracepoints, seconds."""
+    """CPU time of the programs attached to kernel tracepoints, seconds."""
 
     pairs: NotRequired[list[Pair]]
-    """Of a proxy: which flows belong together."""
+    """Pairs of flows that a proxy connects; only in a recording of a proxy."""
 
     notes: list[str]
-    """What is not known, or was taken for granted, in words."""
+    """Unknowns and assumptions, in words."""
 
 
 class Versions(TypedDict):
-    """What made the results."""
+    """Versions of the software that made the results."""
 
     ackclock: str
     """Version of the package."""
@@ -204,82 +204,82 @@ class Versions(TypedDict):
 
 
 class ControllerSource(TypedDict):
-    """The file of a controller or of other parts of one's own."""
+    """Source file of a user-written controller or other part."""
 
     file: str
-    """Its path."""
+    """Path of the file."""
 
     sha256: str
     """SHA-256 of the file, 64 hexadecimal digits."""
 
 
 class Written(TypedDict):
-    """What a folder of results holds."""
+    """Files of a result folder, with their checksums."""
 
     by: str
-    """The command that wrote it."""
+    """Command that wrote the folder."""
 
     files: list[str]
-    """The files in it; with others a folder is not replaced."""
+    """Files in the folder; a folder with any other file is never replaced."""
 
     sha256: NotRequired[dict[str, str]]
-    """SHA-256 of each of them but the manifest, 64 hexadecimal digits; earlier versions did not write it."""
+    """SHA-256 of each file except the manifest, 64 hexadecimal digits; absent in earlier versions."""
 
     manifest_sha256: NotRequired[str]
-    """SHA-256 of what the manifest says besides this: its JSON with sorted keys and no spaces."""
+    """SHA-256 of the rest of the manifest: its JSON with sorted keys and no spaces."""
 
 
 class Manifest(TypedDict):
-    """Where the numbers of a run come from: `manifest.json`."""
+    """Provenance of a run's numbers: `manifest.json`."""
 
     scenario: dict[str, Any]
-    """The scenario with its overrides, as `Scenario.to_json` writes it."""
+    """Scenario with its overrides, as written by `Scenario.to_json`."""
 
     scenario_hash: str
-    """SHA-256 of that, 64 hexadecimal digits."""
+    """SHA-256 of the scenario, 64 hexadecimal digits."""
 
     seed: int
     """Seed of the run."""
 
     versions: Versions
-    """Of what made the results."""
+    """Versions of the software that made the results."""
 
     engine: Engine
-    """What the run cost."""
+    """Cost of the run."""
 
     kernel: NotRequired[KernelRun]
-    """What the machine did; only of a run on its kernel."""
+    """Quality and cost of a run on the kernel; absent for simulations."""
 
     drawn: NotRequired[dict[str, Any]]
-    """The values that the seed drew, by their places; only if there are any."""
+    """Values drawn by the seed, by their places in the scenario; absent if none were drawn."""
 
     controllers: NotRequired[dict[str, ControllerSource]]
-    """The controllers written in Python, by `module:Class`; only if there are any."""
+    """Controllers written in Python, by `module:Class`; absent if there are none."""
 
     parts: NotRequired[dict[str, ControllerSource]]
-    """The files that the scenario's `use` names, by its entries; only if there are any."""
+    """Files of the scenario's `use` entries; absent if there are none."""
 
     recording: NotRequired[Recording]
-    """Where the results come from; only of a recording, which has no scenario, no seed and no engine."""
+    """Provenance of a recording, which has neither scenario, seed nor engine; absent for runs."""
 
     captures: NotRequired[dict[str, str]]
-    """The pcapng file of each captured link; only in a folder."""
+    """pcapng file of each captured link; only in a folder."""
 
     written: NotRequired[Written]
-    """By what command the folder was written; only in a folder."""
+    """Files of the folder and the command that wrote it; only in a folder."""
 
 
 class RecordedManifest(TypedDict):
     """The manifest of a recording."""
 
     recording: Recording
-    """Where the results come from."""
+    """Provenance of the recording."""
 
     versions: Versions
-    """Of what made the folder."""
+    """Versions of the software that made the folder."""
 
     captures: NotRequired[dict[str, str]]
-    """No file."""
+    """Always empty."""
 
     written: NotRequired[Written]
-    """By what command the folder was written."""
+    """Files of the folder and the command that wrote it."""

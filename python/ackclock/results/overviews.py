@@ -1,14 +1,16 @@
-"""Series of a folder of results, sampled down for a page: of a hundred million rows a picture at once, then all of it.
+"""Series of a result folder, downsampled for a page: a quick sample first, then exact minima and maxima.
 
-Files stay where they are. A first look reads some rows at places spread evenly over the time, which takes as long for a
-large file as for a small one. The right picture has the least and the greatest value in each of as many parts of the
-time as a page has columns; it reads every row of the time that is asked for, in pieces, and gives up when another time
-is. Rows of a series are in the order of time. Checksums of the manifest are not looked at: that alone reads all.
+Files are not copied. The first picture samples rows at even distances, whose cost does not grow with the file. The
+exact picture has the minimum and the maximum of each interval of time, one interval per column of the page. It reads
+every row of the requested time in pieces, and stops when another time is requested. Rows of a series are ordered by
+time. Checksums of the manifest are not verified, as that alone would read every file.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,36 +23,36 @@ if TYPE_CHECKING:
     import polars as pl
 
 NAMED_BY = {"flows": "flow", "links": "link", "media": "flow"}
-"""Tables that have series, and the column that says whose."""
+"""Tables with series, and the column that names the flow or link."""
 
 PLACES = 50
-"""So many places are looked at for the first picture."""
+"""Number of rows sampled for the first picture."""
 
 MOST_ROWS = 20_000
-"""Of so few all are shown."""
+"""Largest number of rows that are shown without sampling."""
 
 MOST_NAMES = 64
 _PIECE_ROWS = 1 << 20
 
 
 class OverviewError(ValueError):
-    """There is nothing to show; the message says why."""
+    """Error: nothing can be shown; the message says why."""
 
 
 class SupersededError(RuntimeError):
-    """Another part of the time was asked for."""
+    """Interruption: the page asked for another part of the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a page wants to see.
+    """Request of a page.
 
     Attributes:
         table: One of `NAMED_BY`.
-        columns: Of it.
-        begin_s: From here on.
-        end_s: Up to here.
-        parts: Into so many parts the time is divided.
+        columns: Columns of that table.
+        begin_s: Beginning of the requested time, seconds.
+        end_s: End of the requested time, seconds.
+        parts: Number of intervals that the time is divided into.
     """
 
     table: str
@@ -64,10 +66,10 @@ class Overviews:
     """The series of one folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Look at what is there; no column is read.
+        """Open the folder; no column is read.
 
         Raises:
-            OverviewError: If it has no series.
+            OverviewError: If the folder has no series.
         """
         import polars as pl
 
@@ -93,7 +95,7 @@ class Overviews:
         self._latest: dict[str, int] = {}
 
     def about(self) -> dict[str, Any]:
-        """Return what a page begins with: names, tables with their columns and rows, and the time that they span."""
+        """Return the data for a page's first load: names, tables with their columns and row counts, and time range."""
         tables = {}
         for name, table in self._tables.items():
             rows = self._rows(name)
@@ -106,7 +108,7 @@ class Overviews:
         return {"folder": self._folder.name, "name": scenario.get("name", ""), "tables": tables}
 
     def first_look(self, asked: Asked) -> dict[str, Any]:
-        """Return rows at places spread over the time, or all if they are few."""
+        """Return rows sampled at even distances, or all rows if there are few."""
         import polars as pl
 
         table = self._of(asked)
@@ -119,10 +121,10 @@ class Overviews:
         return self._shown(pl.concat(looks).unique(maintain_order=True), asked, is_exact=False)
 
     def whole(self, asked: Asked) -> dict[str, Any]:
-        """Return the least and the greatest value of each part of the time, of every row.
+        """Return the minimum and maximum of every column in each interval, taken over all rows.
 
         Raises:
-            SupersededError: If another part of the time was asked for meanwhile.
+            SupersededError: If another part of the time was requested meanwhile.
         """
         import polars as pl
 
@@ -141,7 +143,7 @@ class Overviews:
     def _of(self, asked: Asked) -> "pl.LazyFrame":
         table = self._tables.get(asked.table)
         if table is None:
-            raise OverviewError(f"there is no table {asked.table!r}; there are: {', '.join(self._tables)}")
+            raise OverviewError(f"unknown table {asked.table!r}; known: {', '.join(self._tables)}")
         known = _columns(table)
         unknown = [column for column in asked.columns if column not in known]
         if unknown or not asked.columns or len(set(asked.columns)) < len(asked.columns):
@@ -162,26 +164,15 @@ class Overviews:
         return self._counts[name]
 
     def _time(self, name: str, row: int) -> float:
-        """Of a row; searches look at the same few again and again."""
+        """Return the time of a row, cached because searches ask for the same few rows again and again."""
         if (name, row) not in self._times:
             self._times[name, row] = float(self._tables[name].select("time_s").slice(row, 1).collect().item())
         return self._times[name, row]
 
     def _span(self, asked: Asked) -> tuple[int, int]:
-        """Which rows are of a time."""
-        rows = self._rows(asked.table)
-        low = self._first(asked.table, rows, lambda time_s: time_s >= asked.begin_s)
-        return low, self._first(asked.table, rows, lambda time_s: time_s > asked.end_s)
-
-    def _first(self, name: str, rows: int, is_there: Callable[[float], bool]) -> int:
-        """The first row whose time is such, by halving; the number of rows if none is."""
-        if rows == 0 or not is_there(self._time(name, rows - 1)):
-            return rows
-        low, high = 0, 0 if is_there(self._time(name, 0)) else rows - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if is_there(self._time(name, middle)) else (middle + 1, high)
-        return low
+        """Return the range of rows within the requested time."""
+        rows, time_s = range(self._rows(asked.table)), partial(self._time, asked.table)
+        return bisect_left(rows, asked.begin_s, key=time_s), bisect_right(rows, asked.end_s, key=time_s)
 
     @staticmethod
     def _names_in_step(table: "pl.LazyFrame", asked: Asked, low: int) -> int:
@@ -189,7 +180,7 @@ class Overviews:
 
     @staticmethod
     def _shown(rows: "pl.DataFrame", asked: Asked, *, is_exact: bool) -> dict[str, Any]:
-        """Columns beside each other over one axis of time, with null where a name has none."""
+        """Return the columns side by side over one time axis, with null where a flow or link has no value."""
         by = NAMED_BY[asked.table]
         names: Sequence[str] = rows[by].unique(maintain_order=True).to_list()[:MOST_NAMES]
         times = rows.select("time_s").unique().sort("time_s")
@@ -203,12 +194,12 @@ class Overviews:
 
 
 def _columns(table: "pl.LazyFrame") -> list[str]:
-    """Those with numbers, which can be drawn over time."""
+    """Return the numeric columns, which can be drawn over time."""
     return [name for name, kind in table.collect_schema().items() if kind.is_numeric() and name != "time_s"]
 
 
 def _finite(values: "pl.Series") -> list[float | None]:
-    """What JSON has: a part of one's own may have told of something that is no number."""
+    """Return values as JSON can hold them: NaN and infinity, which user-written code may report, become null."""
     return [value if value is not None and isfinite(value) else None for value in values.to_list()]
 
 
@@ -217,21 +208,19 @@ def _extremes(rows: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
 
     scale = asked.parts / (asked.end_s - asked.begin_s)
     part = ((pl.col("time_s") - asked.begin_s) * scale).floor().clip(0, asked.parts - 1).cast(pl.UInt32).alias("part")
-    both = [f(column) for column in asked.columns for f in (_least, _greatest)]
-    return rows.lazy().group_by(NAMED_BY[asked.table], part).agg(both).collect()
+    ends = pl.col(asked.columns).min().name.suffix(".least"), pl.col(asked.columns).max().name.suffix(".greatest")
+    return rows.lazy().group_by(NAMED_BY[asked.table], part).agg(ends).collect()
 
 
 def _merged(pieces: "list[pl.DataFrame]", asked: Asked) -> "pl.DataFrame":
     import polars as pl
 
-    both = [
-        end for column in asked.columns for end in (pl.col(f"{column}.least").min(), pl.col(f"{column}.greatest").max())
-    ]
-    return pl.concat(pieces).lazy().group_by(NAMED_BY[asked.table], "part").agg(both).collect()
+    ends = pl.col("^.*\\.least$").min(), pl.col("^.*\\.greatest$").max()
+    return pl.concat(pieces).lazy().group_by(NAMED_BY[asked.table], "part").agg(ends).collect()
 
 
 def _as_rows(merged: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
-    """Two rows of each part: the least value a quarter into it, the greatest three quarters."""
+    """Return two rows per interval: the minimum at its first quarter, the maximum at its third."""
     import polars as pl
 
     by, width = NAMED_BY[asked.table], (asked.end_s - asked.begin_s) / asked.parts
@@ -244,15 +233,3 @@ def _as_rows(merged: "pl.DataFrame", asked: Asked) -> "pl.DataFrame":
         for offset, end in ((0.25, "least"), (0.75, "greatest"))
     ]
     return pl.concat(halves)
-
-
-def _least(column: str) -> "pl.Expr":
-    import polars as pl
-
-    return pl.col(column).min().alias(f"{column}.least")
-
-
-def _greatest(column: str) -> "pl.Expr":
-    import polars as pl
-
-    return pl.col(column).max().alias(f"{column}.greatest")

@@ -1,11 +1,11 @@
-"""The packets of a pcapng file, each with its time and the link type of its interface.
+"""Reader of pcapng files: each packet with its time and the link type of its interface.
 
 Source: draft-ietf-opsawg-pcapng, section 3 (blocks and options) and section 4 (section header, interface description,
-enhanced packet, and the packet block that it replaced). A file may have several sections, each with an order of octets
-and interfaces of its own.
+enhanced packet, and the packet block that it replaced). A file may have several sections, each with its own byte order
+and interfaces.
 
-Departures: a simple packet block has no time and is passed over, as are all blocks that hold no packet. A block of more
-than `MOST` octets counts as damage, as it does in Wireshark.
+Departures: a simple packet block has no time and is skipped, like all blocks without a packet. A block of more than
+`MOST` octets counts as damage, as in Wireshark.
 """
 
 import struct
@@ -15,13 +15,13 @@ from typing import BinaryIO, Final, NamedTuple
 
 
 class Frame(NamedTuple):
-    """What was captured of a packet.
+    """Captured packet.
 
     Attributes:
-        time_s: When.
+        time_s: Time of capture, seconds.
         link: Link type.
         interface: Number of the interface in its section, from 0 on.
-        content: Its octets.
+        content: Captured octets.
     """
 
     time_s: Decimal
@@ -31,7 +31,7 @@ class Frame(NamedTuple):
 
 
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"
-"""How a file begins, in either order of octets."""
+"""First octets of a file, the same in either byte order."""
 
 _SECTION, _INTERFACE, _OBSOLETE_PACKET, _PACKET = int.from_bytes(MAGIC), 1, 2, 6
 _BYTE_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
@@ -41,11 +41,11 @@ MOST: Final = 16 << 20
 
 
 class _Interface(NamedTuple):
-    """An interface, as its description has it."""
+    """Interface, as its description block declares it."""
 
     link: int
     ticks: Decimal
-    """How many units of time a second has."""
+    """Resolution of timestamps: ticks per second."""
 
     offset_s: int
 
@@ -57,10 +57,10 @@ def packets(file: BinaryIO) -> Iterator[Frame]:
         file: The file, at its beginning.
 
     Yields:
-        Each, in the order of the file.
+        Each packet, in the order of the file.
 
     Raises:
-        ValueError: If a block is cut, or is not what it says.
+        ValueError: If a block is truncated or inconsistent.
     """
     order = "<"
     interfaces: list[_Interface] = []
@@ -81,7 +81,7 @@ def packets(file: BinaryIO) -> Iterator[Frame]:
 
 
 def _byte_order(file: BinaryIO) -> str:
-    """Look ahead at the magic number of a section."""
+    """Return the byte order of a section by peeking at its magic number."""
     magic = file.read(4)
     file.seek(-len(magic), 1)
     if magic not in _BYTE_ORDERS:
@@ -90,7 +90,7 @@ def _byte_order(file: BinaryIO) -> str:
 
 
 def _block(file: BinaryIO, head: bytes, order: str) -> tuple[int, bytes]:
-    """The kind of a block, and what stands between its two lengths."""
+    """Return the type of a block, and its body between the two length fields."""
     kind, length = unpacked(order + "II", head)
     if length < 12 or length % 4 or length > MOST:
         raise ValueError(f"a block must not have {length} octets")
@@ -112,7 +112,7 @@ def _interface(body: bytes, order: str) -> _Interface:
 
 
 def _options(rest: bytes, order: str) -> Iterator[tuple[int, bytes]]:
-    """Each option; the one of code 0 ends them, and a value is filled up to a multiple of four octets."""
+    """Yield each option up to the one with code 0; values are padded to a multiple of four octets."""
     at = 0
     while len(rest) - at >= 4:
         code, length = unpacked(order + "HH", rest[at : at + 4])
@@ -126,7 +126,7 @@ def _options(rest: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 
 
 def whole(file: BinaryIO, size: int) -> bytes:
-    """Read what a header says is there.
+    """Read exactly `size` octets.
 
     Raises:
         ValueError: If the file ends before.
@@ -138,14 +138,14 @@ def whole(file: BinaryIO, size: int) -> bytes:
 
 
 def unpacked(layout: str, content: bytes) -> tuple[int, ...]:
-    """Return the numbers at the beginning of a content.
+    """Return the numbers at the beginning of `content`.
 
     Args:
-        layout: As of `struct`.
-        content: Of a header or block.
+        layout: Format of `struct`.
+        content: Body of a header or block.
 
     Raises:
-        ValueError: If it is too short.
+        ValueError: If the content is too short.
     """
     if len(content) < struct.calcsize(layout):
         raise ValueError("a header or block is too short for what it holds")

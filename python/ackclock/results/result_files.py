@@ -1,4 +1,4 @@
-"""The files of a folder of results: their names, what is read of them, and the bytes that are written."""
+"""Files of a result folder: their names, their readers and the bytes that are written."""
 
 import json
 import re
@@ -20,25 +20,18 @@ TableName = Literal["flows", "links", "episodes", "completions", "appliances", "
 
 TABLES: tuple[TableName, ...] = ("flows", "links", "episodes")
 
-COMPLETIONS = "completions.parquet"
-"""Written only by runs with short flows or requests."""
-
-APPLIANCES = "appliances.parquet"
-"""Written only by runs with appliances."""
-
-MEDIA = "media.parquet"
-"""Written only by runs with interactive media."""
+"""Tables of every run; others are written only if they are not empty."""
 
 PERFETTO = "trace.perfetto-trace"
-"""Written only where it is asked for."""
+"""File written only on request."""
 
 EVENTS = "events.parquet"
-"""Written only by runs that were watched."""
+"""File written only by runs that kept events."""
 
 SUMMARY = "summary.json"
 
 TRACE = "trace.jsonl"
-"""The one file of a folder of `ackclock-proxy record`."""
+"""Only file of a folder of `ackclock-proxy record`."""
 
 _FILES: dict[TableName, str] = {name: f"{name}.parquet" for name in get_args(TableName)}
 
@@ -47,43 +40,40 @@ REMEDY: Final = "restore it, or run the scenario again"
 ENCODER: Final = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def no_completions() -> "pl.DataFrame":
-    """Return the table of completions of a run without short flows and requests."""
+def no_tables() -> "dict[TableName, pl.DataFrame]":
+    """Return the optional tables of a run, all empty."""
     import polars as pl
 
-    columns = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
-    return pl.DataFrame(schema=columns | {"slowdown": pl.Float64})
-
-
-def no_appliances() -> "pl.DataFrame":
-    """Return the table of appliances of a run without any."""
-    import polars as pl
-
-    return pl.DataFrame()
+    completions = {"flow": pl.String, "start_s": pl.Float64, "size_bytes": pl.UInt64, "fct_s": pl.Float64}
+    empty: dict[TableName, pl.DataFrame] = {"appliances": pl.DataFrame(), "media": pl.DataFrame()}
+    return empty | {
+        "events": pl.DataFrame(),
+        "completions": pl.DataFrame(schema=completions | {"slowdown": pl.Float64}),
+    }
 
 
 # ---- reading -------------------------------------------------------------------------------------------------------
 
 
 def check_complete(path: Path) -> None:
-    """Find out whether a folder has what every folder of results has.
+    """Check that a folder has the files of every result folder.
 
     Raises:
-        FileNotFoundError: If it is no result folder; the message says what is missing.
+        FileNotFoundError: If it is not a result folder; the message says what is missing.
     """
     if not path.is_dir():
         raise FileNotFoundError(f"{path} is not a folder; give one that `ackclock run -o` wrote")
     wanted = [SUMMARY, storage.MANIFEST, *(f"{table}.parquet" for table in TABLES)]
     missing = [file for file in wanted if not (path / file).is_file()]
     if missing:
-        raise FileNotFoundError(f"{path} is no folder of results: it has no {', '.join(missing)}")
+        raise FileNotFoundError(f"{path} is not a folder of results: it has no {', '.join(missing)}")
 
 
 def manifest_of(folder: Path) -> Manifest:
-    """Read a manifest, which has the SHA-256 of the other files and of itself; those of earlier versions have none.
+    """Read a manifest and check it against its own SHA-256; manifests of earlier versions have no checksum.
 
     Raises:
-        DamagedError: If it is not what was written there.
+        DamagedError: If the manifest is damaged.
     """
     file = inside(folder, storage.MANIFEST, REMEDY)
     text = content(file, None, REMEDY)
@@ -107,10 +97,10 @@ def _is_recorded(manifest: bytes) -> bool:
 
 
 def summary_of(folder: Path, manifest: Manifest) -> RunSummary:
-    """Read the summary of a run, or of a recording, whose form is `ackclock.summaries.RecordedRun`.
+    """Read the summary of a run, or of a recording (`ackclock.summaries.RecordedRun`).
 
     Raises:
-        DamagedError: If it is not what was written there.
+        DamagedError: If the summary is damaged.
     """
     form: Any = RecordedRun if "recording" in manifest else RunSummary
     summary: RunSummary = document(_content(folder, SUMMARY, _sums(manifest)), folder / SUMMARY, form, REMEDY)
@@ -118,18 +108,13 @@ def summary_of(folder: Path, manifest: Manifest) -> RunSummary:
 
 
 def tables_of(folder: Path, manifest: Manifest) -> dict[TableName, "pl.DataFrame"]:
-    """Read every table that there is or should be.
+    """Read every table that is present or required.
 
     Raises:
-        DamagedError: If one is not what was written there.
+        DamagedError: If a table is damaged or missing.
     """
     sums = _sums(manifest)
-    tables: dict[TableName, pl.DataFrame] = {
-        "completions": no_completions(),
-        "appliances": no_appliances(),
-        "media": no_appliances(),
-        "events": no_appliances(),
-    }
+    tables = no_tables()
     for name, file in _FILES.items():
         if name in TABLES or file in sums or (folder / file).exists():
             tables[name] = table(_content(folder, file, sums), folder / file, name, REMEDY)
@@ -137,7 +122,7 @@ def tables_of(folder: Path, manifest: Manifest) -> dict[TableName, "pl.DataFrame
 
 
 def check_names(folder: Path, summary: RunSummary, tables: Mapping[TableName, "pl.DataFrame"]) -> None:
-    """Find out whether the tables are of the flows and links that the summary has.
+    """Check that the tables name only flows and links of the summary.
 
     Raises:
         DamagedError: If a table names another.
@@ -166,39 +151,34 @@ def _content(folder: Path, name: str, sums: Mapping[str, str]) -> bytes:
 
 
 class CaptureSource(Protocol):
-    """Whatever can write what a run left, the packets that it captured and its events; the core's `Outcome` does."""
+    """Source of a run's summary, captured packets and events; the core's `Outcome` is one."""
 
     def write_summary(self, path: str) -> None:
         """Write `summary.json`."""
 
     @property
     def captures(self) -> list[str]:
-        """Names of what was captured: links, and flows as `flow NAME`."""
+        """Names of captures: links, and flows as `flow NAME`."""
 
     def write_pcapng(self, name: str, path: str) -> None:
-        """Write what one of them captured as a pcapng file."""
+        """Write one capture as a pcapng file."""
 
     @property
     def event_sources(self) -> list[str]:
-        """Names of what events come from: links, `flow NAME`, `relay NAME`; empty if none were wanted."""
+        """Names of event sources: links, `flow NAME`, `relay NAME`; empty if no events were requested."""
 
     def write_qlog(self, paths: dict[str, str]) -> list[str]:
-        """Write the events as qlog, a file for each source that has any, and return the names of these."""
+        """Write the events as qlog, a file for each source that has any, and return the names of these sources."""
 
     def write_perfetto(self, path: str) -> None:
         """Write the events as a Perfetto trace."""
 
 
-def summary_json(summary: Mapping[str, Any]) -> bytes:
-    """Return the bytes of `summary.json`: the same summary gives the same bytes."""
-    return json_bytes(summary)
-
-
 def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """Return a document as a folder of results has it.
+    """Return a document as the bytes of a JSON file, deterministically.
 
     Args:
-        value: What JSON can say; no NaN, no infinity.
+        value: JSON data without NaN or infinity.
     """
     return (ENCODER.encode(value) + "\n").encode()
 
@@ -213,11 +193,11 @@ def parquet(table: "pl.DataFrame") -> bytes:
 
 
 def capture_file_names(links: list[str], ending: str = ".pcapng") -> dict[str, str]:
-    """Choose a file name for the capture of each link: its name with every unusual sign replaced, made unique.
+    """Choose a file name for the capture of each link: its name with unusual characters replaced, made unique.
 
     Args:
         links: Names of links; any text.
-        ending: Of the files.
+        ending: Suffix of the files.
 
     Examples:
         >>> capture_file_names(["left->right", "left<-right", "../x"])
@@ -240,16 +220,16 @@ def write_captures(
     """Write a pcapng file for each captured link and flow.
 
     Args:
-        folder: Where to.
-        captures: Files of results that were loaded, which are copied.
-        sums: The SHA-256 of these files by their names, as the folder had them that they are from.
-        source: Of results that were not.
+        folder: Destination.
+        captures: Capture files of loaded results, which are copied.
+        sums: SHA-256 of these files by name, as recorded in their folder.
+        source: Source of the captures of a run that was not loaded.
 
     Returns:
-        The names of the files by what they are of.
+        The names of the files by link or flow.
 
     Raises:
-        DamagedError: If a file is not what was written.
+        DamagedError: If a file to be copied is damaged.
     """
     files = capture_file_names([*captures, *(source.captures if source else [])])
     for name, file in files.items():

@@ -1,4 +1,4 @@
-"""What was run, and for several runs just what differs: the names by which tables and figures tell them apart."""
+"""Labels of runs: the facts of each run and, for several runs, only those that differ."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ _LEFT_OUT: Final = ("name", "seed", "duration", "flow", "tcp", "topology", "trac
 
 
 def facts(results: "Results") -> dict[str, str]:
-    """Return what was run, fact by fact: scenario, by what, flows, profile, path, queue, duration, seed, the rest."""
+    """Return the facts of a run: scenario, origin, flows, profile, path, queue, duration, seed and the rest."""
     summary, scenario = results.summary, results.scenario
     by = results.origin if results.is_of_kernel or results.is_recorded else _SIMULATOR
     found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
@@ -36,7 +36,7 @@ def _table(value: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 
 def _flows(flows: Sequence[Any]) -> str:
-    """Controllers, with how many flows each has."""
+    """Return the controllers, each with its number of flows."""
     names = [controller_of(flow) for flow in flows]
     counts = {name: names.count(name) for name in dict.fromkeys(names)}
     words = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
@@ -44,7 +44,7 @@ def _flows(flows: Sequence[Any]) -> str:
 
 
 def _path(topology: Any) -> dict[str, str]:  # noqa: ANN401
-    """Of a dumbbell its bottleneck; of others every plain value."""
+    """Return the facts of the path: a dumbbell's bottleneck, or every plain value of another topology."""
     table = _table(topology)
     link = _table(table.get("bottleneck"))
     found = {"rate": _short(link.get("rate")), "delay": _short(link.get("delay")), "queue": _short(link.get("queue"))}
@@ -63,7 +63,7 @@ def _short(value: Any) -> str:  # noqa: ANN401
 
 
 def _of_flows(flows: Any) -> dict[str, str]:  # noqa: ANN401
-    """What the tables of flows say beside their names and kinds of controllers."""
+    """Return the fields of the flows' tables, without plain names and kinds of controllers."""
     found: dict[str, str] = {}
     for flow in map(_table, flows if isinstance(flows, list) and len(flows) <= _MOST_FLOWS else []):
         name = flow.get("name", "flow")
@@ -77,10 +77,10 @@ def _of_flows(flows: Any) -> dict[str, str]:  # noqa: ANN401
 
 
 def labels(results: "Sequence[Results]") -> list[str]:
-    """Name runs that are shown together by what differs between them.
+    """Label runs that are shown together by their differences.
 
     Returns:
-        A name for each, none twice: what differs, and a number where nothing does.
+        A unique label for each run: the facts that differ, or a number where none do.
     """
     if len(results) == 1:
         return [results[0].name]
@@ -102,8 +102,13 @@ def labels(results: "Sequence[Results]") -> list[str]:
     return distinct(names)
 
 
+def prefixes(results: "Sequence[Results]") -> list[str]:
+    """Return the prefix of the names of flows and links for each run: its label, if there are several runs."""
+    return [f"{name}: " if len(results) > 1 else "" for name in labels(results)]
+
+
 def _tables(results: "Results") -> dict[str, list[Any]]:
-    """The lists of tables of a scenario, by the facts that they are: links and nodes, hosts, appliances."""
+    """Return the lists of tables of a scenario by fact: links and nodes, hosts, appliances."""
     scenario = results.scenario
     places = {**_table(scenario.get("topology")), **{key: scenario[key] for key in scenario if key not in _LEFT_OUT}}
     return {
@@ -114,7 +119,7 @@ def _tables(results: "Results") -> dict[str, list[Any]]:
 
 
 def _within(every: Sequence[dict[str, str]], tables: Sequence[Mapping[str, list[Any]]]) -> list[dict[str, str]]:
-    """Facts with the fields of a list's tables in place of the list, where the runs have tables of the same names."""
+    """Expand lists into the fields of their tables, where all runs have tables of the same names."""
     for key in dict.fromkeys(key for one in tables for key in one):
         lists = [one.get(key) for one in tables]
         if len({tuple(_names(entries or ())) for entries in lists}) == 1:
@@ -126,7 +131,7 @@ def _within(every: Sequence[dict[str, str]], tables: Sequence[Mapping[str, list[
 
 
 def _names(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The name of a link or node in results; the number of anything else that has no name."""
+    """Return the names of links or nodes; entries without a name are numbered."""
     return [
         str(entry.get("name") or (f"{entry['from']}->{entry['to']}" if {"from", "to"} <= entry.keys() else number))
         for number, entry in enumerate(entries)
@@ -143,16 +148,16 @@ def _fields(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _is_controller(key: str) -> bool:
-    """Whether a fact says more of a flow's controller; a bare word has none."""
+    """Return whether a fact is a parameter of a flow's controller, rather than its bare name."""
     return key.endswith(".controller")
 
 
 def distinct(names: Sequence[str], form: str = "{} ({})") -> list[str]:
-    """Return names of which none occurs twice: those that would have a number behind them.
+    """Make names unique by appending a number to those that occur more than once.
 
     Args:
-        names: Some.
-        form: How a name and its number are written.
+        names: The names.
+        form: Format of a name and its number.
 
     Examples:
         >>> distinct(["a", "b", "a"]), distinct(["a", "a", "a-1"], "{}-{}")
@@ -169,9 +174,9 @@ def distinct(names: Sequence[str], form: str = "{} ({})") -> list[str]:
 
 
 def _fewest(every: Sequence[Mapping[str, str]], differing: Sequence[str]) -> list[str]:
-    """The fields that differ, without those that follow from others: a scenario's name where its parts tell the same.
+    """Return the differing fields without redundant ones, such as a scenario's name where its parts differ, too.
 
-    Of more than `_MOST_FACTS` those alone that tell runs apart which the ones before do not.
+    Above `_MOST_FACTS`, only fields that distinguish runs not yet told apart by the previous fields are kept.
     """
     keys = [key for key in differing if key != "scenario"] or list(differing)
     are_few = len(keys) <= _MOST_FACTS
@@ -190,7 +195,7 @@ def _said(key: str, value: str) -> str:
 
 
 def common(results: "Sequence[Results]") -> str:
-    """Return what all runs have in common, in a sentence."""
+    """Return the facts that all runs share, as a sentence."""
     every = [facts(one) for one in results]
     first = every[0]
     wanted = ("scenario", "by", "flows", "profile", "rate", "delay", "queue", "duration", "seed")
@@ -200,9 +205,9 @@ def common(results: "Sequence[Results]") -> str:
 
 
 def controller_of(flow: Mapping[str, Any]) -> str:
-    """Return the name of a flow's controller; of a recording it need not be known.
+    """Return the name of a flow's controller; in a recording it may be unknown.
 
     Args:
-        flow: As in `summary.json`.
+        flow: Entry of `summary.json`.
     """
     return str(flow["controller"] or "unknown")

@@ -1,4 +1,4 @@
-"""What a run leaves behind, in memory and as a folder."""
+"""Results of a run, in memory and as a folder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,7 @@ from ackclock.base import storage
 from ackclock.base.checked_files import inside
 from ackclock.results.manifests import Engine, KernelRun, Manifest, Recording
 from ackclock.results.result_files import (
-    APPLIANCES,
-    COMPLETIONS,
     ENCODER,
-    EVENTS,
-    MEDIA,
     PERFETTO,
     REMEDY,
     SUMMARY,
@@ -27,10 +23,7 @@ from ackclock.results.result_files import (
     check_names,
     json_bytes,
     manifest_of,
-    no_appliances,
-    no_completions,
     parquet,
-    summary_json,
     summary_of,
     tables_of,
     write_captures,
@@ -52,30 +45,11 @@ if TYPE_CHECKING:
     from ackclock.plotting.plots import SeriesName
     from ackclock.plotting.report.report_widget import ReportWidget
 
-__all__ = [
-    "APPLIANCES",
-    "COMPLETIONS",
-    "EVENTS",
-    "MEDIA",
-    "PERFETTO",
-    "SUMMARY",
-    "TABLES",
-    "TRACE",
-    "CaptureSource",
-    "Results",
-    "TableName",
-    "capture_file_names",
-    "no_appliances",
-    "no_completions",
-    "parquet",
-    "summary_json",
-]
-
 _Entry = TypeVar("_Entry", FlowSummary, LinkSummary, GroupSummary, ApplianceSummary, DatagramSummary)
 
 
 class _Views(Protocol):
-    """Views of results that rooms above this one draw; `ackclock` gives them to `Results`."""
+    """Views of results, drawn by higher rooms and registered by `ackclock`."""
 
     def figure(self, results: "Results", series: "SeriesName") -> "Figure": ...
 
@@ -88,10 +62,10 @@ class _Views(Protocol):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Results:
-    """The results of one run.
+    """Results of one run.
 
-    A run makes no tables: each is taken over from the core when it is first looked at, as Polars loads longer than a
-    short run takes. So is the summary, which of many thousand flows takes more memory here than the run did.
+    Tables are built on first access, since loading Polars takes longer than a short run. So is the summary: with
+    thousands of flows it takes more memory in Python than the run did in the engine.
 
     Attributes:
         captures: The pcapng file of each captured link or flow, for results that were loaded or saved.
@@ -106,7 +80,7 @@ class Results:
     _source: CaptureSource | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether they say the same, and come from the same."""
+        """Return whether both have the same content and the same origin."""
         if not isinstance(other, Results):
             return NotImplemented
         mine, theirs = (self.summary, self.manifest, self.captures), (other.summary, other.manifest, other.captures)
@@ -115,7 +89,7 @@ class Results:
     __hash__ = None  # type: ignore[assignment]  # as of all that holds dictionaries
 
     def __reduce__(self) -> tuple[Callable[..., "Results"], tuple[Any, ...]]:
-        """Return what makes the same results, in another process too: summary, manifest and every table.
+        """Return a recipe for pickling: summary, manifest and every table.
 
         Raises:
             TypeError: If they hold captures or events that are not in a file yet.
@@ -128,7 +102,7 @@ class Results:
         return _of_tables, (self.summary, self.manifest, tables, dict(self.captures))
 
     def __repr__(self) -> str:
-        """Return what they are of, in short."""
+        """Return a short description."""
         summary = self.summary
         flows, links = len(summary["flows"]), len(summary["links"])
         size = f"{flows} flows" if self.is_recorded else f"{flows} flows, {links} links"
@@ -137,47 +111,47 @@ class Results:
 
     @cached_property
     def summary(self) -> RunSummary:
-        """What `summary.json` holds: averages and counts of each flow and link."""
+        """Summary of the run, as in `summary.json`: averages and counts of each flow and link."""
         return self._read_summary()
 
     @cached_property
     def flows(self) -> "pl.DataFrame":
-        """Series of the flows over time, a row for each flow and sample."""
+        """Time series of the flows, one row per flow and sample."""
         return self._table("flows")
 
     @cached_property
     def links(self) -> "pl.DataFrame":
-        """Series of the links over time."""
+        """Time series of the links."""
         return self._table("links")
 
     @cached_property
     def episodes(self) -> "pl.DataFrame":
-        """A row for each congestion episode."""
+        """Congestion episodes, one row each."""
         return self._table("episodes")
 
     @cached_property
     def completions(self) -> "pl.DataFrame":
-        """A row for each short flow and each request that was completed."""
+        """Completed short flows and requests, one row each."""
         return self._table("completions")
 
     @cached_property
     def appliances(self) -> "pl.DataFrame":
-        """Series of each way through each appliance over time."""
+        """Time series of each direction through each appliance."""
         return self._table("appliances")
 
     @cached_property
     def media(self) -> "pl.DataFrame":
-        """Series of each flow of interactive media over time."""
+        """Time series of each flow of interactive media."""
         return self._table("media")
 
     @cached_property
     def events(self) -> "pl.DataFrame":
-        """A row for each event that was wanted; no columns if none was."""
+        """Recorded events, one row each; without columns if none were requested."""
         return self._table("events")
 
     @property
     def manifest(self) -> Manifest:
-        """Where the numbers come from: scenario, hash, seed, versions, engine figures."""
+        """Provenance of the numbers: scenario, hash, seed, versions and engine figures."""
         if self._source is None:
             return self._origin  # as the folder has it, which another version may have written
         import polars as pl
@@ -186,23 +160,23 @@ class Results:
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """The scenario with its overrides: the manifest's, without loading what the rest of it is about.
+        """Scenario with its overrides, read from the manifest without loading the rest.
 
-        A recording has none: nothing is in it.
+        Empty for a recording.
         """
         return self._origin.get("scenario", {})
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """What the seed drew: the place in the scenario, and the value."""
+        """Values drawn by the seed, by their places in the scenario."""
         return dict(self._origin.get("drawn", {}))
 
     @property
     def engine(self) -> Engine:
-        """What the run cost: events, packets, times, and how the network was cut for threads.
+        """Cost of the run: events, packets, times, and the partition of the network among threads.
 
         Raises:
-            KeyError: Of a recording, which was not run.
+            KeyError: If this is a recording, which was not run.
         """
         return self._origin["engine"].copy()
 
@@ -213,27 +187,27 @@ class Results:
 
     @property
     def kernel(self) -> KernelRun | None:
-        """What the machine did in a run on its kernel: the manifest's entry, without loading what the rest needs."""
+        """Quality and cost of a run on the kernel, from the manifest; None for other results."""
         return self._origin.get("kernel")
 
     @property
     def is_of_kernel(self) -> bool:
-        """True if a kernel ran it, in real time."""
+        """True if the run took place on a kernel, in real time."""
         return "kernel" in self._origin
 
     @property
     def recording(self) -> Recording | None:
-        """Where a recording comes from; None of a run."""
+        """Provenance of a recording; None for a run."""
         return self._origin.get("recording")
 
     @property
     def is_recorded(self) -> bool:
-        """True if it was recorded of real connections: its summary is an `ackclock.summaries.RecordedRun`."""
+        """True if real connections were recorded: the summary is then an `ackclock.summaries.RecordedRun`."""
         return "recording" in self._origin
 
     @property
     def origin(self) -> str:
-        """What ran it in short, to tell it from others: its seed, the kernel's release, or what was recorded."""
+        """Short origin that distinguishes results: the seed, the kernel's release, or the kind of recording."""
         recording = self.recording
         if recording is not None:
             return _recorded(recording)
@@ -246,7 +220,7 @@ class Results:
         """Return the summary of one flow.
 
         Raises:
-            KeyError: If there is no such flow; the message names those there are.
+            KeyError: If the flow is unknown; the message lists the known ones.
         """
         return _named(self.summary["flows"], name, "flow")
 
@@ -254,7 +228,7 @@ class Results:
         """Return the summary of one link.
 
         Raises:
-            KeyError: If there is no such link; the message names those there are.
+            KeyError: If the link is unknown; the message lists the known ones.
         """
         return _named(self.summary["links"], name, "link")
 
@@ -262,7 +236,7 @@ class Results:
         """Return the summary of one group of short flows.
 
         Raises:
-            KeyError: If there is no such group; the message names those there are.
+            KeyError: If the group is unknown; the message lists the known ones.
         """
         return _named(self.summary.get("groups", []), name, "group of short flows")
 
@@ -270,7 +244,7 @@ class Results:
         """Return the summary of one appliance.
 
         Raises:
-            KeyError: If there is no such appliance; the message names those there are.
+            KeyError: If the appliance is unknown; the message lists the known ones.
         """
         return _named(self.summary.get("appliances", []), name, "appliance")
 
@@ -278,7 +252,7 @@ class Results:
         """Return the summary of one flow of datagrams.
 
         Raises:
-            KeyError: If there is no such flow; the message names those there are.
+            KeyError: If the flow is unknown; the message lists the known ones.
         """
         return _named(self.summary.get("datagrams", []), name, "flow of datagrams")
 
@@ -286,26 +260,26 @@ class Results:
         """Draw one panel of the results; `ackclock.plots.figure` draws several runs together.
 
         Args:
-            series: Which panel: a name of `ackclock.plots.SeriesName`, such as "cwnd", "goodput", "rtt" or "queue".
+            series: Name of the panel, one of `ackclock.plots.SeriesName`, such as "cwnd", "goodput", "rtt" or "queue".
 
         Returns:
             A Matplotlib figure, which a notebook shows.
 
         Raises:
-            KeyError: If there is no such panel.
-            ValueError: If the results hold no such series.
+            KeyError: If the panel is unknown.
+            ValueError: If the results have no such series.
         """
         return self._views.figure(self, series)
 
     def widget(self, *others: "Results", window_s: tuple[float, float] | None = None) -> "ReportWidget | Static":
-        """Return the plots of the report for a notebook, linked in time: a drag in one shows that time in all.
+        """Return the report's plots as a notebook widget; zooming in one plot zooms all of them.
 
         It works in Jupyter, Colab, VS Code and marimo (there in `mo.ui.anywidget`). Without the packages of
-        `ackclock[notebook]` it is what results show by themselves, and says so.
+        `ackclock[notebook]`, the static view of the results is returned, with a hint to install them.
 
         Args:
             others: Further runs, drawn into the same plots.
-            window_s: From when to when there is anything to see; by default all.
+            window_s: Beginning and end of the time shown, seconds; all of it by default.
 
         Returns:
             A widget, whose `window_s` is the time shown; or its static form.
@@ -316,17 +290,17 @@ class Results:
         return self._views.widget([self, *others], window_s)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run, tables of flows and links, and windows and queue over time."""
+        """Return the HTML view for a notebook: facts, tables of flows and links, and plots of windows and queue."""
         return self._views.html(self, self._origin)
 
     def write_qlog(self, directory: str | Path) -> list[Path]:
         """Write the events as qlog: a file for each flow, appliance and link that has any.
 
         Args:
-            directory: A folder that there is; files in it of the same names are replaced.
+            directory: Existing folder; files of the same names are replaced.
 
         Returns:
-            The files: `flow_NAME.sqlog`, `relay_NAME.sqlog` and, of links, `NAME.sqlog`.
+            The files: `flow_NAME.sqlog`, `relay_NAME.sqlog` and, for links, `NAME.sqlog`.
 
         Raises:
             ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
@@ -341,7 +315,7 @@ class Results:
         """Write the events as a Perfetto trace, which https://ui.perfetto.dev opens.
 
         Args:
-            path: The file; replaced if there is one.
+            path: Destination; an existing file is replaced.
 
         Raises:
             ValueError: If no events were kept, or the results were loaded from a folder, which has the table only.
@@ -358,16 +332,16 @@ class Results:
         return self._source
 
     def save(self, directory: str | Path, *, force: bool = False, qlog: bool = False, perfetto: bool = False) -> Path:
-        """Write a result folder; it appears whole or not at all.
+        """Write a result folder atomically.
 
         Args:
-            directory: The folder to be.
-            force: Replace a result folder that exists, unless there is something in it that ackclock did not write.
-            qlog: With the events of each flow, appliance and link, as `write_qlog` writes them.
-            perfetto: With the events as `trace.perfetto-trace`.
+            directory: Destination.
+            force: Replace an existing result folder, unless it holds files that ackclock did not write.
+            qlog: Also write the events of each flow, appliance and link as qlog; see `write_qlog`.
+            perfetto: Also write the events as `trace.perfetto-trace`.
 
         Raises:
-            ValueError: If traces are wanted and there are no events.
+            ValueError: If traces are requested and there are no events.
             ackclock.base.storage.OutputExistsError: If the folder exists and `force` is not set, or it holds other
                 things.
             OSError: If it cannot be written.
@@ -375,16 +349,10 @@ class Results:
         path = Path(directory)
         with storage.new_folder(path, force=force) as partial:
             self._write_summary(partial / SUMMARY)
-            for table in TABLES:
-                (partial / f"{table}.parquet").write_bytes(parquet(getattr(self, table)))
-            if not self.completions.is_empty():
-                (partial / COMPLETIONS).write_bytes(parquet(self.completions))
-            if not self.appliances.is_empty():
-                (partial / APPLIANCES).write_bytes(parquet(self.appliances))
-            if not self.media.is_empty():
-                (partial / MEDIA).write_bytes(parquet(self.media))
-            if self.events.width:
-                (partial / EVENTS).write_bytes(parquet(self.events))
+            for name in get_args(TableName):
+                table = getattr(self, name)
+                if name in TABLES or (table.width if name == "events" else not table.is_empty()):
+                    (partial / f"{name}.parquet").write_bytes(parquet(table))
             if qlog:
                 self.write_qlog(partial)
             if perfetto:
@@ -395,7 +363,7 @@ class Results:
         return path
 
     def _write_summary(self, file: Path) -> None:
-        """Write what nobody has looked at, and so nobody has changed, straight from the core."""
+        """Write the summary directly from the core if it was never loaded into Python."""
         if self._source is not None and "summary" not in self.__dict__:
             self._source.write_summary(str(file))
             return
@@ -408,12 +376,12 @@ class Results:
         """Read a result folder.
 
         Args:
-            directory: As written by `save` or `ackclock run -o`, or by `ackclock-proxy record`.
+            directory: Folder written by `save`, `ackclock run -o` or `ackclock-proxy record`.
 
         Raises:
-            FileNotFoundError: If it is no result folder; the message says what is missing.
-            ackclock.base.checked_files.DamagedError: If a file in it is damaged, or another than the one that was
-                written; a `ValueError`, whose message names the file.
+            FileNotFoundError: If it is not a result folder; the message says what is missing.
+            ackclock.base.checked_files.DamagedError: If a file in it is damaged or was replaced; a `ValueError` whose
+                message names the file.
         """
         path = Path(directory)
         if (path / TRACE).is_file() and not (path / storage.MANIFEST).exists():
@@ -436,11 +404,11 @@ def _named(entries: list[_Entry], name: str, kind: str) -> _Entry:
     for entry in entries:
         if entry["name"] == name:
             return entry
-    raise KeyError(f"there is no {kind} {name!r}; there are: {', '.join(entry['name'] for entry in entries)}")
+    raise KeyError(f"unknown {kind} {name!r}; known: {', '.join(entry['name'] for entry in entries)}")
 
 
 _FORMS = {"trace": "trace", "capture": "capture", "sockets": "log of ss", "iperf3": "report of iperf3"}
-"""Of recordings, in words."""
+"""Kinds of recordings, in words."""
 
 
 def _recorded(recording: Recording) -> str:

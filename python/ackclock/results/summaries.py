@@ -1,16 +1,16 @@
-"""What `summary.json` holds, key by key: the types of `Results.summary` and of its entries.
+"""Types of `summary.json`, key by key: `Results.summary` and its entries.
 
-Units are in the names, as everywhere: `_s`, `_ms`, `_bytes`, `_bps`. None stands for null: there is no such value.
+Units are in the names: `_s`, `_ms`, `_bytes`, `_bps`. None stands for null: the value does not exist.
 """
 
 from typing import NotRequired, TypedDict
 
 
 class Distribution(TypedDict):
-    """A distribution in short, in the unit of the key that it is the value of; exact below 128, within 1 % above."""
+    """Summary of a distribution, in the unit of its key; values are exact below 128 and within 1 % above."""
 
     min: float
-    """Least value."""
+    """Minimum."""
 
     mean: float
     """Mean."""
@@ -26,7 +26,7 @@ class Distribution(TypedDict):
 
 
 class QueueSummary(TypedDict):
-    """A level in short, in the unit of the key that it is the value of."""
+    """Summary of a time-weighted level, in the unit of its key."""
 
     mean: float
     """Mean."""
@@ -35,387 +35,387 @@ class QueueSummary(TypedDict):
     """95th percentile."""
 
     max: float
-    """Largest value."""
+    """Maximum."""
 
 
 class ExchangeSummary(TypedDict):
-    """The requests that a flow made within the measurement window."""
+    """Requests that a flow made within the measurement window."""
 
     completed: int
-    """How many were answered before the run ended."""
+    """Requests answered before the run ended."""
 
     mean_bytes: float | None
-    """Mean payload of these in bytes, request and response; None without any."""
+    """Mean payload of answered requests in bytes, request and response together; None without any."""
 
     time_ms: Distribution | None
-    """From the request to the last byte of the response, milliseconds; None without any."""
+    """Time from the request to the last byte of the response, milliseconds; None without any."""
 
     slowdown: Distribution | None
-    """That time over what it is on an empty path; None without any."""
+    """Slowdown: response time divided by that on an idle path; None without any."""
 
 
 class VideoSummary(TypedDict):
-    """What the viewer of a video saw, over the whole run."""
+    """Video playback as the viewer saw it, over the whole run."""
 
     segments: int
     """Segments downloaded."""
 
     mean_bitrate_bps: float | None
-    """Mean bitrate of these, bits per second; None without any."""
+    """Mean bitrate of downloaded segments, bits per second; None without any."""
 
     switches: int
-    """Times that a segment had another bitrate than the one before."""
+    """Bitrate switches between consecutive segments."""
 
     startup_s: float | None
-    """From the first request to the beginning of playback, seconds; None if it never began."""
+    """Startup delay: time from the first request to the beginning of playback, seconds; None if it never began."""
 
     rebufferings: int
-    """Times that playback stopped because the buffer was empty."""
+    """Stalls: number of times that playback stopped because the buffer was empty."""
 
     rebuffering_s: float
-    """How long it stood still in all, the startup left out, seconds."""
+    """Total time of stalls, startup excluded, seconds."""
 
     rebuffering_ratio: float | None
-    """That over the time from the beginning of playback to the end of the video, 0 to 1; None if it never began."""
+    """Share of stalls in the time from the beginning of playback to the end of the video; None if it never began."""
 
 
 class LimitShares(TypedDict):
-    """Shares of a connection's time, 0 to 1, by what kept its sender from sending more.
+    """Shares of a connection's time, 0 to 1, by the reason that kept its sender from sending more.
 
-    They add up to 1, but for `busy`, which is one of its own. Time counts from the end of the handshake until the FIN
-    is acknowledged or the connection fails. Linux's sockets tell `rwnd`, `send_buffer` and `busy` alone.
+    The shares add up to 1, except for `busy`, which overlaps the others. Time counts from the end of the handshake
+    until the FIN is acknowledged or the connection fails. Linux sockets report only `rwnd`, `send_buffer` and `busy`.
     """
 
     cwnd: float | None
-    """The congestion window was full; None of a socket of Linux."""
+    """The congestion window was full; None for a Linux socket."""
 
     rwnd: float
     """The receiver's window was full (Linux's `rwnd_limited`)."""
 
     send_buffer: float
-    """The send buffer was full of data that had left (Linux's `sndbuf_limited`)."""
+    """The send buffer was full of data already sent (Linux's `sndbuf_limited`)."""
 
     application: float | None
-    """The application had nothing more to send; None of a socket of Linux."""
+    """The application had nothing more to send; None for a Linux socket."""
 
     pacing: float | None
-    """The pacer's time had not come; None of a socket of Linux."""
+    """Pacing delayed the next segment; None for a Linux socket."""
 
     host: float | None
-    """Enough waited at the host itself; None of a socket of Linux."""
+    """Enough data was queued in the host itself; None for a Linux socket."""
 
     busy: float
-    """Something was outstanding or waited to be sent (Linux's `busy_time`)."""
+    """Data was outstanding or waiting to be sent (Linux's `busy_time`)."""
 
 
 class WindowCounts(TypedDict):
-    """What a flow's sender counted within the scenario's measurement window."""
+    """Counters of a flow's sender within the scenario's measurement window."""
 
     sent_segments: int
     """Data segments sent, retransmissions included."""
 
     retransmitted_segments: int
-    """Data segments sent again."""
+    """Data segments retransmitted."""
 
     lost_segments: int
-    """Segments that the sender took for lost."""
+    """Segments that the sender declared lost."""
 
     timeouts: int
-    """Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included."""
+    """Retransmission timeouts, including those of the sender's SYN or SYN-ACK."""
 
     fast_recoveries: int
-    """Times that fast recovery (Tahoe: fast retransmit) began."""
+    """Entries into fast recovery (Tahoe: fast retransmits)."""
 
     limited_by: NotRequired[LimitShares | None]
-    """The sender's limits; None of QUIC, and of a connection that was not open in the window. Not in 0.2.0."""
+    """Limits of the sender; None for QUIC, and if the connection was not open in the window. Absent in 0.2.0."""
 
 
 class FlowSummary(TypedDict):
     """One flow: rates and times over the measurement window, counts over the whole run."""
 
     name: str
-    """As in the scenario."""
+    """Name, as in the scenario."""
 
     controller: str
     """Congestion control, as in the scenario."""
 
     profile: str
-    """Stack profile of the sending end."""
+    """Stack profile of the sender."""
 
     start_s: float
-    """When the connection was opened, seconds."""
+    """Time when the connection was opened, seconds."""
 
     completion_s: float | None
-    """When the receiving application had everything, seconds; None if it has not, or if there is no end."""
+    """Time when the receiving application had all data, seconds; None if it did not, or if the flow has no end."""
 
     goodput_bps: float
-    """Payload that the receiving application read in order, from its start to its completion, bits per second."""
+    """Payload that the receiving application read in order, divided by the time from start to completion, bits/s."""
 
     throughput_bps: float
-    """Payload sent, retransmissions included, over the same time, bits per second."""
+    """Payload sent, retransmissions included, divided by the same time, bits per second."""
 
     delivered_bytes: int
-    """Payload that the receiving application got in order, bytes."""
+    """Payload delivered in order to the receiving application, bytes."""
 
     sent_segments: int
     """Data segments sent, retransmissions included."""
 
     retransmitted_segments: int
-    """Data segments sent again."""
+    """Data segments retransmitted."""
 
     lost_segments: int
-    """Segments that the sender took for lost."""
+    """Segments that the sender declared lost."""
 
     timeouts: int
-    """Expiries of the retransmission timer, those of the sender's SYN or SYN-ACK included."""
+    """Retransmission timeouts, including those of the sender's SYN or SYN-ACK."""
 
     fast_recoveries: int
-    """Times that fast recovery (Tahoe: fast retransmit) began."""
+    """Entries into fast recovery (Tahoe: fast retransmits)."""
 
     aborted: bool
-    """True if the connection was given up after too many timeouts, or was reset."""
+    """True if the connection was reset, or gave up after too many timeouts."""
 
     window: NotRequired[WindowCounts]
-    """Counts within the measurement window; only of a simulated scenario that has one."""
+    """Counters within the measurement window; only in simulated scenarios that have one."""
 
     limited_by: NotRequired[LimitShares | None]
-    """The sender's limits over its life; None of QUIC, and if it never was open. Not in 0.2.0."""
+    """Limits of the sender over the connection's life; None for QUIC, and if it was never open. Absent in 0.2.0."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds; None without any."""
 
     exchanges: NotRequired[ExchangeSummary]
-    """Only of applications that make requests: `request_response` and `video`."""
+    """Requests of the applications that make them: `request_response` and `video`."""
 
     video: NotRequired[VideoSummary]
-    """Only of `video`."""
+    """Playback of the application `video`; absent for others."""
 
 
 class LinkSummary(TypedDict):
     """One link over the measurement window."""
 
     name: str
-    """As in the scenario, or `A->B`."""
+    """Name, as in the scenario, or `A->B`."""
 
     utilization: float
-    """Fraction of the window in which the link was sending, 0 to 1; where its rate changes, of what it could send."""
+    """Fraction of the window in which the link was sending, 0 to 1; with a varying rate, of the capacity in it."""
 
     delivered_packets: int
-    """Packets that came out at the far end."""
+    """Packets delivered at the far end."""
 
     drops: int
-    """Packets dropped by the queue or a discarder before it."""
+    """Packets dropped by the queue, or by a discarder before it."""
 
     marks: int
     """Packets marked with CE."""
 
     losses: int
-    """Packets that the link lost after it had sent them."""
+    """Packets lost on the link after transmission."""
 
     duplicates: int
     """Packets that the link delivered twice."""
 
     reordered: int
-    """Packets that came out after one that was sent later (RFC 4737)."""
+    """Packets reordered: delivered after one that was sent later (RFC 4737)."""
 
     queue_packets: QueueSummary
-    """Packets waiting, weighted by time."""
+    """Queue length in packets, time-weighted."""
 
     queueing_delay_ms: QueueSummary
-    """Wait of each packet before its service, milliseconds."""
+    """Queueing delay of each packet, milliseconds."""
 
 
 class SizeBucket(TypedDict):
-    """The completed short flows of one class of sizes."""
+    """Completed short flows of one size class."""
 
     above_bytes: int
-    """Larger than this, bytes."""
+    """Lower end of the size class, exclusive, bytes."""
 
     up_to_bytes: int | None
-    """And no larger than this, bytes; None for the last class."""
+    """Upper end of the size class, inclusive, bytes; None for the last class."""
 
     completed: int
-    """How many there are."""
+    """Number of flows."""
 
     fct_ms: Distribution | None
     """Flow completion time, milliseconds; None without any."""
 
     slowdown: Distribution | None
-    """That time over what it is on an empty path; None without any."""
+    """Slowdown: completion time divided by that on an idle path; None without any."""
 
 
 class GroupSummary(TypedDict):
-    """A group of short flows: those that began within the measurement window."""
+    """Group of short flows: those that began within the measurement window."""
 
     name: str
-    """As in the scenario."""
+    """Name, as in the scenario."""
 
     controller: str
     """Congestion control, as in the scenario."""
 
     profile: str
-    """Stack profile of the sending ends."""
+    """Stack profile of the senders."""
 
     started: int
-    """Flows that began."""
+    """Flows started."""
 
     completed: int
-    """Of these, those whose last byte was read before the run ended."""
+    """Started flows whose last byte was read before the run ended."""
 
     aborted: int
-    """Given up or reset, over the whole run."""
+    """Flows reset or given up, over the whole run."""
 
     max_concurrent: int
-    """Most that there were at once, over the whole run."""
+    """Maximum number of concurrent flows, over the whole run."""
 
     retransmitted_segments: int
-    """Data segments sent again, over the whole run."""
+    """Data segments retransmitted, over the whole run."""
 
     timeouts: int
-    """Expiries of the retransmission timer, over the whole run."""
+    """Retransmission timeouts, over the whole run."""
 
     mean_bytes: float | None
-    """Mean payload of those completed in bytes, both ways; None without any."""
+    """Mean payload of completed flows in bytes, both directions together; None without any."""
 
     fct_ms: Distribution | None
     """Flow completion time, from the SYN to the last byte read, milliseconds; None without any."""
 
     slowdown: Distribution | None
-    """That time over what it is on an empty path; None without any."""
+    """Slowdown: completion time divided by that on an idle path; None without any."""
 
     buckets: list[SizeBucket]
-    """The same by size; empty unless the scenario asks for it."""
+    """Completions by size class; empty unless the scenario asks for it."""
 
 
 class MediaSummary(TypedDict):
-    """Interactive media; of frames, those that were made within the measurement window."""
+    """Interactive media; frame counts cover those produced within the measurement window."""
 
     controller: str
-    """What sets the rate."""
+    """Name of the controller that sets the rate."""
 
     target_bps: float
-    """The mean rate that the controller asked for, bits per second."""
+    """Mean rate that the controller requested, bits per second."""
 
     frames: int
-    """Frames that the encoder made."""
+    """Frames produced by the encoder."""
 
     frames_received: int
-    """Of these, those that arrived whole before the run ended."""
+    """Produced frames that arrived whole before the run ended."""
 
     frames_discarded: int
-    """Frames of which packets were thrown away at the sender, over the whole run."""
+    """Frames of which the sender discarded packets, over the whole run."""
 
     frame_delay_ms: Distribution | None
-    """From the encoder to the arrival of the last packet, milliseconds; None if no frame arrived."""
+    """Delay from the encoder to the arrival of a frame's last packet, milliseconds; None if no frame arrived."""
 
     queue_ms: Distribution | None
-    """How long packets waited at the sender, milliseconds; None if none left."""
+    """Queueing delay of packets at the sender, milliseconds; None if no packet left."""
 
     reports: int
     """Reports that the receiver sent, over the whole run."""
 
     reports_bps: float
-    """Payload of those that left before the flow's `until`, over its time, bits per second."""
+    """Payload rate of reports sent before the flow's `until`, bits per second."""
 
 
 class DatagramSummary(TypedDict):
-    """A flow of datagrams: those that left within the measurement window."""
+    """Flow of datagrams: those sent within the measurement window."""
 
     name: str
-    """As in the scenario."""
+    """Name, as in the scenario."""
 
     sent: int
-    """Datagrams that left."""
+    """Datagrams sent."""
 
     received: int
     """Datagrams that arrived before the run ended, each counted once."""
 
     lost: int
-    """Datagrams that did not arrive though a later one did."""
+    """Datagrams that did not arrive although a later one did."""
 
     out_of_order: int
-    """Datagrams that arrived after a later one; of copies, the first counts."""
+    """Datagrams that arrived after a later one; of duplicates, the first arrival counts."""
 
     duplicates: int
-    """Further arrivals of datagrams that had arrived."""
+    """Duplicate arrivals."""
 
     marked: int
-    """Datagrams that arrived with CE."""
+    """Datagrams that arrived marked with CE."""
 
     sent_bps: float
     """Payload sent, bits per second."""
 
     goodput_bps: float
-    """Payload that arrived, bits per second."""
+    """Payload received, bits per second."""
 
     one_way_delay_ms: Distribution | None
-    """From the sender to the receiver, milliseconds; None if none arrived."""
+    """One-way delay, milliseconds; None if no datagram arrived."""
 
     jitter_ms: float | None
-    """Interarrival jitter at the end, milliseconds (RFC 3550 section 6.4.1); None with fewer than two arrivals."""
+    """Interarrival jitter at the end of the run, milliseconds (RFC 3550 section 6.4.1); None below two arrivals."""
 
     media: NotRequired[MediaSummary]
-    """Of interactive media only."""
+    """Statistics of interactive media; absent for other datagrams."""
 
 
 class ShortFlowCounts(TypedDict):
     """The short flows of a group at an appliance, over the whole run."""
 
     started: int
-    """Flows that began."""
+    """Flows started."""
 
     reset: int
-    """Of these, those of which a connection failed."""
+    """Started flows with a failed connection."""
 
 
 class BlockingSummary(TypedDict):
-    """How long a receiver waited for what had been lost (head-of-line blocking), over the measurement window."""
+    """Head-of-line blocking at a receiver: time spent waiting for lost data, over the measurement window."""
 
     episodes: int
-    """Holes that were filled."""
+    """Gaps that were filled."""
 
     total_s: float
-    """How long there was a hole in all, seconds; of holes that reach beyond the window, what lies within."""
+    """Total time with a gap, seconds; only the part within the window counts."""
 
     duration_ms: Distribution | None
-    """How long each of the holes that were filled had lasted, milliseconds; None without any."""
+    """Duration of each filled gap, milliseconds; None without any."""
 
 
 class DirectionSummary(TypedDict):
     """One direction of a flow at an appliance, or of all short flows of a group together."""
 
     arrived_bytes: int
-    """Payload that arrived in order over the whole run, bytes."""
+    """Payload that arrived in order, over the whole run, bytes."""
 
     acknowledged_bytes: int
-    """Payload that the other side has acknowledged over the whole run, bytes."""
+    """Payload that the other side acknowledged, over the whole run, bytes."""
 
     added_latency_ms: Distribution | None
-    """From a byte's arrival to when it was first sent on, weighted by bytes, milliseconds; None if nothing was."""
+    """Delay from a byte's arrival to its first transmission, byte-weighted, milliseconds; None if nothing was sent."""
 
     backlog_bytes: QueueSummary
-    """Arrived and not sent on, weighted by time, bytes."""
+    """Payload that arrived and was not yet forwarded, time-weighted, bytes."""
 
     in_socket_bytes: QueueSummary
-    """Arrived and not acknowledged by the other side, weighted by time, bytes."""
+    """Payload that arrived and was not yet acknowledged by the other side, time-weighted, bytes."""
 
     ece_raised: int
-    """Times that the sender was told of congestion."""
+    """Congestion signals (ECE) to the sender."""
 
     sent_segments: int
-    """Segments sent on, retransmissions included."""
+    """Segments forwarded, retransmissions included."""
 
     retransmitted_segments: int
-    """Segments sent on again."""
+    """Segments retransmitted."""
 
     timeouts: int
-    """Expiries of the retransmission timer of the end that sends on."""
+    """Retransmission timeouts of the forwarding end."""
 
     fast_recoveries: int
-    """Times that fast recovery began there."""
+    """Entries into fast recovery of the forwarding end."""
 
     blocking: BlockingSummary | None
-    """What the receiver beyond held out of order; None where another appliance receives, and of a group."""
+    """Head-of-line blocking at the next receiver; None if that is another appliance, or for a group."""
 
 
 class SplitSummary(TypedDict):
@@ -425,40 +425,42 @@ class SplitSummary(TypedDict):
     """Name of the flow or the group."""
 
     short_flows: NotRequired[ShortFlowCounts]
-    """Only of a group."""
+    """Counts of short flows; absent for single flows."""
 
     near_controller: str
-    """Congestion control towards the flow's opener."""
+    """Congestion control towards the end that opened the flow."""
 
     far_controller: str
-    """Congestion control towards its acceptor."""
+    """Congestion control towards the end that accepted it."""
 
     reset: bool
-    """True if one end failed and the other was reset; of a group, if any flow's did."""
+    """True if one end failed and the other was reset; for a group, if this happened to any of its flows."""
 
     forward: DirectionSummary
-    """From the opener to the acceptor."""
+    """Direction from the opener to the acceptor."""
 
     backward: DirectionSummary | None
-    """Back; None if nothing came."""
+    """Reverse direction; None if it carried nothing."""
 
 
 class ApplianceSummary(TypedDict):
     """One appliance."""
 
     name: str
-    """As in the scenario."""
+    """Name, as in the scenario."""
 
     added_latency_ms: Distribution | None
-    """Of all flows of the scenario's own list together, on the way forward, weighted by bytes, milliseconds; None if
-    nothing was sent on."""
+    """Delay that the appliance adds in the forward direction, over all flows together, byte-weighted, milliseconds.
+
+    Short flows are excluded. None if nothing was forwarded.
+    """
 
     flows: list[SplitSummary]
-    """The flows that it took, in the scenario's order; then the groups of short flows, each as one."""
+    """Flows through the appliance, in the scenario's order, followed by groups of short flows, one entry each."""
 
 
 class RunSummary(TypedDict):
-    """A run: `summary.json`. Lists are in the scenario's order; the optional ones are there if there is anything."""
+    """Summary of a run: `summary.json`. Lists are in the scenario's order; optional ones are absent if empty."""
 
     scenario: str
     """Name of the scenario."""
@@ -470,12 +472,12 @@ class RunSummary(TypedDict):
     """Simulated time, seconds."""
 
     measure_s: NotRequired[list[float]]
-    """Where the scenario's measurement window begins and ends, seconds; only where it has one."""
+    """Beginning and end of the measurement window, seconds; absent if the scenario has none."""
 
     jain_index: float | None
-    """Jain's index of the goodputs of the flows under way in the window, each over its own time there.
+    """Jain's index of the goodputs of flows active in the window, each over its own time there.
 
-    Both ways of a connection count together; None when all are zero.
+    Both directions of a connection count together; None if all are zero.
     """
 
     flows: list[FlowSummary]
@@ -495,7 +497,7 @@ class RunSummary(TypedDict):
 
 
 class RecordedFlow(TypedDict):
-    """What one end of a recorded connection sent, in place of `FlowSummary`: None stands for what was not recorded."""
+    """One sender of a recorded connection, in place of `FlowSummary`; None stands for values not recorded."""
 
     name: str
     """Addresses and ports, from the sender to the receiver."""
@@ -504,62 +506,62 @@ class RecordedFlow(TypedDict):
     """Congestion control of the sender."""
 
     start_s: float
-    """When it began, or was first seen, seconds since the recording began."""
+    """Time when the connection began or was first seen, seconds since the recording began."""
 
     completion_s: float | None
-    """When it was over, seconds."""
+    """Time when the connection ended, seconds."""
 
     goodput_bps: float | None
-    """Payload that was acknowledged, or received where the receiver was recorded, over its time, bits per second."""
+    """Payload acknowledged, or received if the receiver was recorded, divided by its time, bits per second."""
 
     throughput_bps: float | None
     """Payload sent, retransmissions included, bits per second."""
 
     delivered_bytes: int | None
-    """That payload, bytes."""
+    """Payload acknowledged or received, as in `goodput_bps`, bytes."""
 
     sent_segments: int | None
     """Data segments sent, retransmissions included."""
 
     retransmitted_segments: int | None
-    """Data segments sent again."""
+    """Data segments retransmitted."""
 
     lost_segments: int | None
-    """Segments that the sender took for lost."""
+    """Segments that the sender declared lost."""
 
     timeouts: int | None
-    """Expiries of the retransmission timer."""
+    """Retransmission timeouts."""
 
     fast_recoveries: int | None
-    """Times that fast recovery began."""
+    """Entries into fast recovery."""
 
     aborted: bool
-    """False."""
+    """Always false."""
 
     limited_by: NotRequired[LimitShares | None]
-    """The sender's limits between the first and the last sample of its socket. Not in 0.2.0."""
+    """Limits of the sender between the first and the last sample of its socket. Absent in 0.2.0."""
 
     rtt_ms: Distribution | None
     """RTT samples, milliseconds."""
 
 
 class RecordedRun(TypedDict):
-    """What `summary.json` of a recording holds, in place of `RunSummary`."""
+    """Summary of a recording: `summary.json`, in place of `RunSummary`."""
 
     scenario: str
     """Name of the recording."""
 
     seed: int | None
-    """None: there is none."""
+    """Always None: a recording has no seed."""
 
     duration_s: float
-    """How long was recorded, seconds."""
+    """Duration of the recording, seconds."""
 
     jain_index: float | None
-    """Jain's fairness index of the flows' goodputs; None where one of these is not known."""
+    """Jain's index of the flows' goodputs; None if one of them is unknown."""
 
     flows: list[RecordedFlow]
-    """What was sent."""
+    """Recorded flows."""
 
     links: list[LinkSummary]
-    """None: a recording of connections shows no link."""
+    """Always empty: a recording of connections shows no link."""

@@ -1,4 +1,4 @@
-"""Running a scenario: the one way in which simulated time moves, for every command."""
+"""Runs in the engine: the only loop that advances simulated time, used by every command."""
 
 import json
 import platform
@@ -27,19 +27,19 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 SLICE_WALL_S = 0.1
-"""How long the engine runs before Python may look at the clock and a progress bar; the core hears signals by itself."""
+"""Wall time that the engine runs before Python updates a progress bar, seconds; the core handles signals by itself."""
 
 _FIRST_SLICES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come.
+    """Progress of a run.
 
     Attributes:
-        now_s: Simulated time.
+        now_s: Current simulated time.
         duration_s: Simulated time at the end.
-        wall_s: Time since the run began.
+        wall_s: Wall time since the start of the run.
         packets_delivered: Data packets that have reached a receiver.
     """
 
@@ -51,14 +51,14 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class EngineFigures:
-    """What a run cost, start-up left out. It says nothing of the network, so it is in the manifest only.
+    """Cost of a run without start-up. It does not depend on the network alone, so it is only in the manifest.
 
     Attributes:
         events: Events handled.
         packets_delivered: Data packets that have reached a receiver.
-        wall_s: Time that it took.
-        cpu_s: CPU time of all its threads.
-        partition: How the network was cut for so many threads.
+        wall_s: Wall time.
+        cpu_s: CPU time of all threads.
+        partition: Partition of the network among threads.
     """
 
     events: int
@@ -92,21 +92,20 @@ def run(
     """Simulate a scenario.
 
     Args:
-        scenario: What to simulate.
-        seed: In place of the scenario's own; it draws all that the scenario has drawn, too.
-        threads: Cut the network into so many parts, or as many as it can be cut into, and run them at the same time.
+        scenario: Scenario to simulate.
+        seed: Replaces the scenario's seed, including all values drawn from it.
+        threads: Largest number of parts that the network is cut into and run in parallel.
         on_progress: Called about ten times a second; an exception that it raises ends the run.
-        save_policies: Flows that learn, and the ONNX file for what each has learnt at the end.
-        events: "all", a name, or names of events to keep as `Results.events`, in place of those that the scenario's
-            `trace` names; `ackclock.events.KINDS` has the names. A run that is watched is one part.
+        save_policies: Learning flows, and the ONNX file for the policy of each at the end.
+        events: "all", a name, or names of events to keep as `Results.events`, replacing those of the scenario's
+            `trace`; `ackclock.events.KINDS` lists the names. A run with events uses one thread.
 
     Returns:
         The results. The same scenario and seed give the same, whatever the machine and the number of threads.
 
     Raises:
-        KeyError: If `save_policies` names a flow that the scenario has not.
-        ValueError: If it names one whose controller does not learn, or if `threads` is less than one, or there is no
-            such event.
+        KeyError: If `save_policies` names an unknown flow.
+        ValueError: If it names a flow that does not learn, if `threads` is less than one, or an event is unknown.
     """
     chosen = scenario if seed is None else scenario.draw(seed)
     if events is not None:
@@ -116,10 +115,10 @@ def run(
 
 
 def watched(scenario: Scenario, events: str | Sequence[str]) -> Scenario:
-    """Return a scenario that is watched for these events; the flows and links that its `trace` chooses stay chosen.
+    """Return a scenario that records these events; the choice of flows and links in its `trace` stays.
 
     Raises:
-        ValueError: If there is no such event, or none is named.
+        ValueError: If an event is unknown, or none is named.
     """
     return scenario.with_events([events] if isinstance(events, str) else list(events))
 
@@ -131,7 +130,7 @@ def simulate(
     save_policies: Mapping[str, Path] | None = None,
     threads: int = 1,
 ) -> tuple[Outcome, EngineFigures]:
-    """Run a scenario to its end in slices, and say what it cost."""
+    """Run a scenario to its end in slices, and return its outcome and cost."""
     simulation = Simulation(scenario, threads)
     partition: Partition = json.loads(simulation.partition_json()) | {"threads": threads}
     cpu_time = time.thread_time if partition["parts"] == 1 else time.process_time
@@ -155,24 +154,24 @@ def simulate(
 
 
 def _next_step(step_s: float, took_s: float) -> float:
-    """Aim at `SLICE_WALL_S` for the next slice, changing by no more than a factor of four at a time."""
+    """Return the length of the next slice, aiming at `SLICE_WALL_S` and changing at most by a factor of four."""
     factor = SLICE_WALL_S / took_s if took_s > 0 else 4.0
     return step_s * min(4.0, max(0.25, factor))
 
 
 class Stop:
-    """Ends runs in other threads from outside: those of a pool, whose results nobody waits for any more."""
+    """Switch that stops runs in other threads, such as those of a pool whose results are no longer needed."""
 
     def __init__(self) -> None:
-        """Prepare; nothing is to be ended yet."""
+        """Start without a stop request."""
         self._is_set = threading.Event()
 
     def set(self) -> None:
-        """End every run that is `heeded`, within a tenth of a second."""
+        """Stop every run wrapped by `heeded` within a tenth of a second."""
         self._is_set.set()
 
     def heeded(self, work: Callable[_P, _T]) -> Callable[_P, _T]:
-        """Return `work` as a pool is to call it."""
+        """Wrap `work` for a pool, so that `set` stops it."""
 
         def heeding(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             self._check()
@@ -190,19 +189,19 @@ class Stop:
 
 
 class StoppedError(Exception):
-    """Nobody waits for this run any more."""
+    """Interruption: the run was stopped, as its result is no longer needed."""
 
 
 _DEAF_S = 0.1
-"""A wait for another thread is this long at most: Python hears signals between two waits.
+"""Longest wait for another thread, seconds; Python handles signals between waits.
 
-One that comes just before a thread falls asleep does not wake it, and neither does one that the system gave to another
-thread. The wait would last as long as the work.
+A signal that arrives just before a thread blocks does not wake it, nor does one that the system delivered to another
+thread. Without the limit, the wait would last as long as the work.
 """
 
 
 def first_ended(running: Iterable[Future[_T]]) -> set[Future[_T]]:
-    """Wait until some of what runs in a pool have ended, and return these; signals are heard meanwhile."""
+    """Wait until some futures of a pool have finished, and return these; signals are handled meanwhile."""
     every = list(running)
     while not (done := wait(every, _DEAF_S, FIRST_COMPLETED).done):
         pass
@@ -210,10 +209,10 @@ def first_ended(running: Iterable[Future[_T]]) -> set[Future[_T]]:
 
 
 def mapped(pool: Executor, work: Callable[..., _T], *columns: Iterable[object]) -> Iterator[_T]:
-    """Do as `pool.map` does, and hear signals meanwhile.
+    """Map like `pool.map`, but handle signals meanwhile.
 
     Yields:
-        What each came to, in order.
+        The results, in order.
     """
     futures = [pool.submit(work, *row) for row in zip(*columns, strict=True)]
     try:
@@ -226,7 +225,7 @@ def mapped(pool: Executor, work: Callable[..., _T], *columns: Iterable[object]) 
 
 
 def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> Results:
-    """Return what a run left behind as results."""
+    """Return the outcome of a run as results."""
     return Results(
         _read_summary=lambda: decoded(outcome.summary_json()),
         _origin=_origin(scenario, figures),
@@ -236,7 +235,7 @@ def results_of(scenario: Scenario, outcome: Outcome, figures: EngineFigures) -> 
 
 
 def _table(outcome: Outcome, name: TableName) -> "pl.DataFrame":
-    """Take a table over without copying its numbers; names become plain text, whose file does not depend on others."""
+    """Convert a table without copying its numbers; names become plain text, independent of other tables' files."""
     system.check_fork()
     import polars as pl
 
@@ -245,7 +244,7 @@ def _table(outcome: Outcome, name: TableName) -> "pl.DataFrame":
 
 
 def _origin(scenario: Scenario, figures: EngineFigures) -> Manifest:
-    """The manifest, but for the version of Polars, which a run does without."""
+    """Return the manifest, without the version of Polars, which a run does not need."""
     origin: Manifest = {
         "scenario": json.loads(scenario.to_json()),
         "scenario_hash": scenario.hash,

@@ -1,7 +1,7 @@
-"""What happens in a run, as typed events, and a run as an iterator of them.
+"""Typed events of a run, and a run as an iterator over them.
 
 for event in ackclock.watch(scenario, events=["timed_out", "packet_dropped"]):
-print(event.time_s, event.source.name, event)
+    print(event.time_s, event.source.name, event)
 """
 
 import json
@@ -19,17 +19,17 @@ from ackclock.running.engine import EngineFigures, results_of, watched
 
 _T = TypeVar("_T")
 _CLASSES: dict[str, Any] = {}
-"""The classes of events, by name."""
+"""Event classes, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where events come from.
+    """Source of events.
 
     Attributes:
-        kind: The sending end of a `flow`, an end of an appliance that sends on (a `relay`), or a `link`.
-        name: As results name it; of a relay the names of the appliance and the flow, and the direction.
-        controller: The controller at work there; empty for a link.
+        kind: `flow` for its sender, `relay` for a forwarding end of an appliance, or `link`.
+        name: Name as in results; for a relay the names of the appliance and the flow, and the direction.
+        controller: Congestion controller at the source; empty for a link.
     """
 
     kind: Literal["flow", "relay", "link"]
@@ -39,16 +39,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet, as a link sees it.
+    """Packet, as a link sees it.
 
     Attributes:
-        flow: Number of the flow, in the scenario's order; datagrams and short flows come after.
-        is_forward: It is on the way from the end that opened the connection.
-        sequence: Sequence number on the wire; of a datagram its number.
+        flow: Number of the flow, in the scenario's order; datagrams and short flows follow.
+        is_forward: Whether it travels from the end that opened the connection.
+        sequence: Sequence number on the wire; for a datagram its number.
         acknowledgment: Acknowledgement number on the wire; 0 for a datagram.
-        tcp_flags: TCP's flags, as the header has them; 0 for a datagram.
-        payload_bytes: Payload.
-        size_bytes: The IP packet.
+        tcp_flags: TCP flags, as in the header; 0 for a datagram.
+        payload_bytes: Payload size.
+        size_bytes: Size of the IP packet.
         ecn: The ECN field: `not_ect`, `ect0`, `ect1` or `ce`.
     """
 
@@ -64,12 +64,12 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened.
+    """Event of a run.
 
     Attributes:
-        kind: Its name, as `events` chooses it.
-        time_s: When, in simulated time.
-        source: Where.
+        kind: Name of the event in `events`.
+        time_s: Simulated time.
+        source: Source of the event.
     """
 
     kind: ClassVar[str]
@@ -77,14 +77,14 @@ class Event:
     source: Source
 
     def __init_subclass__(cls) -> None:
-        """Name the class as `events` does, and keep it under that name."""
+        """Register the class under its event name."""
         cls.kind = re.sub(r"\B([A-Z])", r"_\1", cls.__name__).lower()
         _CLASSES[cls.kind] = cls
 
 
 @dataclass(frozen=True, slots=True)
 class PacketSent(Event):
-    """The first bit of a packet entered the wire of a link, for which it had waited since its arrival there."""
+    """Transmission start: the first bit of a packet entered the link, after its wait in the queue."""
 
     packet: Packet
     waited_s: float
@@ -92,7 +92,7 @@ class PacketSent(Event):
 
 @dataclass(frozen=True, slots=True)
 class PacketDropped(Event):
-    """A packet went no further, by cause of the `queue`, a `discarder` or policer, or a `loss` on the link."""
+    """Packet drop, caused by the `queue`, a `discarder` or policer, or by `loss` on the link."""
 
     packet: Packet
     cause: str
@@ -107,14 +107,14 @@ class PacketMarked(Event):
 
 @dataclass(frozen=True, slots=True)
 class PacketDelivered(Event):
-    """The last bit of a packet came out at the far end of a link."""
+    """Delivery: the last bit of a packet left the link at its far end."""
 
     packet: Packet
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentSent(Event):
-    """A data segment left a sender; the SYN is at offset 0, the first octet of data at 1."""
+    """Transmission of a data segment; the SYN is at offset 0, the first octet of data at 1."""
 
     offset_bytes: int
     size_bytes: int
@@ -124,7 +124,7 @@ class SegmentSent(Event):
 
 @dataclass(frozen=True, slots=True)
 class AckArrived(Event):
-    """An ACK arrived at a sender; the values are those after it. None stands for what there is not (yet)."""
+    """Arrival of an ACK at a sender, with the values after its processing; None for values that do not exist (yet)."""
 
     newly_delivered_bytes: int
     acknowledged_bytes: int
@@ -140,7 +140,7 @@ class AckArrived(Event):
 
 @dataclass(frozen=True, slots=True)
 class MarkedLost(Event):
-    """A sender took data for lost, by cause of `acks`, `time` (RACK) or a `timeout`."""
+    """Loss detection: a sender marked data as lost, due to `acks`, `time` (RACK) or a `timeout`."""
 
     lost_bytes: int
     cause: str
@@ -148,7 +148,7 @@ class MarkedLost(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecoveryEntered(Event):
-    """A recovery began, or the answer to a mark, by cause of a `loss`, `ecn` or a `timeout`."""
+    """Start of a recovery or of the response to a mark, caused by `loss`, `ecn` or a `timeout`."""
 
     cause: str
     until_bytes: int
@@ -159,14 +159,14 @@ class RecoveryEntered(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecoveryLeft(Event):
-    """Nothing is to be repaired any more."""
+    """End of a recovery."""
 
     cwnd_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut(Event):
-    """The retransmission timer expired: so many times for the same data; the next timeout comes after `rto_s`."""
+    """Retransmission timeout, with the number of timeouts of the same data; the next one follows after `rto_s`."""
 
     in_a_row: int
     rto_s: float
@@ -174,21 +174,21 @@ class TimedOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class Undone(Event):
-    """The last recovery was found to be a mistake, and was taken back."""
+    """Undo: the last recovery proved spurious and was reverted."""
 
     cwnd_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeSent(Event):
-    """A probe left, for a `tail_loss` or of a `zero_window`."""
+    """Transmission of a probe, for `tail_loss` or a `zero_window`."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerState(Event):
-    """A controller went from one of its states to another."""
+    """State change of a controller."""
 
     from_state: str
     to_state: str
@@ -196,7 +196,7 @@ class ControllerState(Event):
 
 @dataclass(frozen=True, slots=True)
 class SlowStartExited(Event):
-    """Slow start ended: `loss`, `ecn`, `timeout`, `threshold`, `delay`, `ack_train` or `path_full`."""
+    """End of slow start, by `loss`, `ecn`, `timeout`, `threshold`, `delay`, `ack_train` or `path_full`."""
 
     cause: str
     cwnd_bytes: int
@@ -204,14 +204,14 @@ class SlowStartExited(Event):
 
 @dataclass(frozen=True, slots=True)
 class RelayHeld(Event):
-    """An appliance began to hold data back, to bound its latency."""
+    """Start of backpressure: an appliance holds data back to bound its latency."""
 
     buffered_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class RelayReleased(Event):
-    """An appliance lets go again."""
+    """End of backpressure of an appliance."""
 
     buffered_bytes: int
     held_s: float
@@ -224,30 +224,30 @@ _WITH_PACKET = frozenset(kind for kind in KINDS if kind.startswith("packet_"))
 
 
 class Watch:
-    """A run under way, which goes on as its events are taken.
+    """Run that advances as its events are consumed.
 
-    Leaving the loop early leaves nothing behind: no more of the run is simulated unless `results` is asked for. An
-    event that was taken is not in the results' table.
+    Leaving the loop early ends the simulation, unless `results` is accessed. Consumed events are not in the table of
+    the results.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         """Prepare a run; nothing is simulated yet.
 
         Args:
-            scenario: One whose `trace` names events.
+            scenario: Scenario whose `trace` names events.
         """
         self._scenario = scenario
         self._simulation = Simulation(scenario)
         self._partition: Partition = json.loads(self._simulation.partition_json()) | {"threads": 1}
         self._ahead: deque[tuple[str, float, int, tuple[Any, ...]]] = deque()
-        """What happened already, and is not taken yet."""
+        """Events that were simulated and not yet consumed."""
         self._is_over = False
         self._wall_s, self._cpu_s = 0.0, 0.0
         self._results: Results | None = None
         self.sources = tuple(Source(*source) for source in self._simulation.event_sources())  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Event]:
-        """Return itself: what was taken does not come again."""
+        """Return itself; consumed events are not repeated."""
         return self
 
     def __next__(self) -> Event:
@@ -255,7 +255,7 @@ class Watch:
 
         Raises:
             StopIteration: If the run is over.
-            RuntimeError: If it was ended before that, by Ctrl-C or by a part that failed.
+            RuntimeError: If the run was aborted by Ctrl-C or by a failing user-written part.
         """
         while not self._ahead:
             if self._is_over:
@@ -266,12 +266,12 @@ class Watch:
 
     @property
     def now_s(self) -> float:
-        """How far the run has come, which may be later than the last event taken."""
+        """Simulated time reached, which may be later than the last consumed event."""
         return self._simulation.now_s
 
     @property
     def results(self) -> Results:
-        """The results; what is left of the run is simulated first, and its events are in their table."""
+        """Results; the rest of the run is simulated first, and its events are in their table."""
         if self._results is None:
             self._simulation.return_events(len(self._ahead))
             outcome = self._timed(self._simulation.finish)
@@ -300,17 +300,17 @@ class Watch:
 
 
 def watch(scenario: Scenario, events: str | Sequence[str] = "all", *, seed: int | None = None) -> Watch:
-    """Simulate a scenario as its events are taken.
+    """Simulate a scenario, yielding its events.
 
     Args:
-        scenario: What to simulate.
-        events: "all", a name, or names; `KINDS` has them.
-        seed: In place of the scenario's own; it draws all that the scenario has drawn, too.
+        scenario: Scenario to simulate.
+        events: "all", a name, or names of `KINDS`.
+        seed: Replaces the scenario's seed, including all values drawn from it.
 
     Returns:
-        An iterator of events, in the order in which they happen, with the `results` afterwards.
+        An iterator over events in order of time, with `results` afterwards.
 
     Raises:
-        ValueError: If there is no such event, or none is named.
+        ValueError: If an event is unknown, or none is named.
     """
     return Watch(watched(scenario if seed is None else scenario.draw(seed), events))

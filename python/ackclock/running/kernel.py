@@ -1,4 +1,4 @@
-"""Running a scenario on this machine's kernel: the program `ackclock-kernel` does it, and leaves the same results."""
+"""Runs on this machine's kernel, by the program `ackclock-kernel`, with results of the same form."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from ackclock._core import Scenario
 from ackclock.base.version import __version__
-from ackclock.results import Results, TableName, no_appliances
+from ackclock.results import Results, no_tables
 from ackclock.results.manifests import KernelRun, Manifest
-from ackclock.results.result_files import summary_json
+from ackclock.results.result_files import json_bytes
 from ackclock.results.summaries import RunSummary
 
 if TYPE_CHECKING:
@@ -26,21 +26,20 @@ PROGRAM: Final = "ackclock-kernel"
 
 
 class KernelError(RuntimeError):
-    """The run failed on the kernel, or the program that does it is not there; the message says what to do."""
+    """Error: the run on the kernel failed, or its program is missing. The message says what to do."""
 
 
 class RefusedError(ValueError):
-    """The scenario asks for what the kernel cannot do: wrong input; the message has each place with its reason."""
+    """Error: the kernel does not support the scenario. The message gives each place and the reason."""
 
 
 def program() -> Path:
-    """Return the program that runs scenarios on the kernel.
+    """Return the path of `ackclock-kernel`.
 
-    It is looked for where the variable `ACKCLOCK_KERNEL` says, beside the package, among what was built in the
-    repository, then on the `PATH`.
+    It is searched at `$ACKCLOCK_KERNEL`, beside the package, in the repository's build folders, and on the `PATH`.
 
     Raises:
-        KernelError: If it is nowhere.
+        KernelError: If it is not found.
     """
     package = Path(__file__).resolve().parents[1]
     target = Path(os.environ.get("CARGO_TARGET_DIR") or package.parents[1] / "target")
@@ -52,12 +51,12 @@ def program() -> Path:
     found = None if named else shutil.which(PROGRAM)
     if found is None:
         where = named or f"beside the package, in {target}, or on the PATH"
-        raise KernelError(f"there is no program {PROGRAM} ({where}); build it in the repository: make kernel")
+        raise KernelError(f"{PROGRAM}: program not found ({where}); build it in the repository: make kernel")
     return Path(found)
 
 
 def missing() -> str:
-    """Return what this machine lacks for a run on its kernel; an empty text if nothing."""
+    """Return what this machine lacks for a run on its kernel; empty if nothing."""
     try:
         program()
     except KernelError:
@@ -73,17 +72,17 @@ def run(
     """Run a scenario on the kernel of this machine, in real time.
 
     Args:
-        scenario: What to run.
-        file: The file that it was read from, next to which other files that it names are; without one it names none.
-        overrides: `path=value` texts with which it was read from that file.
-        seed: In place of the scenario's own, if it was drawn anew with one.
+        scenario: Scenario to run.
+        file: File that it was loaded from, to which other file names are relative; None if there are none.
+        overrides: Overrides (`path=value`) with which it was loaded.
+        seed: Replaces the scenario's seed, if one was given.
 
     Returns:
-        The results, in the form of the simulator's. They are of one run on one machine: another differs a little.
+        The results, in the simulator's form. Repeated runs differ a little.
 
     Raises:
-        RefusedError: If the scenario asks for what the kernel cannot do.
-        KernelError: If the run failed, or the program is not there.
+        RefusedError: If the kernel does not support the scenario.
+        KernelError: If the run failed, or the program is missing.
         KeyboardInterrupt: If it was interrupted.
     """
     command = [str(program()), "run", "--tied", "--stream"]
@@ -97,10 +96,10 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """How a command ended whose connections were recorded.
+    """Exit status of a command whose connections were recorded.
 
     Attributes:
-        code: Its exit code, 128 and the number of a signal that ended it; 0 of what was no command.
+        code: Exit code, or 128 plus the number of the signal that ended it; 0 without a command.
         is_interrupted: Whether the recording was interrupted.
     """
 
@@ -116,20 +115,20 @@ def record(
     seconds: float | None = None,
     controller: str | None = None,
 ) -> Recorded:
-    """Record the TCP state of connections as lines of JSON: of a command, or of a port for some time.
+    """Record the TCP state of the connections of a command or a port, as JSON lines.
 
-    An interruption (SIGINT, SIGTERM) ends the command, and the trace is whole all the same.
+    An interruption (SIGINT, SIGTERM) ends the command; the trace is complete up to then.
 
     Args:
-        trace: The file to write.
-        command: The command with its arguments; its input and output are those of this process.
-        port: In place of a command.
-        seconds: Of a port; until an interruption otherwise.
-        controller: For the command's connections.
+        trace: File to write.
+        command: Command with its arguments; it inherits standard input and output.
+        port: Port to record instead of a command.
+        seconds: Duration for a port; until an interruption by default.
+        controller: Congestion control for the command's connections.
 
     Raises:
-        KernelError: If the program that records is not there, or could not.
-        RefusedError: If the kernel has no such controller, or the command cannot be started.
+        KernelError: If the recording program is missing or failed.
+        RefusedError: If the kernel lacks the controller, or the command cannot be started.
     """
     arguments = [str(program())]
     if port is None:
@@ -150,7 +149,7 @@ def record(
 
 
 def _wait(child: subprocess.Popen[bytes]) -> tuple[int, bool]:
-    """Wait to its end; signals that ask for ours ask for its."""
+    """Wait for the end of the program, forwarding termination signals to it."""
     asked: list[int] = []
 
     def ask(number: int, _frame: object) -> None:
@@ -170,7 +169,7 @@ def _wait(child: subprocess.Popen[bytes]) -> tuple[int, bool]:
 
 
 def _call(command: list[str], text: str) -> bytes:
-    """What the program writes; nothing of it is ever on a disk, where it could be left behind."""
+    """Return the program's output; it never touches the disk, where it could be left behind."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         try:
             written, told = child.communicate(text.encode())
@@ -193,7 +192,7 @@ def _call(command: list[str], text: str) -> bytes:
 def _results(scenario: Scenario, written: bytes) -> Results:
     head, _, rest = written.partition(b"\n")
     told = json.loads(head)
-    tables: dict[TableName, pl.DataFrame] = {name: no_appliances() for name in ("appliances", "media", "events")}
+    tables = no_tables()
     for name, length in told["tables"].items():
         tables[name] = _table(rest[:length])
         rest = rest[length:]
@@ -208,7 +207,7 @@ def _results(scenario: Scenario, written: bytes) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """The files of a run beside its tables, as `ackclock.results.result_files` has it; the kernel has no events."""
+    """Files of a run other than its tables, for `ackclock.results.result_files`; the kernel has no events."""
 
     summary: RunSummary
     files: dict[str, bytes]
@@ -225,13 +224,13 @@ class _Left:
         Path(path).write_bytes(self.files[name])
 
     def write_summary(self, path: str) -> None:
-        Path(path).write_bytes(summary_json(self.summary))
+        Path(path).write_bytes(json_bytes(self.summary))
 
     def write_qlog(self, _paths: dict[str, str]) -> list[str]:
         return []
 
     def write_perfetto(self, path: str) -> None:
-        raise ValueError(f"there are no events for {path}: the kernel tells of none")
+        raise ValueError(f"{path}: the kernel records no events; simulate the scenario for them")
 
 
 def _table(octets: bytes) -> "pl.DataFrame":

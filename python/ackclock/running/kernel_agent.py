@@ -1,13 +1,13 @@
-"""Deciding for real connections from Python: the kernel tells of every ACK, and puts into force what it is told.
+"""User-space congestion control of real connections: the kernel reports every ACK, and applies the decisions.
 
-`ackclock-kernel` registers the controller `ackclock_agent` and hands over its maps: a ring of observations and a slot
-of decisions for each connection. Both are mapped into this process, so that looking for the next ACK and deciding are
-loads and stores, without a call of the system. The layouts are those of `struct observation` and `struct decision` in
+`ackclock-kernel` registers the controller `ackclock_agent` and passes its maps: a ring of observations, and a slot of
+decisions for each connection. Both are mapped into this process, so that reading an ACK and deciding are loads and
+stores without system calls. The layouts are those of `struct observation` and `struct decision` in
 crates/bpf/src/programs/led.h, and of the kernel's ring buffer (Documentation/bpf/ringbuf.rst): positions in a
 page each, then records with a header of eight octets.
 
-Departures: the order in which another processor sees the stores is that of x86, where they come in the order of the
-program; on others a decision may be seen in parts, which the kernel's check of absurd windows bounds.
+Departures: the order of stores as seen by another processor is assumed to be that of the program, as on x86. Elsewhere
+a decision may be read half-written, which the kernel's check for absurd windows bounds.
 """
 
 import mmap
@@ -27,9 +27,9 @@ import numpy as np
 from ackclock.running.kernel import KernelError, program
 
 NAME: Final = "ackclock_agent"
-"""As sockets take it: `ackclock-kernel exec --controller ackclock_agent -- COMMAND`."""
+"""Controller name for sockets: `ackclock-kernel exec --controller ackclock_agent -- COMMAND`."""
 CORRECTED: Final = "cubic_corrected"
-"""The kernel's own CUBIC with a factor from here, as sockets take it."""
+"""Controller name of the kernel's own CUBIC with a factor from this process."""
 
 _SLOTS: Final = 4096
 _RING: Final = 4 << 20
@@ -37,98 +37,98 @@ _PAGE: Final = mmap.PAGESIZE
 _BUSY, _DISCARDED = 1 << 31, 1 << 30
 _OBSERVATION: Final = struct.Struct("=QQ16I")
 _DECISION: Final = struct.Struct("=IIIQQ")
-"""All of a decision behind its number, which is written last."""
+"""Fields of a decision after its number, which is written last."""
 _DECISION_SIZE: Final = 32
 _COUNTERS: Final = struct.Struct("=7Q")
 _KEPT: Final = 1 << 20
-"""So many latencies are kept."""
+"""Number of latencies kept."""
 
 
 class Seen(NamedTuple):
-    """What an ACK tells of a connection; names of counts are the kernel's."""
+    """Report of one ACK of a connection; counters have the kernel's names."""
 
     time_ns: int
-    """By the machine's monotonic clock."""
+    """Time on the machine's monotonic clock."""
     pacing_rate: int
-    """Octets a second."""
+    """Pacing rate, octets per second."""
     flow: int
-    """The connection's number, by which it is decided for."""
+    """Number of the connection, to which decisions refer."""
     local_port: int
-    """This end's port."""
+    """Local port."""
     cwnd: int
-    """Segments."""
+    """Congestion window, segments."""
     ssthresh: int
-    """Segments; 2^31 - 1 while it is arbitrarily high."""
+    """Slow-start threshold, segments; 2^31 - 1 while it is arbitrarily high."""
     srtt_us: int
-    """Smoothed round trip."""
+    """Smoothed round-trip time."""
     min_rtt_us: int
-    """The least that the kernel remembers."""
+    """Minimum round-trip time in the kernel's window."""
     rtt_us: int
-    """What the ACK shows; 0 if nothing."""
+    """RTT sample of the ACK; 0 if it has none."""
     inflight: int
     """Segments in flight."""
     acked: int
-    """Segments that the ACK delivers."""
+    """Segments delivered by the ACK."""
     lost: int
-    """Segments that it lets the kernel take for lost."""
+    """Segments that the ACK made the kernel mark lost."""
     state: int
     """Congestion state: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss."""
     delivered: int
-    """Segments delivered in the sample of the delivery rate."""
+    """Segments delivered in the delivery-rate sample."""
     interval_us: int
-    """The time of that sample."""
+    """Interval of the delivery-rate sample."""
     mss: int
-    """Octets."""
+    """Maximum segment size, octets."""
     decision: int
-    """Number of the last decision that the kernel took notice of."""
+    """Number of the last decision that the kernel applied."""
     is_led: int
-    """1 while decisions are in force, 0 while the kernel's CUBIC has the window."""
+    """1 while decisions control the window, 0 while the kernel's CUBIC does."""
 
 
 class Decision(NamedTuple):
-    """What is decided for a connection, until the next decision; for three round trips at most."""
+    """Decision for a connection, in force until the next one, or for three round trips at most."""
 
     cwnd: int
-    """Segments. 0, and more than sixteen times the window and 64, are taken for a mistake: CUBIC takes over."""
+    """Congestion window, segments. 0 and values above 16 times the window plus 64 are refused: CUBIC takes over."""
     pacing_rate_bps: float = 0.0
-    """Bits per second; 0 leaves it to the window and the round trip."""
+    """Pacing rate, bits per second; 0 derives it from the window and the round-trip time."""
     owns_losses: bool = False
-    """Losses do not reduce the window: a later decision answers them."""
+    """True if losses do not reduce the window, as a later decision responds to them."""
 
 
 def factor(value: float) -> Decision:
     """Return the decision for `cubic_corrected` that multiplies the window once.
 
     Args:
-        value: From 1/4 to 4; any other is refused, and changes nothing.
+        value: Factor from 1/4 to 4; any other is refused and changes nothing.
     """
     return Decision(cwnd=int(value * 65536))
 
 
 class Counters(NamedTuple):
-    """What has come about since the agent began."""
+    """Counters since the agent started."""
 
     acks: int
-    """ACKs of connections that have the controller."""
+    """ACKs of connections with this controller."""
     missed: int
-    """Of these, such that the ring had no room for."""
+    """ACKs dropped because the ring was full."""
     in_force: int
-    """Decisions that came into force."""
+    """Decisions applied."""
     absurd: int
-    """Decisions that were refused."""
+    """Decisions refused."""
     fallbacks: int
-    """How often CUBIC took over from decisions."""
+    """Number of times that CUBIC took over."""
     waited_ns: int
-    """What all decisions waited for an ACK that puts them into force."""
+    """Total time that decisions waited for an ACK to be applied with."""
     flows: int
     """Connections."""
 
 
 class KernelAgent:
-    """A controller that is decided for here, registered while this is open; connections go on with CUBIC after that.
+    """Congestion controller with decisions from this process, registered while this object is open.
 
-    It is `ackclock_agent`, whose window is decided; or, with `corrects`, `cubic_corrected`: the kernel's own CUBIC,
-    whose window each decision multiplies by a `factor` once, from where CUBIC goes on.
+    Afterwards its connections continue with CUBIC. The controller is `ackclock_agent`, whose window is decided here.
+    With `corrects`, it is `cubic_corrected` instead: the kernel's CUBIC, whose window each decision multiplies once.
 
     Examples:
         with KernelAgent() as agent:
@@ -136,13 +136,13 @@ class KernelAgent:
     """
 
     def __init__(self, *, corrects: bool = False) -> None:
-        """Register it.
+        """Register the controller.
 
         Args:
             corrects: Register `cubic_corrected`.
 
         Raises:
-            KernelError: If the program is not there, or the kernel refused; it takes root.
+            KernelError: If the program is missing, or the kernel refused; root is required.
         """
         self._latencies: list[int] = []
         self._consumed = 0
@@ -177,24 +177,24 @@ class KernelAgent:
                 raise KernelError(said.strip().removeprefix("error: ") or "the agent could not be registered") from None
 
     def __enter__(self) -> Self:
-        """Return it."""
+        """Return itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
+        """Unregister the controller."""
         self.close()
 
     def close(self) -> None:
-        """Take the controller away; its connections go on with CUBIC."""
+        """Unregister the controller; its connections continue with CUBIC."""
         self._channel.close()
         self._child.wait()
         if self._child.stderr:
             self._child.stderr.close()
 
     def seen(self) -> Iterator[Seen]:
-        """Yield what has come since the last look, in order, without waiting."""
+        """Yield the reports since the last call, in order, without waiting."""
         (produced,) = struct.unpack_from("=Q", self._ring, 0)
         while self._consumed < produced:
             place = _PAGE + (self._consumed & (_RING - 1))
@@ -209,7 +209,7 @@ class KernelAgent:
                 yield observation
 
     def decide(self, seen: Seen, decision: Decision) -> None:
-        """Decide for a connection; it counts from its next ACK on."""
+        """Decide for a connection; applied at its next ACK."""
         self._number = (self._number + 1) & 0xFFFF_FFFF or 1
         place = (seen.flow % _SLOTS) * _DECISION_SIZE
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -221,11 +221,11 @@ class KernelAgent:
             self._latencies.append(now - seen.time_ns)
 
     def run(self, decide: Callable[[Seen], Decision | None], seconds: float) -> None:
-        """Decide for each ACK as soon as it comes; this looks for the next all the time, and so takes a core.
+        """Decide for each ACK as soon as it arrives, by busy polling, which occupies a core.
 
         Args:
-            decide: What is decided upon an ACK; None leaves what is in force.
-            seconds: For how long.
+            decide: Function from a report to a decision; None keeps the current one.
+            seconds: Duration.
         """
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -236,11 +236,11 @@ class KernelAgent:
 
     @property
     def counters(self) -> Counters:
-        """What has come about so far."""
+        """Counters so far."""
         return Counters(*_COUNTERS.unpack_from(self._counts, 0))
 
     def latency_us(self) -> dict[str, float]:
-        """Return how long it took from an ACK to the decision on it, microseconds: p50, p90, p99; empty without any."""
+        """Return the latency from an ACK to its decision, microseconds: p50, p90 and p99; empty without any."""
         if not self._latencies:
             return {}
         values = np.percentile(np.array(self._latencies) / 1e3, (50, 90, 99))

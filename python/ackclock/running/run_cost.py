@@ -1,4 +1,4 @@
-"""What a run will take, from a short beginning of it."""
+"""Estimate of a run's cost, from a short beginning of it."""
 
 import time
 from dataclasses import dataclass, replace
@@ -8,27 +8,27 @@ from ackclock._core import Scenario, Simulation, check_often
 from ackclock.base.system import resident_bytes
 
 _SLICES: Final = 40
-"""The beginning is run in about so many pieces, so that its rate can be taken where it is steady."""
+"""Number of slices of the beginning, so that the rate can be measured where it is steady."""
 
 _FIRST_SLICES: Final = 1_000_000_000
 
 _LATE_FACTOR: Final = 3.0
-"""A piece may turn out longer than it was meant to be; after so many times the wall time all ends."""
+"""Multiple of the intended wall time after which the beginning is cut off, as a slice may take longer than planned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run will take, roughly: what comes later in it may cost more or less than its beginning.
+    """Rough estimate of a run's cost; later parts of a run may cost more or less than its beginning.
 
     Attributes:
-        duration_s: Simulated time of the whole.
-        simulated_s: Simulated time of the beginning that was run.
-        took_s: Wall time that the beginning took, the making of the simulation included.
-        is_whole: Whether the beginning was all of it.
-        wall_s: Wall time of the whole on one thread; None if no simulated time has passed.
-        events: Events of the whole; None likewise.
-        packets: Data packets delivered in the whole; None likewise.
-        memory_bytes: Memory of the whole, without writing its results.
+        duration_s: Simulated time of the whole run.
+        simulated_s: Simulated time of the beginning.
+        took_s: Wall time of the beginning, including the setup of the simulation.
+        is_whole: Whether the beginning covered the whole run.
+        wall_s: Wall time of the whole run on one thread; None if no simulated time has passed.
+        events: Events of the whole run; None likewise.
+        packets: Data packets delivered in the whole run; None likewise.
+        memory_bytes: Memory of the whole run, without writing its results.
     """
 
     duration_s: float
@@ -43,7 +43,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """How far a simulation was at a moment."""
+    """State of a simulation at one moment."""
 
     at_s: float
     now_s: float
@@ -53,14 +53,14 @@ class _Seen:
 
 
 def estimate(scenario: Scenario, *, wall_s: float = 1.0) -> Estimate:
-    """Run a short beginning of a scenario, and say what all of it will take.
+    """Simulate a short beginning of a scenario, and extrapolate the cost of the whole run.
 
-    The rate is that of the later half of the beginning, in which there is least of what happens once: handshakes and
-    slow start. Flows that start later than that are not in it, and no results are left.
+    The rate is measured in the later half of the beginning, after most handshakes and slow starts. Flows that start
+    later do not count. No results are kept.
 
     Args:
-        scenario: What would be simulated.
-        wall_s: How long the beginning may take, without the making of the simulation.
+        scenario: Scenario to estimate.
+        wall_s: Wall time for the beginning, without the setup of the simulation.
     """
     begun = time.perf_counter()
     simulation = Simulation(scenario)
@@ -76,7 +76,7 @@ def estimate(scenario: Scenario, *, wall_s: float = 1.0) -> Estimate:
 
 
 class _LateError(Exception):
-    """The beginning takes too long."""
+    """Interruption: the beginning takes too long."""
 
 
 def _begin(simulation: Simulation, duration_s: float, wall_s: float, seen: list[_Seen]) -> None:

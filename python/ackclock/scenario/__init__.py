@@ -1,1 +1,1 @@
-"""Scenarios, the examples, and the modules of one's own that scenarios name."""
+"""Scenarios, examples, and the user-written modules that scenarios name."""

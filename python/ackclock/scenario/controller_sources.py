@@ -1,4 +1,4 @@
-"""Classes that a scenario names, found in the text of their modules: nothing of a module is run."""
+"""Static lookup of classes that a scenario names, from the source of their modules, without running it."""
 
 import ast
 import importlib.machinery
@@ -14,19 +14,19 @@ _REQUIRED = ("on_ack", "on_congestion")
 
 
 def find(path: str, _parameters: Mapping[str, Any], folder: Path) -> Found:
-    """Find the class that a scenario names as far as that goes without importing its module.
+    """Find the class that a scenario names, without importing its module.
 
-    What the module does when it is imported, what the class inherits and what its constructor takes remains unknown.
+    Effects of the import, inherited members and constructor parameters stay unknown.
 
     Args:
         path: `module:Class`.
-        folder: Where its module is looked for first.
+        folder: Folder that is searched first for its module.
 
     Returns:
-        In place of the class, one that refuses to control a flow.
+        A placeholder for the class, which refuses to control a flow.
 
     Raises:
-        RefusedError: If the module is not there or is no Python, or has no such class, or one that is no controller.
+        RefusedError: If the module is missing or is not Python, or the class is missing or is not a controller.
     """
     check_name(path)
     module, _, name = path.partition(":")
@@ -37,7 +37,7 @@ def find(path: str, _parameters: Mapping[str, Any], folder: Path) -> Found:
 
 
 class _Unimported(CongestionController):
-    """Stands for a class whose module was not imported."""
+    """Placeholder for a class whose module was not imported."""
 
     def __init__(self, _start: object, **_parameters: object) -> None:
         _refuse()
@@ -54,10 +54,10 @@ def _refuse() -> NoReturn:
 
 
 def file_of(module: str, folder: Path) -> Path | None:
-    """Return the file of a module, from the scenario's folder if it is there; None if it is not written in Python.
+    """Return the file of a module, first from the scenario's folder; None if it is not written in Python.
 
     Raises:
-        RefusedError: If there is no such module.
+        RefusedError: If the module is not found.
     """
     spec: importlib.machinery.ModuleSpec | None = None
     places: list[str] = [str(folder), *sys.path]
@@ -82,16 +82,16 @@ def _parse(module: str, file: Path, folder: Path) -> ast.Module:
 
 
 def _check_class(scope: ast.Module | ast.ClassDef, names: list[str], file: Path) -> None:
-    """Follow `Outer.Inner` down; a name that comes from elsewhere may be anything."""
+    """Resolve `Outer.Inner`; imported names are accepted, as they may be anything."""
     for name in names:
         classes = {node.name: node for node in _statements(scope) if isinstance(node, ast.ClassDef)}
         if name not in classes:
             if _is_function(scope, name):
-                raise RefusedError("class", "is no controller", "derive a class from ackclock.CongestionController")
+                raise RefusedError("class", "is not a controller", "derive a class from ackclock.CongestionController")
             if name in _bound(scope) or _is_open(scope):
                 return
             known = ", ".join(classes) or "no classes"
-            raise RefusedError("class", f"there is no {name} in {file}", f"it has {known}")
+            raise RefusedError("class", f"{name} is not in {file}", f"it has {known}")
         scope = classes[name]
     if isinstance(scope, ast.ClassDef):
         _check_bases(scope)
@@ -99,7 +99,7 @@ def _check_class(scope: ast.Module | ast.ClassDef, names: list[str], file: Path)
 
 def _check_bases(found: ast.ClassDef) -> None:
     if not found.bases and not found.keywords:
-        raise RefusedError("class", "is no controller", "derive the class from ackclock.CongestionController")
+        raise RefusedError("class", "is not a controller", "derive the class from ackclock.CongestionController")
     if [ast.unparse(base).rpartition(".")[2] for base in found.bases] != [CongestionController.__name__]:
         return  # what it inherits is written elsewhere
     defined = _bound(found)
@@ -108,7 +108,7 @@ def _check_bases(found: ast.ClassDef) -> None:
 
 
 def _statements(scope: ast.AST) -> Iterator[ast.AST]:
-    """Statements of a module or class that run when it is made, those under `if`, `try` and the like too."""
+    """Yield the statements that run with a module or class body, including those nested in `if`, `try` and the like."""
     for node in ast.iter_child_nodes(scope):
         yield node
         if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -116,7 +116,7 @@ def _statements(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bound(scope: ast.AST) -> set[str]:
-    """Names that the statements bind."""
+    """Return the names that the statements bind."""
     names = set()
     for node in _statements(scope):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -129,13 +129,13 @@ def _bound(scope: ast.AST) -> set[str]:
 
 
 def _is_function(scope: ast.AST, name: str) -> bool:
-    """Say whether a name is that of a function as it is written, and of nothing else."""
+    """Return whether a name is bound to a function and to nothing else."""
     functions = [node for node in ast.iter_child_nodes(scope) if isinstance(node, ast.FunctionDef)]
     return any(node.name == name and not node.decorator_list for node in functions)
 
 
 def _is_open(scope: ast.AST) -> bool:
-    """Say whether names may be there that no statement binds by name."""
+    """Return whether names may exist that no statement binds explicitly."""
     return bool({"*", "__getattr__"} & _bound(scope)) or any(
         isinstance(node, ast.Call) and ast.unparse(node.func) in ("globals", "vars", "exec", "setattr")
         for node in _statements(scope)

@@ -1,4 +1,4 @@
-"""What a wrong scenario is told: the entries of `ackclock.ScenarioError.diagnostics`."""
+"""Diagnostics of a wrong scenario: the entries of `ackclock.ScenarioError.diagnostics`."""
 
 from collections.abc import Iterable
 from typing import Final, TypedDict
@@ -6,48 +6,48 @@ from typing import Final, TypedDict
 from ackclock._core import ScenarioError
 
 MOST: Final = 50
-"""Mistakes that anybody reads at once."""
+"""Largest number of mistakes reported at once."""
 
 
 class Diagnostic(TypedDict):
-    """One mistake of a scenario: where it is, what is written there, and what to write instead."""
+    """One mistake of a scenario: its place, its value, and what to write instead."""
 
     file: str
-    """The file as it was named, `<text>` or `<json>`, or `--set` for an override."""
+    """Name of the file, `<text>` or `<json>`, or `--set` for an override."""
 
     line: int | None
-    """Line of the file, from 1 on; None where there is no text to point at."""
+    """Line of the file, from 1 on; None without a text to point at."""
 
     column: int | None
-    """Column of the line, in characters from 1 on."""
+    """Column of the line, in characters from 1 on; None without a text to point at."""
 
     field: str
-    """The place in the scenario, such as `flow[1].controller.beta`; empty for the whole of it."""
+    """Field of the scenario, such as `flow[1].controller.beta`; empty for the whole scenario."""
 
     value: str | None
-    """What stands there, as written; None if nothing does."""
+    """Value as written; None if it is missing."""
 
     message: str
-    """What is wrong."""
+    """Message: what is wrong."""
 
     remedy: str
-    """What to write instead."""
+    """Remedy: what to write instead."""
 
     source_line: str | None
-    """The line of the file, of a long one a part; None where there is no text."""
+    """Line of the file, or a part of a long one; None without a text."""
 
     marks: str | None
-    """Spaces and carets to print below `source_line`: the carets stand under the value."""
+    """Spaces and carets to print below `source_line`, marking the value."""
 
     unseen_value: str | None
-    """The value, where `source_line` does not show it."""
+    """Value, if `source_line` does not show it."""
 
 
 def joined(errors: Iterable[ScenarioError]) -> ScenarioError:
-    """Return what several scenarios are told as one error: each mistake once, up to `MOST`.
+    """Merge the errors of several scenarios: each mistake once, up to `MOST`.
 
     Args:
-        errors: At least one; no more are made than are needed.
+        errors: At least one error; consumed only as far as needed.
     """
     found: dict[str, Diagnostic] = {}
     has_more = False
@@ -64,11 +64,11 @@ def joined(errors: Iterable[ScenarioError]) -> ScenarioError:
 
 
 def remedy(diagnostic: Diagnostic, axes: Iterable[str]) -> str:
-    """Return what to write instead, where a list is an axis: there a field's own list stands in a list.
+    """Return the remedy for a list that is an axis, where a field's own list must be nested in a list.
 
     Args:
-        diagnostic: Of a scenario of a sweep or study.
-        axes: The fields that are axes.
+        diagnostic: Diagnostic of a scenario of a sweep or study.
+        axes: Fields that are axes.
     """
     if diagnostic["field"] in axes and diagnostic["message"].startswith("must be a list"):
         return "write [[ ... ]]: a list here is an axis, and one value that is a list stands in a list"
@@ -76,7 +76,7 @@ def remedy(diagnostic: Diagnostic, axes: Iterable[str]) -> str:
 
 
 def _identity(diagnostic: Diagnostic) -> str:
-    """What makes a mistake another one; of a field that is not known its value is none."""
+    """Return the key by which mistakes are merged; for an unknown field its value does not count."""
     is_of_its_value = diagnostic["message"] != "is not a known field"
     value = diagnostic["value"] if is_of_its_value else ""
     return f"{diagnostic['file']}:{diagnostic['line']}: {diagnostic['field']} {diagnostic['message']}: {value}"

@@ -1,4 +1,4 @@
-"""A dumbbell from a handful of words, for Python, for studies and for `ackclock run` without a file."""
+"""Dumbbell scenarios from a few values, for Python, studies and `ackclock run` without a file."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from ackclock import _core
 from ackclock._core import Scenario
 
 QUANTITY: Final = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-zµμ/%]+)\s*")
-"""A number with its unit."""
+"""Number with its unit."""
 
 UNITS: Final = {
     "ns": (1e-9, "s"), "us": (1e-6, "s"), "µs": (1e-6, "s"), "μs": (1e-6, "s"), "ms": (1e-3, "s"), "s": (1.0, "s"),
@@ -26,7 +26,7 @@ UNITS: Final = {
     "TiB": (1024.0**4, "B"), "PiB": (1024.0**5, "B"),
     "packets": (1.0, "packets"), "segments": (1.0, "segments"), "bdp": (1.0, "BDP"), "%": (0.01, ""),
 }  # fmt: skip
-"""A unit as files write it: its size in the unit behind it. A test holds them to those that the engine reads."""
+"""Units: the size of each in its base unit. A test compares them with the engine's."""
 
 _IPERF_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGTkmgt])\s*")
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -55,31 +55,31 @@ def dumbbell(
     overrides: Sequence[str] = (),
     folder: str = ".",
 ) -> Scenario:
-    """Make a scenario in which flows share one bottleneck and all have the same propagation delay.
+    """Build a scenario in which flows share one bottleneck and have the same propagation delay.
 
-    The whole delay lies on the bottleneck; the access links are a hundred times faster than it, or as fast as links can
-    be, so that only the bottleneck queues.
+    The bottleneck has the whole delay. The access links are a hundred times faster, up to the fastest possible link,
+    so that only the bottleneck queues.
 
     Args:
-        bottleneck: Rate of the bottleneck; "100M" is "100 Mbit/s", as iperf writes it.
+        bottleneck: Rate of the bottleneck; "100M" is "100 Mbit/s", as in iperf.
         rtt: Two-way propagation delay.
-        flows: Controllers, one for each flow: a list, or names separated by commas, where "cubic*4" are four flows.
-            An entry may be a table of the scenario format's `[[flow]]` instead of a name.
+        flows: Controllers, one per flow: a list, or names separated by commas, where "cubic*4" is four flows. An entry
+            may be a table of the scenario format's `[[flow]]` instead of a name.
         duration: Simulated time.
-        queue: The bottleneck's discipline, such as "fq_codel" or a table of its fields; or the limit of a DropTail
-            queue, such as "1 bdp" or "unlimited". By default DropTail with 1 bdp, and 2 packets at least.
-        buffer: Limit of the queue, of whichever discipline.
-        loss: Packets with data that the bottleneck loses at random: a probability, "1 %", or a table of `loss`.
-        trace: File of a recorded rate in mahimahi's form, in place of `bottleneck`; the way back has 100 Mbit/s.
-        profile: Stack profile of every host (`ackclock list profiles`); by default that of a scenario that names none.
+        queue: Queue discipline of the bottleneck, such as "fq_codel" or a table of its fields; or the limit of a
+            DropTail queue, such as "1 bdp" or "unlimited". By default DropTail with 1 bdp, and 2 packets at least.
+        buffer: Limit of the queue, for any discipline.
+        loss: Random loss of data packets at the bottleneck: a probability, "1 %", or a table of `loss`.
+        trace: File with a recorded rate in mahimahi's format, instead of `bottleneck`; the reverse path has 100 Mbit/s.
+        profile: Stack profile of every host (`ackclock list profiles`); by default that of a scenario without one.
         seed: Seed of every random stream.
-        name: Name of the scenario; made from the arguments if not given.
+        name: Name of the scenario; derived from the arguments if not given.
         overrides: Further changes, each `path=value`, as in `ackclock run --set`.
-        folder: Where classes of controllers and files of traces are looked for.
+        folder: Folder in which controller classes and trace files are searched.
 
     Raises:
         ScenarioError: If a value is wrong; it lists every mistake.
-        ValueError: If `rtt` is no duration, or there are no flows.
+        ValueError: If `rtt` is not a duration, or there are no flows.
 
     Examples:
         >>> dumbbell(flows="cubic,reno", duration="1 s").flow_names
@@ -103,7 +103,7 @@ def dumbbell(
 
 
 def scenario_text(document: Mapping[str, Any]) -> str:
-    """Return the JSON of a scenario's tables. A number that JSON lacks is a word in it, for the check to place.
+    """Return a scenario's tables as JSON; NaN and infinity become words, for the checker to report.
 
     Examples:
         >>> scenario_text({"a": [1.5, float("nan")]})
@@ -129,10 +129,10 @@ def topology(
     loss: float | str | dict[str, Any] | None = None,
     trace: str | None = None,
 ) -> dict[str, Any]:
-    """Return the `topology` of a dumbbell whose bottleneck has all of the delay.
+    """Return the `topology` of a dumbbell whose bottleneck has the whole delay.
 
     Raises:
-        ValueError: If `rtt` is no duration.
+        ValueError: If `rtt` is not a duration.
     """
     link: dict[str, Any] = {"rate": {"trace": trace} if trace else rate_text(rate), "delay": _half_of_rtt(rtt)}
     if trace:
@@ -148,12 +148,12 @@ def topology(
 
 
 def is_limit(queue: str | dict[str, Any]) -> bool:
-    """Say whether a word for the queue is the limit of a DropTail queue: an amount, or "unlimited"."""
+    """Return whether a queue argument is the limit of a DropTail queue: an amount, or "unlimited"."""
     return isinstance(queue, str) and (queue.strip()[:1].isdigit() or queue.strip() == "unlimited")
 
 
 def _loss(loss: float | str | Mapping[str, Any]) -> dict[str, Any]:
-    """A probability as the scenario format has it; what is none is handed on, for the scenario's check to report."""
+    """Return a loss argument in the scenario format; wrong values are left for the checker to report."""
     if isinstance(loss, Mapping):
         return dict(loss)
     if isinstance(loss, str) and (match := _PERCENT.fullmatch(loss)):
@@ -165,10 +165,10 @@ def _loss(loss: float | str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rate_text(text: str) -> str:
-    """Return a rate in the scenario format's units, of one as iperf writes it, or of a line by its name.
+    """Convert a rate in iperf's notation, or the name of a digital line, to the scenario format.
 
     Args:
-        text: Any text; what is neither is returned as it is.
+        text: Any text; others are returned unchanged.
 
     Examples:
         >>> rate_text("100M"), rate_text("2.5g"), rate_text("DS3"), rate_text("10 Mbit/s")
@@ -183,24 +183,24 @@ def rate_text(text: str) -> str:
 
 @cache
 def _line_rates() -> dict[str, str]:
-    """The rates of digital lines, by their names without hyphens: the engine reads either."""
+    """Return the rates of digital lines, by their names without hyphens; the engine accepts either spelling."""
     return {name.replace("-", ""): rate for name, rate in _core.line_rates().items()}
 
 
 def who(tables: Sequence[Mapping[str, Any]]) -> str:
-    """Return flows in a few words."""
+    """Describe flows in a few words."""
     return ", ".join(str(table["name"]) for table in tables) if len(tables) <= 4 else f"{len(tables)} flows"
 
 
 def flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give each flow a table and a name of its own: `cubic`, or `cubic-1`, `cubic-2` where there are several.
+    """Return a table and a unique name for each flow: `cubic`, or `cubic-1`, `cubic-2` for several.
 
     Raises:
         ValueError: If there are none, or too many.
     """
     entries = [part.strip() for part in flows.split(",") if part.strip()] if isinstance(flows, str) else list(flows)
     if not entries:
-        raise ValueError('there are no flows; name at least one controller, such as "cubic"')
+        raise ValueError('flows must name at least one controller, such as "cubic"')
     every = [one for entry in entries for one in _repeated(entry)]
     tables = [{"controller": entry} if isinstance(entry, str) else dict(entry) for entry in every]
     wanted = [str(table.get("name") or _controller_name(table)) for table in tables]
@@ -222,7 +222,7 @@ def _repeated(entry: str | dict[str, Any]) -> list[str | dict[str, Any]]:
 
 
 def _controller_name(table: dict[str, Any]) -> str:
-    """What a flow is called after; a class of Python by its own name."""
+    """Return the name from which a flow's name derives; for a Python class its own name."""
     controller = table.get("controller", "cubic")
     if isinstance(controller, dict):
         return str(controller.get("class") or controller.get("kind", "flow")).rpartition(":")[2]
@@ -239,7 +239,7 @@ def _half_of_rtt(rtt: str) -> str:
 
 
 def _faster(rate: str) -> str:
-    """A hundred times a rate, at most that of the fastest link; that for what is no rate, which is told once."""
+    """Return a hundred times a rate, up to the fastest link's; that one for a wrong rate, which is reported once."""
     match = QUANTITY.fullmatch(rate.replace("_", ""))
     if match is None or UNITS.get(match["unit"], (0.0, ""))[1] != "bit/s":
         return f"{_MOST_BITS} bit/s"

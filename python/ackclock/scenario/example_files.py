@@ -1,4 +1,4 @@
-"""The examples that come with the package: scenario files, and the files that they name."""
+"""Examples of the package: scenario files, and the files that they need."""
 
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.base import storage
+from ackclock.base.input_files import InputError
 from ackclock.base.printable import unknown
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
-"""Where they lie."""
+"""Folder of the examples."""
 
 
-class ExampleError(ValueError):
-    """There is no such example, or no place for it; the message says what there is."""
+class ExampleError(InputError):
+    """Error: the example is unknown, or its destination is taken. The message lists the known examples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A scenario to begin from."""
+    """Example scenario."""
 
     name: str
     path: Path
@@ -29,7 +30,7 @@ class Example:
         return self.path.read_text(encoding="utf-8")
 
     def about(self) -> str:
-        """Return the first sentence of the file, or the scenario's name where it begins with none."""
+        """Return the first sentence of the file's comment, or else the scenario's name."""
         comment = []
         for line in self.text().splitlines():
             if not line.startswith("#"):
@@ -40,24 +41,24 @@ class Example:
         return _sentence(" ".join(comment))
 
     def files(self) -> list[Path]:
-        """Return its file and those that it names, as paths below the folder of examples."""
+        """Return the example's file and the files that it names, relative to the folder of examples."""
         named = [name for value in _strings(tomllib.loads(self.text())) if (name := _named(value)) is not None]
         return [self.path.relative_to(FOLDER), *dict.fromkeys(named)]
 
 
 def examples() -> list[Example]:
-    """Return every example, in the order of their names."""
+    """Return all examples, sorted by name."""
     return [Example(path.stem, path) for path in sorted(FOLDER.glob("*.toml"))]
 
 
 def example(name: str) -> Example:
-    """Return the example of that name.
+    """Return an example by name.
 
     Args:
-        name: Of the file, with `.toml` or without.
+        name: Name of the file, with or without `.toml`.
 
     Raises:
-        ExampleError: If there is none.
+        ExampleError: If it is unknown.
     """
     wanted = name.removesuffix(".toml")
     known = {found.name: found for found in examples()}
@@ -67,14 +68,14 @@ def example(name: str) -> Example:
 
 
 def copy(wanted: Sequence[Example] | None, folder: Path) -> list[Path]:
-    """Copy examples, with the files that they name.
+    """Copy examples and the files that they name.
 
     Args:
-        wanted: The examples; without any, every file that comes with the package: studies and packet scripts too.
-        folder: Made if it is missing; what is there already stays.
+        wanted: Examples to copy; if empty, every file of the package, including studies and packet scripts.
+        folder: Destination, created if missing; its other files stay.
 
     Raises:
-        ExampleError: If a file is there already; then none is written.
+        ExampleError: If a file exists already; then none is written.
         OSError: If the folder cannot be written.
     """
     every = (file.relative_to(FOLDER) for file in sorted(FOLDER.rglob("*")) if file.is_file() and file.suffix != ".pyc")
@@ -88,7 +89,7 @@ def copy(wanted: Sequence[Example] | None, folder: Path) -> list[Path]:
 
 
 def _sentence(text: str) -> str:
-    """The first of a text: up to a full stop, a question mark or a colon that a space follows."""
+    """Return the first sentence of a text, up to a full stop, question mark or colon followed by a space."""
     ends = [at for mark in (". ", "? ") if (at := text.find(mark)) >= 0]
     return text[: min(ends) + 1] if ends else text
 
@@ -105,7 +106,7 @@ def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401  what TOML holds
 
 
 def _named(value: str) -> Path | None:
-    """The file of the folder that a value names: by its path, or as `module:Class`."""
+    """Return the file of the folder that a value names, by its path or as `module:Class`."""
     module = value.partition(":")[0]
     for file in (value, f"{module}.py"):
         if file and (FOLDER / file).is_file() and "/.." not in f"/{file}":

@@ -1,4 +1,4 @@
-"""What a scenario's own modules import from beside them: as much a part of what a run is as the modules named."""
+"""Import closure of a scenario's own modules, which is part of a run's identity."""
 
 import ast
 import hashlib
@@ -17,7 +17,7 @@ _OURS = "ackclock"
 
 
 def own_code(scenario: Scenario) -> tuple[str, ...]:
-    """Return the SHA-256 of each file of code that a scenario brings: its classes, its parts, and what these import.
+    """Return the SHA-256 of each code file of a scenario: its classes, its parts, and their imports.
 
     Args:
         scenario: Any; most bring none.
@@ -28,24 +28,24 @@ def own_code(scenario: Scenario) -> tuple[str, ...]:
 
 
 def identity(scenario: Scenario) -> str:
-    """Return a hash of all that decides a run beside the engine: the scenario, and the code that it brings.
+    """Return a hash of everything that determines a run except the engine: the scenario and its code.
 
     Args:
-        scenario: Any; without code of its own it is the scenario's hash.
+        scenario: The scenario; without code, the result is its own hash.
     """
     own = own_code(scenario)
     return hashlib.sha256(" ".join((scenario.hash, *own)).encode()).hexdigest() if own else scenario.hash
 
 
 def imported(files: Sequence[str], folder: Path) -> list[str]:
-    """Return the files in a folder that modules import, one by another.
+    """Return the files in a folder that modules import, directly or indirectly.
 
     Args:
-        files: Of the modules, which are loaded.
-        folder: The scenario's. What is imported from elsewhere, as packages that are installed are, does not count.
+        files: Files of the modules, which are loaded.
+        folder: Folder of the scenario. Imports from elsewhere, such as installed packages, do not count.
 
     Returns:
-        In order, the modules' own files left out.
+        The files in order, without those of the modules themselves.
     """
     root = folder.resolve()
     packages = {
@@ -70,7 +70,7 @@ def _is_beside(file: Path, root: Path) -> bool:
 
 @lru_cache(maxsize=256)
 def _names(file: str, _changed: int, package: str) -> tuple[str, ...]:
-    """The modules that a file's imports may name."""
+    """Return the names of modules that a file's imports may refer to."""
     return tuple(dict.fromkeys(_imports(ast.parse(Path(file).read_bytes()), package)))
 
 

@@ -1,4 +1,4 @@
-"""Modules that a scenario names: imported from its folder, or from wherever Python finds them."""
+"""Import of modules that a scenario names, from its folder or from Python's search path."""
 
 import hashlib
 import importlib
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 class RefusedError(ValueError):
-    """A scenario names no usable class or module.
+    """Error: a scenario does not name a usable class or module.
 
     Attributes:
-        field: The field to blame, `class` or `parameters`; without meaning for an entry of `use`.
+        field: Field at fault, `class` or `parameters`; meaningless for an entry of `use`.
         message: What is wrong.
         remedy: What to write instead.
     """
 
     def __init__(self, field: str, message: str, remedy: str) -> None:
-        """Say what is wrong."""
+        """Compose the error."""
         super().__init__(f"{message}; {remedy}")
         self.field: str = field
         self.message: str = message
@@ -38,14 +38,14 @@ class RefusedError(ValueError):
 
 
 def used(entry: str, folder: Path) -> ModuleType:
-    """Import what an entry of a scenario's `use` names.
+    """Import the module that an entry of a scenario's `use` names.
 
     Args:
-        entry: The name of a module, or a file that ends in `.py`.
-        folder: The scenario's.
+        entry: Name of a module, or a file that ends in `.py`.
+        folder: Folder of the scenario.
 
     Raises:
-        RefusedError: If it names no module, or one that cannot be imported.
+        RefusedError: If the module is unknown, or cannot be imported.
     """
     if entry.endswith(".py"):
         found = _of_file(folder / entry)
@@ -59,14 +59,14 @@ def used(entry: str, folder: Path) -> ModuleType:
 
 
 _used: dict[tuple[str, Path], ModuleType] = {}
-"""What an entry of a scenario in a folder was when it was imported last: its file may be gone since then."""
+"""Modules by `use` entry and folder, as last imported: the file may be gone since then."""
 
 
 def _of_file(path: Path) -> ModuleType:
     file = path.resolve()
     if not file.is_file():
         raise RefusedError(
-            "use", f"must be a file that there is: there is no {file}", "put it there, or correct the name"
+            "use", f"must be an existing file, and {file} is missing", "put it there, or correct the name"
         )
     known = sys.modules.get(file.stem)
     if known is not None and getattr(known, "__file__", None) == str(file):
@@ -82,10 +82,10 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
-    """Say which files the entries of a scenario's `use` are, for manifests.
+    """Return the source files of a scenario's `use` entries, for manifests.
 
     Args:
-        scenario: Whose `use`.
+        scenario: The scenario.
 
     Returns:
         For each entry its file and the file's SHA-256; nothing for a module without a file.
@@ -102,13 +102,13 @@ def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
 
 
 _seen_sources: "WeakKeyDictionary[ModuleType, tuple[object, ControllerSource | None]]" = WeakKeyDictionary()
-"""Each module that was looked at with its specification, which another import of it replaces, and its file then."""
+"""Modules seen, with their spec, which another import replaces, and their file at that time."""
 
 
 def source_of(imported: ModuleType) -> "ControllerSource | None":
-    """Return the file of a module as it was when the module was first looked at; None of one without a file.
+    """Return the file of a module as it was when first seen; None for a module without a file.
 
-    A file that was edited since then is not what runs: Python imports a module once.
+    Later edits do not count, as Python imports a module only once.
     """
     spec, source = _seen_sources.get(imported, (None, None))
     if imported not in _seen_sources or spec is not imported.__spec__:
@@ -126,11 +126,11 @@ def _source(file: Path) -> "ControllerSource | None":
 
 
 def module(name: str, folder: Path) -> ModuleType:
-    """Import a module, from the scenario's folder if it is there.
+    """Import a module, first from the scenario's folder.
 
     Args:
-        name: Of the module, with dots for one of a package.
-        folder: The scenario's.
+        name: Name of the module, dotted for one in a package.
+        folder: Folder of the scenario.
 
     Raises:
         RefusedError: If it cannot be imported.
@@ -146,7 +146,7 @@ def module(name: str, folder: Path) -> ModuleType:
 
 
 def _is_taken(spec: importlib.machinery.ModuleSpec) -> bool:
-    """Say whether another module has the name already, from another scenario's folder."""
+    """Return whether the name is taken by a module from another scenario's folder."""
     known = sys.modules.get(spec.name)
     return known is not None and getattr(known.__spec__, "origin", None) != spec.origin
 
@@ -160,18 +160,18 @@ def _other_of_that_name(name: str, spec: importlib.machinery.ModuleSpec) -> Modu
 
 
 def executed(alias: str, file: str) -> ModuleType:
-    """Import a file under a name of ours.
+    """Import a file under an alias.
 
     Args:
-        alias: Its name among the modules of this process, which dataclasses and others look up while it is imported.
-        file: Its place.
+        alias: Name in `sys.modules`, which dataclasses and others look up during the import.
+        file: Path of the file.
 
     Raises:
-        ImportError: If it is no module.
+        ImportError: If it is not a module.
     """
     spec = importlib.util.spec_from_file_location(alias, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no module")
+        raise ImportError(f"{file} is not a module")
     made = importlib.util.module_from_spec(spec)
     sys.modules[alias] = made
     try:
@@ -192,16 +192,16 @@ def _first_on_path(folder: Path) -> Iterator[None]:
 
 
 def not_importable(name: str, folder: Path, error: Exception | SystemExit) -> RefusedError:
-    """Return what to say of a module that cannot be imported."""
+    """Return the error for a module that cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
         return RefusedError(
             "class",
-            f"must be of a module that there is: there is no module {error.name}",
+            f"must be of an existing module: module {error.name} is not found",
             f"put {error.name.replace('.', '/')}.py into {folder}, or add its folder to PYTHONPATH",
         )
     return RefusedError("class", f"must be of a module that can be imported: {_in_short(error)}", "correct the module")
 
 
 def _in_short(error: Exception | SystemExit) -> str:
-    """An exception with the place where it was raised."""
+    """Return a short form of an exception with the place where it was raised."""
     return f"{said(error)} ({place(error, '')})"

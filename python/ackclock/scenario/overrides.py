@@ -1,4 +1,4 @@
-"""Overrides of every entry of a list of a scenario's file, `flow[*].controller=reno`: one for each entry."""
+"""Expansion of overrides for every entry of a list, `flow[*].controller=reno`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,11 +9,11 @@ from ackclock.base import input_files
 
 
 def places(scenario: Path, override: str) -> list[str]:
-    """Return the overrides that an override stands for; a list that the scenario does not have is refused later.
+    """Expand an override; one of a missing list is returned unchanged, to be refused later.
 
     Args:
-        scenario: The file.
-        override: Such as `topology.link[*].queue=codel`.
+        scenario: Path of the scenario file.
+        override: Override such as `topology.link[*].queue=codel`.
     """
     path, is_every, rest = override.partition("[*]")
     if not is_every or "=" in path:
@@ -26,8 +26,8 @@ def listed_in(scenario: Path, path: str) -> tuple[Any, ...]:
     """Return the entries of a list of a scenario; none if the list is missing.
 
     Args:
-        scenario: The file.
-        path: The place of the list, such as `topology.link`.
+        scenario: Path of the scenario file.
+        path: Place of the list, such as `topology.link`.
     """
     try:
         return entries(input_files.toml(scenario, remedy=""), path)

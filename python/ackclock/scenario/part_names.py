@@ -1,4 +1,4 @@
-"""The name by which scenarios call a part of one's own."""
+"""Names of user-written parts in scenarios."""
 
 import re
 from typing import ClassVar
@@ -7,7 +7,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class Named:
-    """What has a name in scenarios: a class with the keyword `name`, as in `class Mine(Queue, name="mine")`.
+    """Base class of parts with a scenario name, given by the keyword `name`: `class Mine(Queue, name="mine")`.
 
     Attributes:
         scenario_name: The name; None for a class without, which a scenario cannot name so.
@@ -18,14 +18,14 @@ class Named:
     scenario_name: ClassVar[str | None] = None
 
     def __init_subclass__(cls, *, name: str | None = None, **more: object) -> None:
-        """Take the name up; a derived class has another name, or none.
+        """Set the name, which is not inherited.
 
         Args:
-            name: What scenarios call it.
-            more: For other base classes.
+            name: Name in scenarios.
+            more: Keywords for other base classes.
 
         Raises:
-            ValueError: If scenarios have no such names.
+            ValueError: If the name is not valid in scenarios.
         """
         super().__init_subclass__(**more)
         if name is not None and not _NAME.fullmatch(name):

@@ -1,4 +1,4 @@
-"""Parameters of a part of one's own: what the constructor of its class takes, as the core wants it described."""
+"""Parameters of user-written parts, read from the constructor and described for the core."""
 
 import inspect
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from ackclock.scenario.named_modules import RefusedError
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What is said of a parameter beside its type and its default, in `typing.Annotated`.
+    """Description of a parameter, for `typing.Annotated`.
 
-    Ends of a range are numbers in the unit that the class gets, or texts as a scenario writes them ("30 ms").
+    Bounds are numbers in the unit that the class gets, or texts as in a scenario ("30 ms").
 
     Attributes:
-        meaning: What it is, in a few words.
-        above: It is more than this.
-        at_least: It is this or more.
-        below: It is less than this.
-        at_most: It is this or less.
-        unit: Of a number, in words.
-        source: Where its default is from.
+        meaning: Short description.
+        above: Lower bound, exclusive.
+        at_least: Lower bound, inclusive.
+        below: Upper bound, exclusive.
+        at_most: Upper bound, inclusive.
+        unit: Unit of a number, in words.
+        source: Source of the default.
     """
 
     meaning: str = ""
@@ -35,12 +35,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number that scenarios write as a text with a unit.
+    """Number that scenarios write as a text with a unit.
 
     Attributes:
-        kind: As the core has it.
-        base: The unit of a whole number.
-        per_unit: So much of it is one of what the class gets.
+        kind: Kind, in the core's terms.
+        base: Unit of the core's whole number.
+        per_unit: Number of base units in one unit of the class.
     """
 
     kind: str
@@ -48,10 +48,10 @@ class Quantity:
     per_unit: int
 
     def written(self, value: object) -> object:
-        """Return a number as a text; what is a text already, as it is.
+        """Return a number as a text; texts are returned unchanged.
 
         Args:
-            value: In the unit that the class gets.
+            value: Number in the unit that the class gets.
         """
         if isinstance(value, bool) or not isinstance(value, int | float):
             return value
@@ -76,16 +76,16 @@ def described(kind: type, *, starts: bool = True) -> list[dict[str, Any]]:
 
     Args:
         kind: The class; its constructor takes parameters by name.
-        starts: Whether what it starts from comes before them.
+        starts: Whether the constructor's first argument is the start object.
 
     Raises:
-        RefusedError: If scenarios cannot write one of them.
+        RefusedError: If scenarios cannot express one of them.
     """
     return [_described(kind, parameter, hint) for parameter, hint in _parameters(kind, 2 if starts else 1)]
 
 
 def _parameters(kind: type, first: int) -> Iterator[tuple[inspect.Parameter, object]]:
-    """Those of the constructor; where it hands others on with `**`, those of the next class's too."""
+    """Yield the constructor's parameters, continuing with the next base class where `**` passes others on."""
     for owner in kind.__mro__:
         if "__init__" not in vars(owner):
             continue

@@ -1,4 +1,4 @@
-"""Values of axes as numbers, where a figure has them on a scale."""
+"""Axis values as numbers, for scales of figures."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _NAMES: Final = {"rtt": "round-trip time", "rate": "bottleneck rate", "buffer": 
 
 
 def seconds(text: object) -> float | None:
-    """Return a duration in seconds; None if the text is none.
+    """Return a duration in seconds; None if the text is not one.
 
     Examples:
         >>> seconds("1.5 min"), seconds("5 MB")
@@ -27,7 +27,7 @@ def seconds(text: object) -> float | None:
 
 
 def bits_per_second(text: object) -> float | None:
-    """Return a rate in bit/s; None if the text is none.
+    """Return a rate in bit/s; None if the text is not one.
 
     Examples:
         >>> bits_per_second("2.5 Gbit/s"), bits_per_second({"trace": "cell.down"})
@@ -38,7 +38,7 @@ def bits_per_second(text: object) -> float | None:
 
 
 def octets(text: object) -> float | None:
-    """Return an amount of data in octets; None if the text is none.
+    """Return an amount of data in octets; None if the text is not one.
 
     Examples:
         >>> octets("1.5 kB"), octets("20 ms")
@@ -49,7 +49,7 @@ def octets(text: object) -> float | None:
 
 
 def _base(value: object) -> tuple[float, str] | None:
-    """A value in its base unit."""
+    """Return a value in its base unit."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -62,7 +62,7 @@ def _base(value: object) -> tuple[float, str] | None:
 
 
 def scale(key: str, values: Sequence[Any]) -> tuple[list[float], str] | None:
-    """Return values of an axis as numbers, and what to write at the axis; None if they are no numbers of one kind.
+    """Return the values of an axis as numbers with its label; None if they are not numbers of one kind.
 
     Examples:
         >>> scale("rtt", ["20 ms", "0.1 s"]), scale("queue", ["red", "codel"])
@@ -89,10 +89,10 @@ def scale(key: str, values: Sequence[Any]) -> tuple[list[float], str] | None:
 
 
 def _near(value: float) -> float:
-    """Without what the division of binary fractions adds: 20 and not 20.000000000000004."""
+    """Remove the rounding error of binary division: 20 instead of 20.000000000000004."""
     return float(f"{value:.12g}")
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Say whether numbers are better on a logarithmic axis: all above zero, and the greatest five times the least."""
+    """Return whether a logarithmic axis suits the numbers: all positive, and the largest five times the smallest."""
     return min(values) > 0 and max(values) / min(values) >= 5 and not math.isinf(max(values))

@@ -1,4 +1,4 @@
-"""Values of settings, as files and overrides have them: their text for people, and the key of equal ones."""
+"""Values of settings: their text for people, and a key for comparison."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def value_key(value: Any) -> str:  # noqa: ANN401
-    """Return the key under which a value is looked up: equal values have one, however they are written.
+    """Return a key that is the same for equal values, however they are written.
 
     Args:
-        value: Any that TOML has.
+        value: Any TOML value.
 
     Examples:
         >>> value_key(0) == value_key(0.0), value_key(1) == value_key(True), value_key("red") == value_key(["red"])
@@ -28,7 +28,7 @@ def each_once(values: Iterable[Any]) -> list[Any]:
     """Return each value once, as it was first written.
 
     Args:
-        values: Some.
+        values: The values.
 
     Examples:
         >>> each_once([0, 0.01, 0.0, True, 1])
@@ -41,10 +41,10 @@ def each_once(values: Iterable[Any]) -> list[Any]:
 
 
 def value_text(value: Any) -> str:  # noqa: ANN401
-    """Write a value in a few signs; a table by its kind and what else it says.
+    """Return a short text of a value; a table is shown by its kind and its other fields.
 
     Args:
-        value: Any that TOML has.
+        value: Any TOML value.
 
     Examples:
         >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)

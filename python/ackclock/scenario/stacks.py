@@ -1,4 +1,4 @@
-"""What the profile of a TCP stack decides of a run that its scenario does not say itself."""
+"""Settings that a stack profile decides for a run, where its scenario does not."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +12,11 @@ _TCP = ("tcp", "sender_tcp", "receiver_tcp")
 
 
 def stacks(scenario: Mapping[str, Any], profiles: Sequence[str]) -> str:
-    """Name profiles, each with what it decided of a run.
+    """Name stack profiles, each with the settings that it decided for a run.
 
     Args:
-        scenario: As `Results.scenario`.
-        profiles: Of its senders.
+        scenario: Scenario, as in `Results.scenario`.
+        profiles: Profiles of its senders.
 
     Examples:
         >>> stacks({"flow": [{}], "tcp": {"profile": "ns2"}}, ["ns2"])
@@ -45,7 +45,7 @@ def _decided(profile: Mapping[str, Any] | None, scenario: Mapping[str, Any]) -> 
 
 
 def _tables(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every table of switches of TCP in a scenario."""
+    """Yield every table of TCP switches in a scenario."""
     for owner in (scenario, *scenario.get("host", []), *scenario.get("flow", [])):
         yield from (owner[key] for key in _TCP if key in owner)
 

@@ -125,7 +125,7 @@ class Pages(TrafficSource, name="pages"):
 
 
 class Waiting(Observation, name="waiting_ms"):
-    """How much longer than the least a round trip takes; smoothed."""
+    """Smoothed queueing delay: round-trip time above its minimum."""
 
     low, high = 0.0, 1000.0
 

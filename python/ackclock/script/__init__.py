@@ -1,1 +1,1 @@
-"""Packet scripts in packetdrill's language, against a simulated endpoint or the machine's own kernel."""
+"""Packet scripts in packetdrill's language, run against a simulated endpoint or this machine's kernel."""

@@ -1,4 +1,4 @@
-"""What a script is run against: a connection that can be called, handed packets, and listened to.
+"""Interface to the endpoint under test: a connection that takes calls and packets, and sends packets.
 
 Times are microseconds from the start of the script.
 """
@@ -13,11 +13,11 @@ from ackclock.script.shell_lines import Setting
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A packet that the thing under test sent.
+    """Packet sent by the endpoint under test.
 
     Attributes:
-        at_us: When.
-        packet: With the numbers of the wire.
+        at_us: Time of transmission.
+        packet: Packet, with the numbers of the wire.
     """
 
     at_us: int
@@ -26,14 +26,14 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A system call with its arguments as numbers.
+    """System call with its arguments as numbers.
 
     Attributes:
-        name: The operation: one for all calls that do the same.
-        fd: File descriptor, the script's.
+        name: Operation; calls with the same effect share one.
+        fd: File descriptor of the script.
         numbers: Further arguments, in the operation's order.
-        text: For options that take one.
-        polls: For poll and epoll_wait: descriptors and events.
+        text: Text argument of an option.
+        polls: Descriptors and events, for poll and epoll_wait.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a system call ended.
+    """Result of a system call.
 
     Attributes:
-        result: What it returned; -1 for an error.
-        errno: The error's name.
-        value: What it filled in, by the name of the place.
+        result: Return value; -1 for an error.
+        errno: Name of the error.
+        value: Values written to memory, by the name of the place.
     """
 
     result: int
@@ -59,73 +59,73 @@ class Outcome:
 
 
 def failed(errno: str) -> Outcome:
-    """Return the outcome of a call that failed."""
+    """Return the result of a failed call."""
     return Outcome(-1, errno)
 
 
 class Ticket(Protocol):
-    """A system call under way or done."""
+    """System call, active or finished."""
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; `None` while it blocks."""
+        """Result; None while it blocks."""
 
     @property
     def finished_us(self) -> int:
-        """When it ended."""
+        """Time at which it returned."""
 
     def settle(self, until_us: int) -> None:
-        """Let time pass until the call has ended, or up to `until_us`.
+        """Advance time until the call has returned, or up to `until_us`.
 
         Raises:
-            ValueError: If it cannot be made.
+            ValueError: If the call is not possible.
         """
 
 
 class Backend(Protocol):
-    """See the module."""
+    """Endpoint under test; see the module."""
 
     @property
     def now_us(self) -> int:
-        """The time."""
+        """Current time."""
 
     @property
     def patience_us(self) -> int:
-        """How long past its time a packet is waited for, to say when it came after all."""
+        """Time that an overdue packet is waited for, so that its lateness can be reported."""
 
     def apply(self, setting: Setting) -> None:
-        """Change the machine as a command of the script asks.
+        """Change a setting of the machine, for a command of the script.
 
         Raises:
-            ValueError: If that cannot be.
+            ValueError: If that is not possible.
         """
 
     def advance_to(self, time_us: int) -> None:
-        """Let time pass."""
+        """Advance time."""
 
     def inject(self, packet: Packet) -> None:
-        """Hand a packet to the thing under test.
+        """Pass a packet to the endpoint under test.
 
         Raises:
             ValueError: If it cannot be taken: "what; remedy".
         """
 
     def next_sent(self, until_us: int) -> Sent | None:
-        """Return the next packet that was sent, letting time pass up to `until_us` if there is none yet."""
+        """Return the next packet sent, advancing time up to `until_us` if needed."""
 
     def begin(self, request: Request, *, blocks: bool = False) -> Ticket:
         """Start a system call.
 
         Raises:
-            ValueError: If it cannot be made.
+            ValueError: If the call is not possible.
         """
 
     def tcp_info(self) -> Mapping[str, int]:
-        """Return TCP_INFO of the connection under test, names without `tcpi_`.
+        """Return TCP_INFO of the connection under test, with names without `tcpi_`.
 
         Raises:
             ValueError: If there is no connection.
         """
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Release all resources."""

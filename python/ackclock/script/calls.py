@@ -1,7 +1,6 @@
-"""System calls of a script as requests, and what came of them against what the script says.
+"""System calls of a script: their conversion to requests, and the comparison of results with expectations.
 
-Departures: contents of buffers are neither given nor checked. Calls that are not listed here are refused by
-name.
+Departures: contents of buffers are neither passed nor checked. Unlisted calls are refused by name.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ from ackclock.script.constants import CONSTANTS
 from ackclock.script.syntax import Either, Ellipsis_, Integer, Name, Sequence, Struct, SystemCall, Text, Value
 
 Definitions = Mapping[str, str]
-"""Names that `--define` gave a value."""
+"""Names defined by `--define`, with their values."""
 
 _FAMILIES = (0, CONSTANTS["AF_INET"], CONSTANTS["AF_INET6"])
 _INFORMATION = (CONSTANTS["TCP_INFO"], CONSTANTS["TCP_CC_INFO"])
@@ -21,21 +20,21 @@ _SOL_SOCKET, _SO_LINGER = CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"]
 
 
 class CallError(ValueError):
-    """A call that cannot be made as it is written: "what; remedy"."""
+    """Error: a call is not possible as written: "what; remedy"."""
 
 
 class Calls:
-    """Reads calls, given the names that a script defines."""
+    """Converter of calls, given the names that a script defines."""
 
     def __init__(self, definitions: Definitions) -> None:
-        """See the class."""
+        """Store the definitions."""
         self._definitions = definitions
 
     def number(self, value: Value) -> int:
-        """Return a value as a number; whatever (`...`) is zero.
+        """Return a value as a number; the wildcard `...` is zero.
 
         Raises:
-            CallError: If it is none.
+            CallError: If it is not a number.
         """
         match value:
             case Integer(number):
@@ -48,7 +47,7 @@ class Calls:
                 return self._named(name)
             case Sequence((only,)):
                 return self.number(only)
-        raise CallError(f"{describe(value)} is no number; write one, or the name of a constant")
+        raise CallError(f"{describe(value)} is not a number; write one, or the name of a constant")
 
     def _either(self, terms: tuple[Value, ...]) -> int:
         total = 0
@@ -63,13 +62,13 @@ class Calls:
         try:
             return int(meaning, 0)
         except ValueError:
-            raise CallError(f"there is no constant {meaning}; write its number") from None
+            raise CallError(f"unknown constant {meaning}; write its number") from None
 
     def request(self, call: SystemCall) -> Request:
-        """Return what a call asks for.
+        """Convert a call to a request.
 
         Raises:
-            CallError: If it is not supported, or its arguments are not.
+            CallError: If the call or its arguments are not supported.
         """
         reader = _READERS.get(call.name)
         if reader is None:
@@ -115,13 +114,13 @@ class Calls:
         message = call.arguments[1]
         vector = message.get("msg_iov") if isinstance(message, Struct) else None
         if vector is None:
-            raise CallError(f"{describe(message)} is no message; write {{msg_iov(1)=[{{..., 1000}}], ...}}")
+            raise CallError(f"{describe(message)} is not a message; write {{msg_iov(1)=[{{..., 1000}}], ...}}")
         assert isinstance(message, Struct)
         self._check_message(call, message)
         return Request(name, self._fd(call), (self._vector_length(vector), self.number(call.arguments[2])))
 
     def _check_message(self, call: SystemCall, message: Struct) -> None:
-        """Refuse what nobody looks at: flags that come back, and control messages but the one of `TCP_INQ`."""
+        """Refuse unsupported parts: returned flags, and control messages other than that of `TCP_INQ`."""
         flags, control = message.get("msg_flags"), message.get("msg_control")
         if flags is not None and self.number(flags) != 0:
             raise CallError(f"msg_flags={describe(flags)} is not supported; write msg_flags=0 or leave it out")
@@ -135,10 +134,10 @@ class Calls:
 
     def _vector_length(self, vector: Value) -> int:
         if not isinstance(vector, Sequence):
-            raise CallError(f"{describe(vector)} is no vector; write [{{..., 1000}}, {{..., 1000}}]")
+            raise CallError(f"{describe(vector)} is not a vector; write [{{..., 1000}}, {{..., 1000}}]")
         lengths = [item.items[1] for item in vector.items if isinstance(item, Struct) and len(item.items) == 2]
         if len(lengths) != len(vector.items):
-            raise CallError(f"{describe(vector)} is no vector; write [{{..., 1000}}, {{..., 1000}}]")
+            raise CallError(f"{describe(vector)} is not a vector; write [{{..., 1000}}, {{..., 1000}}]")
         return sum(self.number(length) for length in lengths)
 
     def _set_option(self, call: SystemCall) -> Request:
@@ -154,13 +153,13 @@ class Calls:
         if isinstance(value, Struct):
             fields = [value.get("onoff"), value.get("linger")]
             if (level, option) != (_SOL_SOCKET, _SO_LINGER) or None in fields:
-                raise CallError(f"{describe(value)} is no value of this option; write [1], or {{onoff=1, linger=0}}")
+                raise CallError(f"{describe(value)} is not a value of this option; write [1], or {{onoff=1, linger=0}}")
             numbers = tuple(self.number(field) for field in fields if field is not None)
             return Request("setsockopt", self._fd(call), (level, option, *numbers))
         return Request("setsockopt", self._fd(call), (level, option, self.number(value)))
 
     def _defined(self, meaning: str) -> Value:
-        """A number if it is one; a text otherwise, in quotes or not."""
+        """Return a definition as a number if possible, else as a text, quoted or not."""
         try:
             return Integer(int(meaning, 0))
         except ValueError:
@@ -214,7 +213,7 @@ class Calls:
     # ---- what came of it --------------------------------------------------------------------------------------------
 
     def differences(self, call: SystemCall, outcome: Outcome) -> list[str]:
-        """Return how an outcome differs from what the script says; nothing if it does not."""
+        """Return the differences between a result and the script's expectation; empty if there are none."""
         found = []
         expected = None if isinstance(call.result, Ellipsis_) else self.number(call.result)
         wanted_errno = self._definitions.get(call.errno, call.errno) if call.errno else None
@@ -297,7 +296,7 @@ _READERS: Mapping[str, _Reader] = {
 
 
 def _place(call: SystemCall, place: str) -> Value | None:
-    """Where a call fills something in: "option", "count", "revents of N", "events", "msg_control"."""
+    """Return what a script expects at a place: "option", "count", "revents of N", "events", "msg_control"."""
     arguments = call.arguments
     if place == "option":
         return arguments[3]

@@ -1,6 +1,6 @@
-"""The names of Linux's socket interface as numbers.
+"""Constants of Linux's socket interface, by name.
 
-Source: Linux's user interface headers; whatever Python's own modules know is taken from them.
+Source: Linux's user-space headers; values known to Python's own modules are taken from there.
 """
 
 import errno
@@ -65,7 +65,7 @@ def _collect() -> dict[str, int]:
 
 
 CONSTANTS = _collect()
-"""Every name that a script may use for a number."""
+"""Constants for scripts, by name."""
 
 STATES = {
     "TCP_ESTABLISHED": 1,
@@ -92,7 +92,7 @@ STATES = {
     "TCPI_OPT_SYN_DATA": 32,
     "TCP_INFINITE_SSTHRESH": 0x7FFFFFFF,
 }
-"""What Python code in a script may compare TCP_INFO with."""
+"""Names of TCP states that Python code in a script may compare TCP_INFO with."""
 
 
 def errno_name(number: int) -> str:

@@ -1,4 +1,4 @@
-"""What an epoll descriptor watches, and what of it is news.
+"""State of an epoll descriptor: its watches, and their pending events.
 
 Source: the manual pages epoll(7) and epoll_ctl(2).
 """
@@ -15,12 +15,12 @@ _READABLE = CONSTANTS["EPOLLIN"] | CONSTANTS["EPOLLRDNORM"]
 
 
 class Look(NamedTuple):
-    """What of a socket makes news when it changes.
+    """State of a socket whose changes are events.
 
     Attributes:
-        state: Whatever wakes everybody: the connection, its state, its error, its peer's end.
-        arrived: Octets in order since the beginning.
-        freed: How often room came back in the send buffer after somebody had found none.
+        state: State that wakes every watcher: connection, TCP state, error, end of the peer's data.
+        arrived: Octets received in order so far.
+        freed: Number of times that the send buffer got room again after it was found full.
     """
 
     state: tuple[object, ...]
@@ -30,12 +30,12 @@ class Look(NamedTuple):
 
 @dataclass(slots=True)
 class Watch:
-    """One descriptor that is watched.
+    """Watch of one descriptor.
 
     Attributes:
-        events: What is wanted, `EPOLLET` and `EPOLLONESHOT` with it.
-        reported: How the socket was when it was reported; `None` before.
-        is_armed: May be reported; not after a report with `EPOLLONESHOT`, until `EPOLL_CTL_MOD`.
+        events: Requested events, including `EPOLLET` and `EPOLLONESHOT`.
+        reported: State of the socket at its last report; None before.
+        is_armed: Whether it may be reported; false after a report with `EPOLLONESHOT`, until `EPOLL_CTL_MOD`.
     """
 
     events: int
@@ -43,17 +43,17 @@ class Watch:
     is_armed: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is not simulated."""
+        """Refuse unsupported flags."""
         if unknown := self.events & ~_KNOWN:
             names = [name for name, number in CONSTANTS.items() if name.startswith("EPOLL") and number == unknown]
             raise ValueError(f"{names[0] if names else hex(unknown)} is not simulated; leave it out, or use --kernel")
 
     def report(self, ready: int, look: Look) -> int:
-        """Return the events to report now, 0 for none; they count as reported.
+        """Return the events to report now, 0 for none, and mark them as reported.
 
         Args:
-            ready: Events of the socket that are wanted, as polling has them.
-            look: The socket.
+            ready: Requested events that are ready, as in polling.
+            look: State of the socket.
         """
         if not ready or not self.is_armed or (self.events & _ET and not self._is_news(ready, look)):
             return 0

@@ -1,4 +1,4 @@
-"""The machine's own Linux, reached through a TUN interface in a namespace of its own, in real time.
+"""Kernel of this machine, reached through a TUN interface in a private network namespace, in real time.
 
 Departures: a packet's time is when this process reads it, some tenths of a millisecond after the kernel sent it.
 """
@@ -22,7 +22,7 @@ __all__ = ["KernelError", "KernelHost"]
 _PORT, _PEER_PORT = 8080, 54321
 _SPIN_S = 300e-6
 _INLINE_US = 2_000
-"""A call that is over within this time does not count as blocking."""
+"""Duration within which a call does not count as blocking."""
 
 _AS_SHIPPED = {
     "net.ipv4.tcp_rmem": "4096 131072 33554432",
@@ -30,14 +30,14 @@ _AS_SHIPPED = {
     "net.ipv4.conf.all.rp_filter": "0",
     "net.ipv6.conf.all.disable_ipv6": "1",
 }
-"""Where a namespace takes after the machine, which may have been tuned."""
+"""Settings as shipped; a namespace inherits the machine's, which may have been tuned."""
 
 _CONGESTION = "net.ipv4.tcp_congestion_control"
-"""Set on each socket: as a parameter of a namespace, a machine allows only some."""
+"""Parameter that is set on each socket, since namespaces may set it only to some values."""
 
 
 class KernelTicket:
-    """A system call in a thread of its own."""
+    """System call in a thread of its own."""
 
     def __init__(self, sockets: KernelSockets, request: Request, start_s: float) -> None:
         """Start the call."""
@@ -65,7 +65,7 @@ class KernelTicket:
 
 
 class KernelHost:
-    """The thing under test when it is real."""
+    """Endpoint under test on a real kernel."""
 
     patience_us = 1_500_000
 
@@ -73,10 +73,10 @@ class KernelHost:
         """Make a namespace.
 
         Args:
-            least_wait_s: How long a packet is waited for whose time is over.
+            least_wait_s: Time that an overdue packet is waited for.
 
         Raises:
-            KernelError: If that cannot be.
+            KernelError: If that is not possible.
         """
         self._least_wait_s = least_wait_s
         self._namespace = Namespace()
@@ -113,7 +113,7 @@ class KernelHost:
 
     @property
     def _start_s(self) -> float:
-        """The clock starts when it is first looked at, a quarter of a millisecond into one of TCP's ticks."""
+        """Start the clock on first use, a quarter of a millisecond into one of TCP's ticks."""
         if self._started_s is None:
             self._started_s = (time.monotonic_ns() // 1_000_000 + 2) / 1000 + 250e-6
             self._sleep_until(self._started_s)
@@ -191,7 +191,7 @@ class KernelHost:
 
 
 def _check_module(name: str, value: str) -> None:
-    """Refuse to change what the whole machine has in common."""
+    """Refuse changes of settings shared by the whole machine."""
     module, _, parameter = name.partition(".")
     has = Path(f"/sys/module/{module}/parameters/{parameter}").read_text().strip()
     if has != value:

@@ -1,4 +1,4 @@
-"""A script's system calls as the machine's own.
+"""System calls of a script on the machine's own sockets.
 
 Departures: contents of buffers are zeros.
 """
@@ -18,19 +18,19 @@ from ackclock.script.tcp_info import SIZE, decode
 _INT = struct.Struct("i")
 _RESET = struct.pack("ii", 1, 0)
 _NOT_OPEN = (1 << 31) - 1
-"""A descriptor that no process has."""
+"""Descriptor that no process has."""
 _CM_INQ = (CONSTANTS["SOL_TCP"], CONSTANTS["TCP_CM_INQ"])
 
 
 class KernelSockets:
-    """The descriptors of a script, by the script's numbers.
+    """Descriptors of a script, by the script's numbers.
 
     Attributes:
-        congestion: The controller of sockets made from now on.
+        congestion: Controller of new sockets.
     """
 
     def __init__(self, namespace: Namespace, here: tuple[str, int], there: tuple[str, int]) -> None:
-        """See the class."""
+        """Begin without descriptors."""
         self.congestion = "cubic"
         self._namespace, self._here, self._there = namespace, here, there
         self._open: dict[int, socket.socket] = {}
@@ -38,7 +38,7 @@ class KernelSockets:
         self._under_test: socket.socket | None = None
 
     def call(self, request: Request) -> Outcome:
-        """Make a system call, however long it takes."""
+        """Make a system call and wait for it."""
         try:
             return _HANDLERS[request.name](self, request)
         except OSError as error:
@@ -53,11 +53,11 @@ class KernelSockets:
             ValueError: If there is none.
         """
         if self._under_test is None or self._under_test.fileno() < 0:
-            raise ValueError("there is no open connection to ask for TCP_INFO; accept or connect one first")
+            raise ValueError("TCP_INFO needs an open connection; accept or connect one first")
         return decode(self._under_test.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SIZE))
 
     def close(self) -> None:
-        """Reset what is open, which ends calls that block."""
+        """Reset open connections, which ends blocking calls."""
         for epoll in self._epolls.values():
             epoll.close()
         for opened in self._open.values():
@@ -184,7 +184,7 @@ class KernelSockets:
 
 
 def _int(number: int) -> int:
-    """The same 32 bits as a C int."""
+    """Return the same 32 bits as a C int."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 

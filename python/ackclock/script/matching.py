@@ -1,6 +1,7 @@
-"""A packet that was sent against the one that the script expects.
+"""Comparison of a sent packet with the one that the script expects.
 
-Source: packetdrill's rules, field by field: what a script leaves out is not compared, except options, which are.
+Source: packetdrill's rules, field by field: fields that a script leaves out are not compared, except options, which
+are.
 
 Departures: TSecr is compared where `Options.checks_echoes` asks for it.
 """
@@ -17,7 +18,7 @@ _ECN_FLAGS = ECE | CWR | AE
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field that is not as expected."""
+    """Field that differs from its expectation."""
 
     field: str
     expected: str
@@ -79,7 +80,7 @@ def _same_option(expected: Option, actual: Option, options: Options) -> bool:
 
 
 def show_flags(flags: int, ace: bool = False) -> str:
-    """Return flags as letters; with `ace`, the ECN flags as their number."""
+    """Return flags as letters; with `ace`, the ECN flags as a number."""
     if not ace:
         return letters_of_flags(flags)
     count = sum(4 >> index for index, flag in enumerate(ACE_BITS) if flags & flag)
@@ -125,7 +126,7 @@ def _show_option(option: Option) -> str:
 
 
 def fields_of(packet: TcpPacket | Packet) -> list[tuple[str, str]]:
-    """Return a packet as named pieces of a script's line, in order; pieces that say nothing are left out."""
+    """Return the fields of a packet in script notation, in order; empty fields are left out."""
     wanted = isinstance(packet, TcpPacket)
     ecn = packet.ip.ecn if isinstance(packet, TcpPacket) else EcnCheck(packet.tos & 3)
     shown_ecn = f"[{show_ecn(ecn)}]" if ecn is not None and (wanted or ecn is not EcnCheck.NOT_ECT) else ""
@@ -143,5 +144,5 @@ def fields_of(packet: TcpPacket | Packet) -> list[tuple[str, str]]:
 
 
 def show(packet: TcpPacket | Packet) -> str:
-    """Return a packet on one line, as a script writes it."""
+    """Return a packet in script notation, in one line."""
     return " ".join(text for _, text in fields_of(packet)).replace(" (", "(")

@@ -1,7 +1,7 @@
-"""A network namespace with one TUN interface: a machine's own Linux with a network that is ours.
+"""Network namespace with one TUN interface: the machine's own Linux with a private network.
 
-The namespace belongs to a thread, and to what that thread opens. It goes away with them; the rest of the process, and
-of the machine, is as it was.
+The namespace belongs to a thread, and to what that thread opens. It disappears with them; the rest of the process and
+of the machine is unaffected.
 """
 
 import ctypes
@@ -22,27 +22,27 @@ INTERFACE = "tun0"
 HERE, THERE, THERE_NETWORK = "192.168.0.1", "192.0.2.1", "192.0.2.0/24"
 
 _PRIORITY = 10
-"""Of real-time scheduling: above all that is not, below what a machine itself needs."""
+"""Real-time priority: above normal threads, below the machine's own."""
 
 _Result = TypeVar("_Result")
 
 
 class KernelError(RuntimeError):
-    """This machine cannot give a namespace: "what; remedy"."""
+    """Error: this machine cannot provide a namespace: "what; remedy"."""
 
 
 class Namespace:
-    """See the module.
+    """Network namespace; see the module.
 
     Attributes:
-        tun: The interface's descriptor: packets that are sent come out, packets that arrive go in.
+        tun: Descriptor of the interface: sent packets are read from it, arriving packets are written to it.
     """
 
     def __init__(self) -> None:
         """Make the namespace and its interface.
 
         Raises:
-            KernelError: If this process may not, or the machine has no TUN.
+            KernelError: If permission or TUN is missing.
         """
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="namespace")
         try:
@@ -52,14 +52,14 @@ class Namespace:
             raise
 
     def run(self, work: Callable[[], _Result]) -> _Result:
-        """Do something in the namespace."""
+        """Run a function in the namespace."""
         return self._thread.submit(work).result()
 
     def set_sysctl(self, name: str, value: str) -> None:
         """Set a kernel parameter of the namespace.
 
         Raises:
-            ValueError: If the kernel does not have it, or not with this value: "what; remedy".
+            ValueError: If the kernel lacks the parameter or refuses the value: "what; remedy".
         """
         path = Path("/proc/sys") / name.replace(".", "/")
         try:
@@ -75,14 +75,14 @@ class Namespace:
         self.run(lambda: _command(*words))
 
     def close(self) -> None:
-        """Let the namespace go."""
+        """Release the namespace."""
         os.close(self.tun)
         self._thread.shutdown()
 
 
 @contextmanager
 def in_real_time() -> Iterator[None]:
-    """Let no other program of the machine delay what is due, in this thread and in those that are made within."""
+    """Run with real-time priority, in this thread and in threads started within."""
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
@@ -117,6 +117,6 @@ def _command(*words: str) -> None:
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise KernelError(f"there is no program {words[0]!r}; install iproute2") from None
+        raise KernelError(f"{words[0]}: program not found; install iproute2") from None
     if done.returncode:
         raise KernelError(f"{' '.join(words)}: {done.stderr.strip() or 'failed'}; is this Linux with iproute2?")

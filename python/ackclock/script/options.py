@@ -1,4 +1,4 @@
-"""The `--name=value` lines of a script.
+"""Options of a script, its `--name=value` lines.
 
 Source: packetdrill's own options and their defaults.
 """
@@ -21,21 +21,21 @@ _ONLY: Mapping[str, tuple[str, ...]] = {
     "ip_version": ("ipv4", "ipv4-mapped-ipv6"),
     "mtu": ("1500", "0"),
 }
-"""What could be seen at any other value."""
+"""Options with only one supported value, as other values would have a visible effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a script is judged.
+    """Options of a script's evaluation.
 
     Attributes:
-        tolerance_us: How far from its time an event may be.
-        tolerance_percent: The same as a share of the time since the event before; the larger counts.
-        tick_us: Microseconds of a tick of TSval, to check its values; zero does not check them.
-        ecr_scaled: A TSecr that was never sent is taken from the first TSval that was.
-        checks_echoes: Compare TSecr of packets that are sent, which packetdrill does not.
-        definitions: Names with a value.
-        chosen: Attributes that hold whatever a script's option lines say, as those of a command line do.
+        tolerance_us: Allowed deviation of an event's time.
+        tolerance_percent: Allowed deviation, as a share of the time since the previous event; the larger counts.
+        tick_us: Tick of TSval in microseconds, to check its values; zero does not check them.
+        ecr_scaled: Whether a TSecr that was never sent is derived from the first TSval.
+        checks_echoes: Whether TSecr of sent packets is compared, which packetdrill does not do.
+        definitions: Defined names with their values.
+        chosen: Attributes that override the script's option lines, such as those from the command line.
     """
 
     tolerance_us: int = 4_000
@@ -47,19 +47,19 @@ class Options:
     chosen: Mapping[str, Any] = field(default_factory=dict)
 
     def tolerance_after(self, span_us: int) -> int:
-        """Return the tolerance of an event `span_us` after the one before."""
+        """Return the tolerance of an event `span_us` after the previous one."""
         return max(self.tolerance_us, int(span_us * self.tolerance_percent / 100))
 
 
 STRICT = Options(tolerance_percent=0.0, checks_echoes=True)
-"""For scripts against a simulated clock, which is never late."""
+"""Options for a simulated clock, which is never late."""
 
 
 def with_options_of(script: Script, base: Options) -> Options:
-    """Return options as a script changes them.
+    """Return options updated by a script's option lines.
 
     Raises:
-        ScriptError: If an option is not known.
+        ScriptError: If an option is unknown.
     """
     options = base
     for placed in script.options:
@@ -74,10 +74,10 @@ def with_options_of(script: Script, base: Options) -> Options:
 
 
 def definition(text: str) -> tuple[str, str]:
-    """Return what `NAME=VALUE` defines: a number, a name, a text in quotes or a command in backticks.
+    """Parse a definition `NAME=VALUE`: a number, a name, a quoted text or a command in backticks.
 
     Raises:
-        ValueError: If it defines nothing: "what; remedy".
+        ValueError: If it is not a definition: "what; remedy".
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():

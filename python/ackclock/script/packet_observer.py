@@ -1,6 +1,6 @@
-"""What the packets of a connection alone tell of it, in the terms of TCP_INFO.
+"""Values of TCP_INFO that follow from the packets of a connection alone.
 
-Source: RFC 7323 and RFC 2018 on what a SYN and its answer agree on; Linux's counters of segments.
+Source: RFC 7323 and RFC 2018 on the options agreed by SYN and SYN-ACK; Linux's segment counters.
 """
 
 from ackclock.script import syntax
@@ -17,10 +17,10 @@ _FLAG_OF = {
 
 
 class Observed:
-    """Counts the packets of one connection, keeps its SYNs and when something came or left."""
+    """Counters of a connection's packets, its SYNs, and the times of its last packets."""
 
     def __init__(self) -> None:
-        """See the class."""
+        """Begin without packets."""
         self._counts = {"segs_out": 0, "segs_in": 0, "data_segs_in": 0}
         self._own: Packet | None = None
         self._peer: Packet | None = None
@@ -28,7 +28,7 @@ class Observed:
         self._sees_ecn = False
 
     def sent(self, packet: Packet, now_ns: int) -> None:
-        """Count a packet that was sent; a SYN-ACK leaves before Linux has a connection to count it for."""
+        """Count a sent packet; a SYN-ACK leaves before Linux has a connection to count it for."""
         self._counts["segs_out"] += packet.flags & (SYN | ACK) != SYN | ACK
         if packet.flags & SYN:
             self._own = packet
@@ -36,7 +36,7 @@ class Observed:
             self._last_ns["last_data_sent"] = now_ns
 
     def arrived(self, packet: Packet, now_ns: int, *, in_order: bool) -> None:
-        """Count a packet that arrived; `in_order` says that data of it was what came next."""
+        """Count an arrived packet; `in_order` tells whether its data was the next expected."""
         self._counts["segs_in"] += 1
         self._counts["data_segs_in"] += packet.payload > 0
         if packet.flags & SYN and self._peer is None:

@@ -1,4 +1,4 @@
-"""IPv4 packets with TCP as they are on the wire: fields, flags and options from bytes, and to bytes.
+"""IPv4 packets with TCP: conversion of fields, flags and options from and to bytes.
 
 Source: RFC 791, RFC 9293 section 3.1, RFC 7323, RFC 2018, RFC 9768 (the accurate-ECN flag).
 
@@ -17,7 +17,7 @@ FIN, SYN, RST, PSH, ACK, URG, ECE, CWR, AE = (1 << bit for bit in range(9))
 
 _LETTERS = {"F": FIN, "S": SYN, "R": RST, "P": PSH, ".": ACK, "U": URG, "E": ECE, "W": CWR, "A": AE}
 ACE_BITS = (AE, CWR, ECE)
-"""The flags of the accurate-ECN counter, the most significant first."""
+"""Flags of the accurate-ECN counter, most significant first."""
 
 _IPV4, _TCP = struct.Struct("!BBHHHBBH4s4s"), struct.Struct("!HHIIHHHH")
 _DONT_FRAGMENT = 0x4000
@@ -27,7 +27,7 @@ def flags_of_letters(letters: str) -> int:
     """Return flags as bits.
 
     Args:
-        letters: As tcpdump writes them; a digit is the accurate-ECN counter, `-` is none.
+        letters: Flags in tcpdump's notation; a digit is the accurate-ECN counter, `-` stands for none.
 
     Examples:
         >>> flags_of_letters("S.") == SYN | ACK, flags_of_letters(".5") == ACK | AE | ECE
@@ -43,7 +43,7 @@ def flags_of_letters(letters: str) -> int:
 
 
 def letters_of_flags(flags: int) -> str:
-    """Return flags as tcpdump writes them.
+    """Return flags in tcpdump's notation.
 
     Examples:
         >>> letters_of_flags(SYN | ACK | ECE), letters_of_flags(0)
@@ -54,7 +54,7 @@ def letters_of_flags(flags: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a packet comes from and goes to."""
+    """Source and destination of a packet."""
 
     source: tuple[str, int]
     destination: tuple[str, int]
@@ -62,16 +62,16 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP packet with the numbers of the wire.
+    """TCP packet with the numbers of the wire.
 
     Attributes:
-        flags: As bits.
+        flags: Flags, as bits.
         seq: Sequence number.
         ack: Acknowledgement number.
         window: Window field.
         urgent: Urgent pointer.
-        payload: Octets of payload.
-        options: In order.
+        payload: Payload size, octets.
+        options: Options, in order.
         tos: Octet of the IP header that ends with the ECN field.
         ttl: Time to live.
     """
@@ -95,16 +95,16 @@ class Packet:
 
 
 def parse_packet(data: bytes) -> tuple[Addresses, Packet] | None:
-    """Read the headers of a packet; the payload may be missing.
+    """Parse the headers of a packet; the payload may be missing.
 
     Args:
-        data: From the IPv4 header on.
+        data: Bytes from the IPv4 header on.
 
     Returns:
-        `None` if it is not TCP over IPv4.
+        The addresses and the packet; None if it is not TCP over IPv4.
 
     Raises:
-        ValueError: If the headers contradict themselves.
+        ValueError: If the headers are inconsistent.
     """
     if len(data) < _IPV4.size + _TCP.size or data[0] >> 4 != 4 or data[9] != 6:
         return None
@@ -163,7 +163,7 @@ def _option(kind: int, value: bytes) -> Option:
 
 
 def emit_packet(packet: Packet, addresses: Addresses) -> bytes:
-    """Return the packet as bytes with right checksums."""
+    """Return the packet as bytes with correct checksums."""
     options = b"".join(_option_bytes(option) for option in packet.options)
     header = _TCP.size + len(options)
     total = _IPV4.size + header + packet.payload
@@ -184,7 +184,7 @@ def _tcp_bytes(packet: Packet, addresses: Addresses, header: int, checksum: int)
 
 
 def options_length(options: tuple[Option, ...]) -> int:
-    """Return how many octets options take."""
+    """Return the length of options, octets."""
     return sum(len(_option_bytes(option)) for option in options)
 
 
@@ -199,7 +199,7 @@ def _option_bytes(option: Option) -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    """The Internet checksum (RFC 1071) of an even number of octets; zeros that follow change nothing."""
+    """Return the Internet checksum (RFC 1071) of an even number of octets; trailing zeros do not change it."""
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)

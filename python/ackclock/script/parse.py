@@ -1,6 +1,6 @@
-"""The text of a packet script as values.
+"""Parser of packet scripts.
 
-Source: packetdrill's language, as its documentation and its parser have it.
+Source: packetdrill's language, from its documentation and its parser's behaviour.
 
 Departures: packets other than TCP over IPv4 or IPv6, fuzzing and ports of other connections are refused by name.
 """
@@ -40,14 +40,14 @@ from ackclock.script.syntax import (
 )
 
 _MOST: Final = 0xFFFF
-"""Octets of a packet of IPv4."""
+"""Size of the largest IPv4 packet, octets."""
 
 
 def parse(text: str, file: str = "<text>") -> Script:
-    """Read a script.
+    """Parse a script.
 
     Raises:
-        ScriptError: If it is no packet script, or asks for something that there is not.
+        ScriptError: If it is not a packet script, or uses an unsupported feature.
     """
     try:
         tree = _parser().parse(text)
@@ -104,7 +104,7 @@ def microseconds(number: str) -> int:
 
 
 class _Reader(Transformer[Token, Any]):
-    """Builds the values from the leaves up."""
+    """Transformer that builds values from the leaves up."""
 
     def __init__(self, text: str, file: str) -> None:
         super().__init__()
@@ -259,7 +259,7 @@ class _Reader(Transformer[Token, Any]):
         except ValueError:
             number = -1
         if not 0 <= number <= 0xFF:
-            raise self._error(token, f"{text!r} is no octet", "write 0 to 255, or 0x00 to 0xff")
+            raise self._error(token, f"{text!r} is not an octet", "write 0 to 255, or 0x00 to 0xff")
         return number
 
     # ---- TCP options ------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class _Reader(Transformer[Token, Any]):
             if names == order[: len(names)]:
                 return Option(kind, tuple(self._number(count, 24, "a counter of accurate ECN") for count in counts))
         raise self._error(
-            children[0], f"{' '.join(names)} is no order of counters", "write e0b, ceb, e1b or e1b, ceb, e0b"
+            children[0], f"{' '.join(names)} is not an order of counters", "write e0b, ceb, e1b or e1b, ceb, e0b"
         )
 
     def md5(self, children: list[Token]) -> Option:

@@ -1,12 +1,12 @@
-"""Runs a script: each event at its time, each packet and return value against what the script says.
+"""Runner of scripts: each event at its time, each packet and return value compared with the script.
 
-Source: packetdrill's rules of time. An event with a relative time counts from when the event before it happened, two
-packets that arrive one after the other from their times in the script. A packet that is sent may come a tolerance early
-or late, and another event a tolerance late; a packet is waited for from the moment when the event before it is over. A
-call that blocks goes on beside further events, until the next call.
+Source: packetdrill's timing rules. An event with a relative time counts from when the previous event happened; for two
+consecutive arriving packets, from their times in the script. A sent packet may be early or late by a tolerance, another
+event late by a tolerance. A packet is awaited once the previous event is over. A blocking call continues beside further
+events, until the next call.
 
-Departures: Python code runs when its event comes, not after the script. A packet that never comes is a failure once the
-backend's patience is over.
+Departures: Python code runs when its event comes, not after the script. A packet that never comes is a failure after
+the backend's waiting time.
 """
 
 import re
@@ -37,12 +37,12 @@ from ackclock.script.translate import Numbers, TranslationError
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that happened, for the trace.
+    """Step of a run, for the trace.
 
     Attributes:
-        at_us: When.
+        at_us: Time.
         kind: "<", ">", "call", "code" or "command".
-        text: What, as a script writes it.
+        text: Text in script notation.
     """
 
     at_us: int
@@ -52,15 +52,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a script failed.
+    """Failure of a script.
 
     Attributes:
-        event: At which event.
-        message: What is wrong, on one line.
-        expected: The packet that the script says, if that is what differs.
-        actual: The packet that was sent, in the script's numbers; `None` if none was.
-        differences: The fields that differ.
-        values: What code was looking at.
+        event: Failed event.
+        message: Reason, in one line.
+        expected: Packet expected by the script, if that is what differs.
+        actual: Packet sent, in the script's numbers; None if none was.
+        differences: Differing fields.
+        values: Values that code examined.
     """
 
     event: Event
@@ -73,12 +73,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a script went.
+    """Outcome of a script.
 
     Attributes:
-        script: Which.
-        failure: Why it failed; `None` if it passed.
-        steps: All that happened, in the order in which it did.
+        script: The script.
+        failure: Failure; None if it passed.
+        steps: All steps, in order.
     """
 
     script: Script
@@ -87,7 +87,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """True if everything was as the script says."""
+        """True if everything matched the script."""
         return self.failure is None
 
 
@@ -100,12 +100,12 @@ def run(script: Script, backend: Backend, options: Options | None = None) -> Ver
     """Run a script to its end or its first failure.
 
     Args:
-        script: What to run.
-        backend: Against what. It is closed afterwards.
-        options: How exactly; the script's own option lines come on top.
+        script: The script.
+        backend: Endpoint under test, closed afterwards.
+        options: Options, updated by the script's own option lines.
 
     Raises:
-        ScriptError: If the script asks for what there is not.
+        ScriptError: If the script uses an unsupported feature.
     """
     run_ = _Run(script, backend, with_options_of(script, options or Options()))
     try:
@@ -176,7 +176,7 @@ class _Run:
         self._before, self._before_us = event, time_us
 
     def _advance_to(self, event: Event, time_us: int) -> None:
-        """Wait for the time of an event, which may be past where the packet before it came late."""
+        """Wait for the time of an event, which may have passed already if the previous packet was late."""
         self._backend.advance_to(time_us)
         late_us = self._backend.now_us - time_us
         if late_us > self._tolerance(time_us):
@@ -237,17 +237,17 @@ class _Run:
             self._check_time(failure, (time_us, end_us), part.at_us)
 
     def _note_sent(self, parts: list[Sent], joined: Packet) -> None:
-        """Each segment by itself, with the options as the script has them."""
+        """Record each segment separately, with the options in the script's notation."""
         for part in parts:
             self._note(">", show(replace(part.packet, options=joined.options)), part.at_us)
 
     def note_the_rest(self) -> None:
-        """What was sent by now and the script says nothing of, for the trace."""
+        """Record further packets sent so far that the script does not mention."""
         while sent := self._backend.next_sent(self._backend.now_us):
             self._note(">", f"{show(self._numbers.to_script(sent.packet))}  (not in the script)", sent.at_us)
 
     def _collect(self, expected: TcpPacket, until_us: int) -> list[Sent]:
-        """The next packet; and those that follow it without a gap, as far as the script has them as one."""
+        """Return the next packet, and those that continue it without a gap, as far as the script has them as one."""
         parts: list[Sent] = []
         total = 0
         while not parts or total < expected.payload:
@@ -311,7 +311,7 @@ class _Run:
             raise _Failed(Failure(event, "; ".join(found)))
 
     def _join(self) -> None:
-        """Wait for the call that blocks, if there is one, and see that it ends in time."""
+        """Wait for the blocking call, if there is one, and check that it ends in time."""
         blocked, self._blocked = self._blocked, None
         if blocked is None:
             return
@@ -345,11 +345,13 @@ class _Run:
             return command.line
         meaning = self._options.definitions.get(command.line, "")
         if not (meaning.startswith("`") and meaning.endswith("`") and len(meaning) > 1):
-            raise ValueError(f"{command.line} is no command; write --define={command.line}=`...`, or a packet or call")
+            raise ValueError(
+                f"{command.line} is not a command; write --define={command.line}=`...`, or a packet or call"
+            )
         return meaning[1:-1]
 
     def _sleep(self, setting: Sleep) -> None:
-        """The clock of a script starts after the command before its first event."""
+        """Sleep before the script; its clock starts after the command before its first event."""
         if self._before is not None or self.steps:
             self._backend.advance_to(self._backend.now_us + setting.microseconds)
 
@@ -375,7 +377,7 @@ def _mentioned(source: str, info: Mapping[str, int]) -> dict[str, int]:
 
 
 def _call_text(event: Event, call: SystemCall) -> str:
-    """A call as the script has it, without time and result."""
+    """Return a call as in the script, without time and result."""
     written = re.search(rf"({call.name}\s*\(.*\))\s*=[^=]*$", event.text)
     return written[1] if written else f"{call.name}(...)"
 
@@ -388,14 +390,14 @@ _ENDING = PSH | FIN
 
 
 def _joined(parts: list[Packet]) -> Packet:
-    """Segments without a gap as one packet: the flags that end a stretch of data are those of its last segment."""
+    """Merge adjacent segments into one packet, with the flags of the last segment at its end."""
     first, last = parts[0], parts[-1]
     flags = first.flags & ~_ENDING | last.flags & _ENDING
     return replace(first, flags=flags, payload=sum(part.payload for part in parts))
 
 
 def seconds(time_us: int) -> str:
-    """Return a time for people.
+    """Format a time in seconds.
 
     Examples:
         >>> seconds(1_234_500)

@@ -1,4 +1,4 @@
-"""What the head of a script says of the stack that it is about: `// PROFILE: NAME` and `// SET: path=value`.
+"""Head of a script, which selects the stack: `// PROFILE: NAME` and `// SET: path=value`.
 
 For any other program these lines are comments.
 """
@@ -11,11 +11,11 @@ _LINE = re.compile(r"^// (PROFILE|SET): (.+?)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The stack that a script wants.
+    """Stack for a script.
 
     Attributes:
-        profile: Its profile, if the script names one.
-        overrides: What differs from that, as `path=value`.
+        profile: Stack profile, if the script names one.
+        overrides: Changes to the profile, as `path=value`.
     """
 
     profile: str | None
@@ -23,12 +23,12 @@ class Head:
 
     @property
     def is_any_linux(self) -> bool:
-        """True if a Linux as it comes is meant."""
+        """True if a default Linux is meant."""
         return self.profile in (None, "linux-6.x") and not self.overrides
 
 
 def head_of(text: str) -> Head:
-    r"""Return what a script's text says of its stack.
+    r"""Return the stack that a script's text selects.
 
     Examples:
         >>> head_of("// PROFILE: rfc\n// SET: tcp.sack=false\n+0 ...")

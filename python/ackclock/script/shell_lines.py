@@ -1,4 +1,4 @@
-"""Lines for the shell as changes of the machine under test. No shell runs: what is not known here is an error."""
+"""Shell lines of a script, as changes of the machine under test. No shell is run: unknown commands are errors."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sysctl:
-    """A kernel parameter."""
+    """Kernel parameter."""
 
     name: str
     value: str
@@ -17,21 +17,21 @@ class Sysctl:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """A wait."""
+    """Pause."""
 
     microseconds: int
 
 
 @dataclass(frozen=True, slots=True)
 class InitialWindow:
-    """The initial window of a route."""
+    """Initial window of a route."""
 
     segments: int
 
 
 @dataclass(frozen=True, slots=True)
 class Discipline:
-    """The queueing discipline of the interface."""
+    """Queueing discipline of the interface."""
 
     name: str
 
@@ -44,7 +44,7 @@ _DEFAULTS = """
     tcp_tso_win_divisor=3 tcp_ecn=0 tcp_pacing_ss_ratio=200 tcp_pacing_ca_ratio=120
     tcp_notsent_lowat=4294967295 tcp_syncookies=1
 """
-"""What packetdrill's `defaults.sh` sets of numbers, Fast Open's aside."""
+"""Parameters that packetdrill's `defaults.sh` sets to numbers, except those of Fast Open."""
 
 DEFAULTS: tuple[Setting, ...] = (
     Sysctl("net.ipv4.tcp_rmem", "4096 540000 15728640"),
@@ -52,7 +52,7 @@ DEFAULTS: tuple[Setting, ...] = (
     *(Sysctl(f"net.ipv4.{name}", value) for name, value in (text.split("=") for text in _DEFAULTS.split())),
     Discipline("pfifo"),
 )
-"""All that packetdrill's own scripts start from, as far as a script can see it."""
+"""Settings that packetdrill's own scripts start from, as far as a script can notice them."""
 
 _NO_EFFECT = ("true", "nstat", "cat", "echo", "sync")
 _READING = ("nstat",)
@@ -66,10 +66,10 @@ _ROUTE_WORDS = "initcwnd|mtu|advmss|rtt|rttvar|reordering|window|cwnd|initrwnd|f
 
 
 def settings(text: str) -> Iterator[Setting]:
-    """Yield what the lines of a command change.
+    """Yield the changes that the lines of a command make.
 
     Raises:
-        ValueError: If a command is not known: "what; remedy".
+        ValueError: If a command is unknown: "what; remedy".
 
     Examples:
         >>> list(settings("../common/defaults.sh; sysctl -q net.ipv4.tcp_sack=0"))
@@ -92,7 +92,7 @@ def settings(text: str) -> Iterator[Setting]:
 
 
 def _calculated(text: str) -> int:
-    """Products, sums and differences, as in `15*1024*1024`."""
+    """Evaluate products, sums and differences, such as `15*1024*1024`."""
     total = 0
     for sign, product in re.findall(r"([+-]?)\s*(\d+(?:\s*\*\s*\d+)*)", text):
         total += math.prod(map(int, product.split("*"))) * (-1 if sign == "-" else 1)
@@ -141,13 +141,13 @@ def _microseconds(arguments: list[str]) -> int:
     for argument in arguments:
         found = re.fullmatch(r"(\d{1,12}\.?\d*|\.\d+)([smh]?)", argument)
         if not found:
-            raise ValueError(f"'sleep {argument}' is no time; write seconds, as in sleep 0.1")
+            raise ValueError(f"'sleep {argument}' is not a time; write seconds, as in sleep 0.1")
         total += float(found[1]) * {"m": 60, "h": 3600}.get(found[2], 1)
     return round(total * 1e6)
 
 
 def _sysctl_words(arguments: list[str]) -> Iterator[str]:
-    """`a=b`, `a = b` and options before them."""
+    """Yield the settings `a=b` or `a = b` of a sysctl command, skipping options."""
     if {"-p", "--load", "--system"} & set(arguments):
         raise ValueError("sysctl reads no files here; write its lines as sysctl name=value")
     plain = [word for word in arguments if not word.startswith("-")]

@@ -1,6 +1,6 @@
-"""A simulated host: sockets, a clock that is never late, and one connection under test.
+"""Simulated host: sockets, a clock that is never late, and one connection under test.
 
-Departures: a second connection takes the place of the first as the one under test. System calls take no time.
+Departures: a second connection replaces the first as the one under test. System calls take no time.
 """
 
 import json
@@ -18,16 +18,16 @@ from ackclock.script.sockets import Progress, Sockets, deadline_ns
 from ackclock.script.sysctl import Changes, changes
 
 _START_NS = 1_000_250_000
-"""Scripts begin a quarter of a millisecond into a tick, as packetdrill sees to on a real machine."""
+"""Start time: a quarter of a millisecond into a tick, as packetdrill arranges on a real machine."""
 
 _LARGEST_BUFFER = 4_194_304
-"""What `SO_SNDBUF` and `SO_RCVBUF` get at most: `net.core.wmem_max` and `rmem_max` of Linux 6.18."""
+"""Limit of `SO_SNDBUF` and `SO_RCVBUF`: `net.core.wmem_max` and `rmem_max` of Linux 6.18."""
 
 _UNSET_BUFFERS = {"SO_SNDBUF": 16_384, "SO_RCVBUF": 131_072}
-"""The same where nobody has set them, before there is a connection: the middle of `tcp_wmem` and `tcp_rmem`."""
+"""Default buffer sizes before there is a connection: the middle of `tcp_wmem` and `tcp_rmem`."""
 
 _WINDOW_DIVISOR = 3
-"""Linux's `tcp_tso_win_divisor`; a script that sets it to this does not ask for bursts."""
+"""Default of Linux's `tcp_tso_win_divisor`; a script that sets this value does not request bursts."""
 
 _HERE, _THERE = ("192.168.0.1", 8080), ("192.0.2.1", 54321)
 _ENDS = (f"{_HERE[0]}:{_HERE[1]}", f"{_THERE[0]}:{_THERE[1]}")
@@ -35,10 +35,10 @@ _TO_HERE = Addresses(_THERE, _HERE)
 
 
 class SimulatedTicket:
-    """A system call that may have to wait."""
+    """System call that may have to wait."""
 
     def __init__(self, host: "SimulatedHost", request: Request) -> None:
-        """See the class."""
+        """Store the call."""
         self.request = request
         self.progress: Progress = Progress(began_ns=host.now_ns)
         self.outcome: Outcome | None = None
@@ -52,7 +52,7 @@ class SimulatedTicket:
 
 
 class SimulatedHost:
-    """The thing under test when nothing real is."""
+    """Endpoint under test in the simulator."""
 
     patience_us = 130_000_000
 
@@ -60,8 +60,8 @@ class SimulatedHost:
         """Make a host.
 
         Args:
-            profile: The stack that it imitates; that of a scenario without one if `None`.
-            overrides: `path=value` texts, as for scenarios: `tcp.sack=false`, `controller=reno`.
+            profile: Stack profile; None uses that of a scenario without one.
+            overrides: Overrides as for scenarios, `path=value`: `tcp.sack=false`, `controller=reno`.
         """
         self._tcp: dict[str, Any] = {"profile": profile} if profile else {}
         self._controller = "cubic"
@@ -117,7 +117,7 @@ class SimulatedHost:
                 place[name] = value
 
     def _check(self, setting: str) -> None:
-        """Refuse what no endpoint can be made with."""
+        """Refuse settings that no endpoint can have."""
         try:
             Endpoint(self.options(), *_ENDS)
         except ScenarioError as error:
@@ -127,25 +127,25 @@ class SimulatedHost:
 
     @property
     def controller(self) -> str:
-        """The name of the controller of connections made now."""
+        """Controller of new connections."""
         return self._controller
 
     def largest_of(self, option: tuple[int, int]) -> int:
-        """Return what a socket option gets at most."""
+        """Return the limit of a socket option."""
         sizes: dict[tuple[int, int], int]
         sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): most for name, most in self._tables["largest"].items()}
         return sizes.get(option, (1 << 32) - 1)
 
     def unset_of(self, option: tuple[int, int]) -> int | None:
-        """Return what a buffer's option is that nobody has set, as long as there is no connection to change it."""
+        """Return the default of a buffer option, before there is a connection to change it."""
         sizes = {(CONSTANTS["SOL_SOCKET"], CONSTANTS[name]): size for name, size in self._tables["unset"].items()}
         return sizes.get(option)
 
     def options(self, controller: str | None = None, own: Mapping[str, Any] | None = None) -> str:
-        """Return the options of an endpoint made now, as JSON.
+        """Return the options of a new endpoint, as JSON.
 
         Args:
-            controller: In place of the host's.
+            controller: Controller in place of the host's.
             own: Switches of this endpoint alone.
         """
         kind = controller or self._controller
@@ -163,11 +163,11 @@ class SimulatedHost:
         """Make the endpoint of a new connection, and put it under test.
 
         Args:
-            listens: A listening socket's.
-            syn_retries: How often its SYN is sent again, in place of what the host has.
+            listens: Whether it belongs to a listening socket.
+            syn_retries: Number of SYN retransmissions, in place of the host's.
 
         Raises:
-            ScenarioError: If the settings make no endpoint.
+            ScenarioError: If the settings are not valid.
         """
         own = (self._tables["passive"] if listens else {}) | (
             {} if syn_retries is None else {"syn_retries": syn_retries}
@@ -177,7 +177,7 @@ class SimulatedHost:
         return self._endpoint
 
     def mark(self, *, dscp: int | None = None, ttl: int | None = None) -> None:
-        """Send the connection's packets with another differentiated services field, or time to live, from now on."""
+        """Change the DSCP or TTL of the connection's packets from now on."""
         self._dscp = self._dscp if dscp is None else dscp
         self._ttl = self._ttl if ttl is None else ttl
 
@@ -188,13 +188,13 @@ class SimulatedHost:
 
     @property
     def now_ns(self) -> int:
-        """The simulation's own time."""
+        """Time of the simulation."""
         return self._now_ns
 
     def tcp_info(self) -> Mapping[str, int]:
         """See `Backend`."""
         if self._endpoint is None:
-            raise ValueError("there is no connection to ask for TCP_INFO; open one first")
+            raise ValueError("TCP_INFO needs a connection; open one first")
         info: dict[str, int] = self._endpoint.tcp_info(self._now_ns)
         return info | self._observed.info(self._now_ns) | {"fackets": 0, "pmtu": 1500}
 
@@ -212,7 +212,7 @@ class SimulatedHost:
         self._now_ns = max(self._now_ns, _START_NS + 1000 * time_us)
 
     def stand_still_to(self, time_us: int) -> None:
-        """Let time go by without a timer that fires, as on a machine that has something else to do."""
+        """Advance time without firing timers, as on a busy machine."""
         self._now_ns = max(self._now_ns, _START_NS + 1000 * time_us)
 
     def next_sent(self, until_us: int) -> Sent | None:
@@ -223,7 +223,7 @@ class SimulatedHost:
         return self._sent.pop(0)
 
     def fire_timer(self, until_us: int) -> bool:
-        """Go to the next timer, if there is one by then, and let it fire."""
+        """Advance to the next timer, if one is due by then, and fire it."""
         deadline = self._next_deadline_ns()
         if deadline is None or deadline > _START_NS + 1000 * until_us:
             return False
@@ -256,7 +256,7 @@ class SimulatedHost:
         self.settle_calls()
 
     def _answer_without_connection(self, headers: bytes) -> None:
-        """As a port does that waits for connections, or that nobody has opened."""
+        """Answer a segment without a connection, like a listening or closed port."""
         endpoint = Endpoint(self.options(), *_ENDS, self._overrides)
         if self._sockets.listens:
             endpoint.listen()
@@ -272,7 +272,7 @@ class SimulatedHost:
         return ticket
 
     def settle_calls(self) -> None:
-        """Let calls go on that can, and take what was sent."""
+        """Complete calls that can proceed, and collect sent packets."""
         for ticket in list(self._waiting):
             ticket.outcome = self._sockets.attempt(ticket.request, ticket.progress)
             if ticket.outcome is not None:

@@ -1,7 +1,7 @@
 """Socket options of a simulated connection.
 
-Source: the manual pages socket(7), tcp(7) and ip(7); what they leave open, Linux 6.18 was asked, as
-`tests/scripts/sockets` asks it again.
+Source: the manual pages socket(7), tcp(7) and ip(7). Open questions were tried on Linux 6.18, and are repeated by
+`tests/scripts/sockets`.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ _SNDBUF, _RCVBUF = ((_SOCKET, CONSTANTS[name]) for name in ("SO_SNDBUF", "SO_RCV
 _USER_TIMEOUT = (_TCP, CONSTANTS["TCP_USER_TIMEOUT"])
 _TIMESTAMPS_OCTETS, _MSS_WITHOUT_OPTION = 12, 536
 _INT = (1 << 32) - 1
-"""Options are ints of 32 bits, and sizes are taken without their sign."""
+"""Mask of option values: ints of 32 bits; sizes are taken without their sign."""
 _LEAST_BUFFERS: Mapping[Key, int] = {_SNDBUF: 4_608, _RCVBUF: 2_304}
 
 
 class OptionError(Exception):
-    """An option that Linux does not take."""
+    """Error: Linux refuses the option."""
 
     def __init__(self, errno: str) -> None:
-        """See the class."""
+        """Store the error number."""
         super().__init__(errno)
         self.errno: str = errno
 
@@ -47,7 +47,7 @@ _CHANGES: Mapping[Key, str] = {
     (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): "pacing",
 }
 _UNLIMITED = ("pacing", _INT)
-"""The rate that turns no pacing on."""
+"""Pacing rate that disables pacing."""
 
 _KEPT_NAMES = """
     SO_REUSEADDR SO_REUSEPORT SO_LINGER SO_RCVLOWAT SO_KEEPALIVE SO_ZEROCOPY SO_PRIORITY SO_MARK SO_OOBINLINE
@@ -60,13 +60,13 @@ _ONLY: Mapping[Key, OptionValue] = {
     (_TCP, CONSTANTS[name]): (value,)
     for name, value in (("TCP_KEEPIDLE", 7200), ("TCP_KEEPINTVL", 75), ("TCP_KEEPCNT", 9), ("TCP_LINGER2", 60))
 }
-"""Two hours before a probe are more than a script waits. Packets would tell of the others, or FIN-WAIT-2."""
+"""Options with one supported value, Linux's default; other values would be visible, and are not simulated."""
 _TOS, _TTL = (0, CONSTANTS["IP_TOS"]), (0, CONSTANTS["IP_TTL"])
 _ECN_BITS, _DEFAULT_TTL = 3, 64
 _RCVLOWAT = (_SOCKET, CONSTANTS["SO_RCVLOWAT"])
 _TRUTH_NAMES = "TCP_NODELAY TCP_CORK SO_KEEPALIVE SO_REUSEADDR SO_REUSEPORT SO_OOBINLINE IP_RECVERR"
 _TRUTHS = frozenset((_LEVELS[name.split("_")[0]], CONSTANTS[name]) for name in _TRUTH_NAMES.split())
-"""Options of which a number other than zero reads back as 1."""
+"""Options for which a nonzero number reads back as 1."""
 _RANGES: Mapping[Key, range] = {
     (_TCP, CONSTANTS["TCP_INQ"]): range(2),
     (_SOCKET, CONSTANTS["SO_ZEROCOPY"]): range(2),
@@ -78,7 +78,7 @@ _RANGES: Mapping[Key, range] = {
     (0, CONSTANTS["IP_MTU_DISCOVER"]): range(6),
     _TTL: range(1, 256),
 }
-"""Values beyond these are `EINVAL`."""
+"""Ranges of values; others are `EINVAL`."""
 _SEGMENTS = (0, *range(88, 32_768))
 _UNSET: Mapping[Key, int] = {
     _TTL: _DEFAULT_TTL,
@@ -86,22 +86,22 @@ _UNSET: Mapping[Key, int] = {
     (0, CONSTANTS["IP_MTU_DISCOVER"]): CONSTANTS["IP_PMTUDISC_WANT"],
     (_SOCKET, CONSTANTS["SO_MAX_PACING_RATE"]): _INT,
 }
-"""What an option is that nobody has set, where that is not zero. Source: Linux 6.18, asked."""
+"""Default values of options, where not zero. Source: tried on Linux 6.18."""
 _NOT_SET_IS_NOT_KNOWN = {_SNDBUF, _RCVBUF, _SYNCNT, (_TCP, CONSTANTS["TCP_QUICKACK"])}
 _LINGER = (_SOCKET, CONSTANTS["SO_LINGER"])
 
 
 def as_kept(key: Key, value: OptionValue, before: OptionValue | None) -> OptionValue:
-    """Return an option's value as Linux keeps it, and reads it back.
+    """Return an option's value as Linux stores it and reads it back.
 
     Args:
         key: Level and option.
-        value: As the call has it.
-        before: What was kept.
+        value: Value as in the call.
+        before: Stored value.
 
     Raises:
-        OptionError: If Linux does not take the value.
-        ValueError: If the value is not simulated: "what; remedy".
+        OptionError: If Linux refuses the value.
+        ValueError: If the value is not supported: "what; remedy".
     """
     if isinstance(value, str):
         return value
@@ -123,11 +123,11 @@ def as_kept(key: Key, value: OptionValue, before: OptionValue | None) -> OptionV
 
 
 def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value: OptionValue) -> None:
-    """Set an option; one of a socket without a connection counts once it has one.
+    """Set an option; for a socket without a connection, it takes effect once there is one.
 
     Raises:
-        OptionError: If Linux does not take it.
-        ValueError: If the option is not simulated: "what; remedy".
+        OptionError: If Linux refuses it.
+        ValueError: If the option is not supported: "what; remedy".
     """
     if isinstance(value, str):
         if key != _CONGESTION:
@@ -145,7 +145,7 @@ def set_option(host: "SimulatedHost", endpoint: Endpoint | None, key: Key, value
 
 
 def _change(host: "SimulatedHost", endpoint: Endpoint, key: Key, number: int) -> None:
-    """Let a connection do what an option says."""
+    """Apply an option to a connection."""
     if key == _SYNCNT and endpoint.state in ("SYN-SENT", "SYN-RECEIVED"):
         raise ValueError("TCP_SYNCNT of a connection that is being opened is not simulated; set it before")
     if key == _TOS:
@@ -162,7 +162,7 @@ def _change(host: "SimulatedHost", endpoint: Endpoint, key: Key, number: int) ->
 
 
 def _buffer(host: "SimulatedHost", key: Key, number: int) -> int:
-    """The kernel keeps twice what is asked for, for its own needs."""
+    """Return a buffer size as the kernel stores it: twice the request, for its own overhead."""
     return max(2 * min(number & _INT, host.largest_of(key)), _LEAST_BUFFERS[key])
 
 
@@ -177,7 +177,7 @@ def _set_congestion(host: "SimulatedHost", endpoint: Endpoint | None, name: str)
 
 
 def syn_retries(options: Mapping[Key, OptionValue]) -> int | None:
-    """Return how often a SYN is sent again as options have it; `None` if they say nothing."""
+    """Return the number of SYN retransmissions that the options set; None if they do not."""
     value = options.get(_SYNCNT)
     return value[0] if isinstance(value, tuple) else None
 
@@ -188,7 +188,7 @@ def get_option(
     """Return an option's value.
 
     Raises:
-        ValueError: If the option is not simulated: "what; remedy".
+        ValueError: If the option is not supported: "what; remedy".
     """
     if key == _MAXSEG:
         return endpoint.mss if endpoint is not None else kept.get(key, (_MSS_WITHOUT_OPTION,))

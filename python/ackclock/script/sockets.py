@@ -1,9 +1,9 @@
 """Linux's socket interface over simulated endpoints.
 
-Source: the manual pages socket(7), tcp(7) and those of the calls; `tests/scripts/sockets` holds on Linux 6.18 as well.
+Source: the manual pages socket(7), tcp(7) and those of the calls; `tests/scripts/sockets` also passes on Linux 6.18.
 
-Departures: a listening socket holds one connection at a time. Options that change nothing that can be seen are kept and
-read back.
+Departures: a listening socket holds one connection at a time. Options without a visible effect are stored and read
+back.
 """
 
 import errno
@@ -26,7 +26,7 @@ _MSG_DONTWAIT, _MSG_MORE, _MSG_PEEK = (CONSTANTS[f"MSG_{name}"] for name in ("DO
 _MSG_WAITALL, _MSG_EOR = CONSTANTS["MSG_WAITALL"], CONSTANTS["MSG_EOR"]
 _READ_FLAGS = _MSG_DONTWAIT | _MSG_PEEK | _MSG_WAITALL | CONSTANTS["MSG_TRUNC"] | CONSTANTS["MSG_NOSIGNAL"]
 _WRITE_FLAGS = _MSG_DONTWAIT | _MSG_MORE | _MSG_EOR | CONSTANTS["MSG_NOSIGNAL"] | CONSTANTS["MSG_ZEROCOPY"]
-"""What changes nothing here is among them: signals, copies, and contents that are thrown away."""
+"""Accepted flags of writes, including some without effect here: signals, copies, and discarded contents."""
 _INQ = (CONSTANTS["SOL_TCP"], CONSTANTS["TCP_INQ"])
 _ZEROCOPY = (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_ZEROCOPY"])
 _LINGER = (CONSTANTS["SOL_SOCKET"], CONSTANTS["SO_LINGER"])
@@ -37,30 +37,30 @@ _POLLIN, _POLLOUT, _POLLERR, _POLLHUP = (CONSTANTS[f"POLL{name}"] for name in ("
 _POLLRDNORM, _POLLWRNORM, _POLLRDHUP = (CONSTANTS[f"POLL{name}"] for name in ("RDNORM", "WRNORM", "RDHUP"))
 
 _INFORMATION = frozenset((CONSTANTS["SOL_TCP"], CONSTANTS[name]) for name in ("TCP_INFO", "TCP_CC_INFO"))
-"""Options that code looks at, in another way."""
+"""Options that Python code in scripts reads in another way."""
 
 ERRNO_OF = {"refused": "ECONNREFUSED", "reset": "ECONNRESET", "timed out": "ETIMEDOUT"}
 
 
 @dataclass(slots=True)
 class Socket:
-    """One socket.
+    """Socket of the process under test.
 
     Attributes:
-        is_blocking: Calls on it wait.
-        backlog: Of a listening socket; `None` if it does not listen.
-        endpoint: Its connection; of a listening socket, the one that it accepts next.
-        is_accepted: Of a listening socket: its connection was accepted.
-        is_connected: It was accepted, or a call told that the connection is open.
-        reported: The connection's error was returned once.
-        pending: An error that the next call returns, of a connection that is gone.
-        reads: Not shut down for reading.
-        writes: Not shut down for writing.
-        written: Octets in all.
+        is_blocking: Whether calls on it block.
+        backlog: Backlog of a listening socket; None if it does not listen.
+        endpoint: Its connection; for a listening socket, the next one to be accepted.
+        is_accepted: Whether a listening socket's connection was accepted.
+        is_connected: Whether it was accepted, or a call reported that the connection is open.
+        reported: Whether the connection's error was returned once.
+        pending: Error of a closed connection that the next call returns.
+        reads: Whether it is not shut down for reading.
+        writes: Whether it is not shut down for writing.
+        written: Octets written in total.
         options: Options as set.
-        lacks_room: Somebody found no room in the send buffer.
-        freed: How often there was room again after that.
-        watches: Of an epoll descriptor: what is watched.
+        lacks_room: Whether the send buffer was found full.
+        freed: Number of times that it got room again after that.
+        watches: Watches of an epoll descriptor.
     """
 
     is_blocking: bool = True
@@ -80,22 +80,22 @@ class Socket:
 
     @property
     def connection(self) -> Endpoint | None:
-        """The connection that calls on this socket are about: a listening socket has none."""
+        """Connection to which calls on this socket refer; a listening socket has none."""
         return None if self.backlog is not None else self.endpoint
 
     def let_go(self, pending: str | None = None) -> None:
-        """Be as a socket that was never connected."""
+        """Reset to a socket that was never connected."""
         self.endpoint, self.is_connected, self.reported, self.pending = None, False, False, pending
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a call is that blocks.
+    """Progress of a blocking call.
 
     Attributes:
-        began_ns: When it was made.
-        octets: Written so far.
-        waits: It has waited: for a connection that it began, or for room in the send buffer.
+        began_ns: Time of the call.
+        octets: Octets written so far.
+        waits: Whether it has waited for a connection that it began, or for room in the send buffer.
     """
 
     began_ns: int = 0
@@ -104,26 +104,26 @@ class Progress:
 
 
 def deadline_ns(request: Request, progress: Progress) -> int | None:
-    """Return when a call that blocks gives up."""
+    """Return when a blocking call times out."""
     limit_ms = request.numbers[0] if request.name in ("poll", "epoll_wait") else -1
     return None if limit_ms < 0 else progress.began_ns + limit_ms * 1_000_000
 
 
 class Sockets:
-    """The descriptors of the process under test."""
+    """Descriptors of the process under test."""
 
     def __init__(self, host: "SimulatedHost") -> None:
-        """See the class."""
+        """Begin without descriptors."""
         self._host = host
         self._open: dict[int, Socket] = {}
         self._progress = Progress()
 
     def attempt(self, request: Request, progress: Progress) -> Outcome | None:
-        """Return what a call returns now; `None` if it blocks.
+        """Return the result of a call at this moment; None if it blocks.
 
         Args:
             request: The call.
-            progress: Its own; a call that blocks is attempted again with the same.
+            progress: Progress of the call; a blocking call is retried with the same object.
         """
         handler, self._progress = _HANDLERS[request.name], progress
         if request.name in ("socket", "epoll_create", "poll"):
@@ -133,14 +133,14 @@ class Sockets:
 
     @property
     def listens(self) -> bool:
-        """True if a socket waits for connections."""
+        """True if a socket listens."""
         return self._listening() is not None
 
     def _listening(self) -> Socket | None:
         return next((socket for socket in self._open.values() if socket.backlog is not None), None)
 
     def endpoint_for(self, packet: Packet, headers: bytes) -> Endpoint | None:
-        """Return the endpoint that takes a packet, if there is one; a SYN for a listening socket makes one."""
+        """Return the endpoint for a packet, if there is one; a SYN for a listening socket makes one."""
         endpoint, listening = self._host.endpoint, self._listening()
         if listening is None:
             return endpoint
@@ -261,7 +261,7 @@ class Sockets:
         return self._blocks(socket, flags)
 
     def _unread(self, socket: Socket, endpoint: Endpoint) -> dict[str, int]:
-        """What `TCP_INQ` adds to a message: after the peer's end there is always something left to read."""
+        """Return the value of `TCP_INQ` for a message; after the peer's FIN at least one octet is reported."""
         if socket.options.get(_INQ, (0,)) == (0,):
             return {}
         return {"cmsg_data": endpoint.unread_octets or int(endpoint.is_peer_finished)}
@@ -448,7 +448,7 @@ class Sockets:
 
 
 def _refuse(flags: int) -> None:
-    """Refuse flags of a call that are not simulated."""
+    """Refuse unsupported flags of a call."""
     if flags:
         names = [name for name, number in CONSTANTS.items() if name.startswith("MSG_") and number & flags]
         raise ValueError(f"{names[0] if names else hex(flags)} is not simulated; leave it out, or use --kernel")

@@ -1,4 +1,4 @@
-"""What a packet script says, as values. Times are whole microseconds; sequence numbers are the script's own."""
+"""Values of a packet script. Times are whole microseconds; sequence numbers are the script's own."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -7,7 +7,7 @@ US_PER_S = 1_000_000
 
 
 class Timing(Enum):
-    """How an event's time is meant."""
+    """Kind of an event's time."""
 
     ABSOLUTE = "absolute"
     RELATIVE = "relative"
@@ -16,12 +16,12 @@ class Timing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """When an event happens, or is expected to.
+    """Time of an event, or of its expectation.
 
     Attributes:
-        timing: From the start of the script, from the event before, or whenever it comes.
-        start_us: Earliest.
-        end_us: Latest; `None` where the script gives a single instant.
+        timing: Reference: the start of the script, the previous event, or any time.
+        start_us: Earliest time.
+        end_us: Latest time; None if the script gives a single instant.
     """
 
     timing: Timing
@@ -30,7 +30,7 @@ class When:
 
 
 class EcnCheck(Enum):
-    """What is asked of the ECN field of an IP header."""
+    """Condition on the ECN field of an IP header."""
 
     NOT_ECT = 0
     ECT1 = 1
@@ -41,11 +41,11 @@ class EcnCheck(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IpInfo:
-    """What a script says of an IP header; `None` is nothing.
+    """Conditions on an IP header; None for unspecified fields.
 
     Attributes:
         ecn: ECN field.
-        tos: The whole octet that ends with the ECN field.
+        tos: Whole octet that ends with the ECN field.
         ttl: Time to live.
     """
 
@@ -56,12 +56,12 @@ class IpInfo:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One TCP option.
+    """TCP option.
 
     Attributes:
-        kind: Its number.
-        numbers: What it carries: the MSS, the shift, TSval and TSecr, the edges of SACK blocks.
-        blob: What an option without numbers carries.
+        kind: Option number.
+        numbers: Values: the MSS, the shift, TSval and TSecr, the edges of SACK blocks.
+        blob: Content of an option without numbers.
     """
 
     kind: int
@@ -71,24 +71,24 @@ class Option:
 
 EOL, NOP, MSS, WSCALE, SACK_OK, SACK, TIMESTAMPS, MD5, FAST_OPEN, EXPERIMENTAL = 0, 1, 2, 3, 4, 5, 8, 19, 34, 254
 ACCURATE_ORDERS = {174: ("e1b", "ceb", "e0b"), 172: ("e0b", "ceb", "e1b")}
-"""Kinds of the accurate-ECN option, with the order of their counters of octets (RFC 9768 section 3.2.3)."""
+"""Kinds of the accurate-ECN option, with the order of their octet counters (RFC 9768 section 3.2.3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TcpPacket:
-    """A TCP packet of a script.
+    """TCP packet of a script.
 
     Attributes:
-        inbound: Towards the endpoint under test.
-        flags: The TCP flags as bits, the accurate-ECN flag as 0x100.
-        ace: The three ECN flags were given as the number that accurate ECN makes of them.
-        seq: Sequence number, relative as packetdrill has it.
-        payload: Octets of payload.
+        inbound: Whether it travels to the endpoint under test.
+        flags: TCP flags as bits, the accurate-ECN flag as 0x100.
+        ace: Whether the three ECN flags were given as the accurate-ECN number.
+        seq: Sequence number, relative as in packetdrill.
+        payload: Payload size, octets.
         ack: Acknowledgement number.
-        window: Window field as on the wire; `None` is any.
+        window: Window field as on the wire; None for any.
         urgent: Urgent pointer.
-        options: In order; `None` is any.
-        ip: The IP header.
+        options: Options in order; None for any.
+        ip: IP header.
     """
 
     inbound: bool
@@ -105,26 +105,26 @@ class TcpPacket:
 
 @dataclass(frozen=True, slots=True)
 class Ellipsis_:
-    """`...`: whatever."""
+    """Wildcard `...`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A number."""
+    """Number."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A constant such as `SOL_SOCKET`."""
+    """Constant such as `SOL_SOCKET`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A quoted text."""
+    """Quoted text."""
 
     value: str
 
@@ -138,14 +138,14 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """`[a, b]`."""
+    """Sequence `[a, b]`."""
 
     items: tuple["Value", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """`{a, b}` or `{field=a, field=b}`."""
+    """Struct `{a, b}` or `{field=a, field=b}`."""
 
     items: tuple["Value", ...]
     fields: tuple[tuple[str, "Value"], ...]
@@ -160,14 +160,14 @@ Value = Ellipsis_ | Integer | Name | Text | Either | Sequence | Struct
 
 @dataclass(frozen=True, slots=True)
 class SystemCall:
-    """A system call and what it must return.
+    """System call with its expected result.
 
     Attributes:
-        name: Such as `write`.
-        arguments: As written.
-        result: What it returns, in the call's own terms.
-        errno: The error's name, if it must fail.
-        end_us: When a call that blocks must return, in the terms of the event's time; `None` if it must not block.
+        name: Name such as `write`.
+        arguments: Arguments as written.
+        result: Expected return value.
+        errno: Name of the expected error, if it must fail.
+        end_us: Time at which a blocking call must return, in the terms of the event's time; None if it must not block.
     """
 
     name: str
@@ -179,11 +179,11 @@ class SystemCall:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line for the shell.
+    """Shell command.
 
     Attributes:
-        line: What, or the name that a definition gives it.
-        is_name: The latter.
+        line: The command, or the name of a definition.
+        is_name: Whether it is a name.
     """
 
     line: str
@@ -192,20 +192,20 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Python code, run with the connection's TCP_INFO at hand."""
+    """Python code, run with access to the connection's TCP_INFO."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happens, or must.
+    """Event that happens or is expected.
 
     Attributes:
-        when: Its time.
-        action: What.
-        line: Where it starts, counted from 1.
-        text: As the script has it, on one line.
+        when: Time of the event.
+        action: Action of the event.
+        line: Line where it starts, from 1.
+        text: Text in the script, in one line.
     """
 
     when: When
@@ -216,7 +216,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A text and the line where it stands."""
+    """Text with its line number."""
 
     text: str
     line: int
@@ -224,13 +224,13 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A whole script.
+    """Packet script.
 
     Attributes:
-        file: What it is called.
-        options: The `--name=value` lines.
-        init: The command before the first event, and its line.
-        events: In order.
+        file: Name of the script.
+        options: Its `--name=value` lines.
+        init: Command before the first event, with its line.
+        events: Events in order.
     """
 
     file: str
@@ -240,10 +240,10 @@ class Script:
 
 
 class ScriptError(ValueError):
-    """A script that cannot be run."""
+    """Error: a script cannot be run."""
 
     def __init__(self, file: str, line: int, message: str, remedy: str) -> None:
-        """See the class."""
+        """Compose the message."""
         super().__init__(f"{file}:{line}: {message}; {remedy}")
         self.file: str = file
         self.line: int = line

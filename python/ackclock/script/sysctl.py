@@ -1,10 +1,9 @@
-"""Linux's parameters as switches of a simulated endpoint.
+"""Linux parameters as switches of a simulated endpoint.
 
 Source: the kernel's documentation of its IP parameters.
 
-Departures: parameters in `WITHOUT_EFFECT` change nothing that a script can see of a simulated connection, at any value,
-nor do those in `AT_LEAST` from a value on; of those in `ONLY` just the values named do what the endpoint does,
-as a script could see of others.
+Departures: parameters in `WITHOUT_EFFECT` have no effect visible to a script, at any value. Those in `AT_LEAST` have
+none from a value on. For those in `ONLY`, just the listed values match the endpoint, since others would be visible.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +12,7 @@ from typing import Any
 from ackclock._core import window_of_memory
 
 Changes = dict[str, Any]
-"""Paths into a scenario's `tcp` (or `controller`), and their values; `pacing` is its table for when there is pacing."""
+"""Changes: paths into a scenario's `tcp` (or `controller`) with values; `pacing` is its table if pacing is on."""
 
 
 def _switch(path: str) -> Callable[[str], Changes]:
@@ -34,7 +33,7 @@ def _words(path: str, words: Mapping[str, Any]) -> Callable[[str], Changes]:
 
 
 def _receive_memory(value: str) -> Changes:
-    """Half of the initial buffer is window at first, and once full segments come what those leave of it."""
+    """Return the changes for a receive buffer: half of it is the initial window, later the share left by segments."""
     _, initial, largest = value.split()
     tuning = {"initial": int(initial) // 2, "opens_to": window_of_memory(int(initial)), "max": int(largest)}
     switches = {name: f"{octets} B" for name, octets in tuning.items()}
@@ -61,7 +60,7 @@ def _ecn(value: str) -> Changes:
 
 
 def _timestamps(value: str) -> Changes:
-    """Without timestamps a full segment has their twelve octets more for payload."""
+    """Return the changes for timestamps: without them, a full segment has twelve more octets of payload."""
     on = int(value) != 0
     return {"tcp.timestamps": on, "tcp.mss": 1448 if on else 1460}
 
@@ -71,7 +70,7 @@ def _pacing(path: str) -> Callable[[str], Changes]:
 
 
 def _fast_open(value: str) -> Changes:
-    """A listener that takes data without a cookie, of which a script could see."""
+    """Refuse Fast Open for listeners without a cookie, which would be visible to a script."""
     if int(value, 0) & 0x600:
         raise ValueError(f"{value} is not simulated; use 1, 2 or 3")
     return {}
@@ -168,7 +167,7 @@ AT_LEAST: Mapping[str, int] = {
     "net.core.netdev_budget": 64,
     "net.core.optmem_max": 4_096,
 }
-"""What bounds more than one connection needs, from so much on (the least of several numbers)."""
+"""Smallest values without effect for parameters that bound more than one connection; the least of several numbers."""
 
 WITHOUT_EFFECT = """
     tcp_abc tcp_allowed_congestion_control tcp_available_congestion_control tcp_backlog_ack_defer tcp_base_mss
@@ -183,18 +182,18 @@ WITHOUT_EFFECT = """
 
 
 def changes(name: str, value: str) -> Changes:
-    """Return what a parameter changes of a simulated endpoint.
+    """Return the changes of a simulated endpoint for a parameter.
 
     Args:
-        name: With dots, such as `net.ipv4.tcp_sack`.
-        value: As text.
+        name: Dotted name, such as `net.ipv4.tcp_sack`.
+        value: Value as text.
 
     Returns:
-        Its switches; `cubic.` has parameters of that controller, `passive.` what holds for listening sockets alone,
-        `largest.` the most that an option may ask for, `unset.` what it is before anybody sets it.
+        Switches by path. `cubic.` has parameters of that controller, `passive.` those of listening sockets alone,
+        `largest.` the limit of an option, and `unset.` its default.
 
     Raises:
-        ValueError: If the parameter or its value is not simulated: "what; remedy".
+        ValueError: If the parameter or its value is not supported: "what; remedy".
 
     Examples:
         >>> changes("net.ipv4.tcp_sack", "0")
@@ -205,7 +204,7 @@ def changes(name: str, value: str) -> Changes:
         try:
             return SWITCHES[short](value)
         except (ValueError, OverflowError) as error:
-            what = str(error) if ";" in str(error) else f"{value!r} is no value of it; see the kernel's documentation"
+            what = str(error) if ";" in str(error) else f"{value!r} is not a value of it; see the kernel's manual"
             raise ValueError(f"sysctl {name}: {what}") from None
     if short in ONLY:
         if value not in ONLY[short]:

@@ -1,6 +1,6 @@
-"""Linux's `struct tcp_info` by name.
+"""Linux's `struct tcp_info` by field name.
 
-Source: Linux's user interface header `linux/tcp.h`.
+Source: Linux's user-space header `linux/tcp.h`.
 """
 
 import struct
@@ -26,14 +26,14 @@ _NAMES = " ".join([_BYTES, _WORDS, *(names for _, names in _REST)]).split()
 _LAYOUT = struct.Struct("=8B24I" + "".join(f"{len(names.split())}{letter}" for letter, names in _REST))
 
 SIZE = 256
-"""Room for all that this knows, and more."""
+"""Buffer size with room for all known fields, and more."""
 
 
 def decode(data: bytes) -> dict[str, int]:
-    """Return the fields of a `tcp_info`, names without `tcpi_`.
+    """Return the fields of a `tcp_info`, with names without `tcpi_`.
 
     Args:
-        data: As the kernel gives it; what an older kernel lacks is zero.
+        data: Bytes from the kernel; fields that an older kernel lacks are zero.
     """
     info = dict(zip(_NAMES, _LAYOUT.unpack_from(data.ljust(_LAYOUT.size, b"\0")), strict=True))
     scales, limits = info.pop("wscales"), info.pop("limits")

@@ -1,7 +1,7 @@
-"""Between the numbers of a script and those on the wire.
+"""Translation between the numbers of a script and those on the wire.
 
-Source: packetdrill's rules. Sequence numbers of a packet with SYN are as they are, those of other packets are relative
-to the initial sequence number of their sender. A TSval that is sent stands for whatever the script calls it.
+Source: packetdrill's rules. Sequence numbers of a packet with SYN are absolute, those of other packets are relative to
+the initial sequence number of their sender. A sent TSval stands for whatever the script calls it.
 """
 
 from dataclasses import dataclass, field, replace
@@ -14,19 +14,19 @@ _32 = 1 << 32
 
 
 class TranslationError(ValueError):
-    """A packet that has no meaning on the wire: "what; remedy"."""
+    """Error: a packet has no meaning on the wire: "what; remedy"."""
 
 
 @dataclass(slots=True)
 class Numbers:
-    """The numbers of one connection, learnt from its packets.
+    """Numbers of one connection, learnt from its packets.
 
     Attributes:
-        script_isn: What the script calls our initial sequence number.
-        wire_isn: What it is.
+        script_isn: Local initial sequence number in the script.
+        wire_isn: Local initial sequence number on the wire.
         remote_isn: The peer's, which the script chooses.
         first: TSval of the first packet sent with one: the script's and the wire's.
-        sent: TSvals sent, from the script's to the wire's.
+        sent: Sent TSvals, from the script's to the wire's.
     """
 
     script_isn: int = 0
@@ -42,12 +42,12 @@ class Numbers:
         return 0 if flags & SYN else self.remote_isn
 
     def learn_sent(self, expected: TcpPacket, actual: Packet) -> None:
-        """Learn our initial sequence number from a SYN that was sent."""
+        """Learn the local initial sequence number from a sent SYN."""
         if actual.flags & SYN:
             self.script_isn, self.wire_isn = expected.seq, actual.seq
 
     def to_script(self, actual: Packet) -> Packet:
-        """Return a packet that was sent with the script's sequence numbers."""
+        """Return a sent packet with the script's sequence numbers."""
         remote = self._remote_offset(actual.flags)
         return replace(
             actual,
@@ -57,7 +57,7 @@ class Numbers:
         )
 
     def timestamps_to_script(self, expected: TcpPacket, actual: Packet) -> Packet:
-        """Return a packet that was sent with the script's TSval, and remember what the script calls it."""
+        """Return a sent packet with the script's TSval, and remember the mapping."""
         wanted, got = _timestamps(expected.options or ()), actual.option(syntax.TIMESTAMPS)
         if wanted is None or got is None:
             return actual
@@ -69,11 +69,11 @@ class Numbers:
         return replace(actual, options=tuple(moved if option is got else option for option in actual.options))
 
     def to_wire(self, packet: TcpPacket, *, ecr_scaled: bool = False) -> Packet:
-        """Return a packet of the script as it is on the wire.
+        """Return a packet of the script with the numbers of the wire.
 
         Args:
-            packet: One that arrives.
-            ecr_scaled: Take a TSecr that was never sent from the first TSval that was.
+            packet: Arriving packet.
+            ecr_scaled: Derive a TSecr that was never sent from the first TSval.
 
         Raises:
             TranslationError: If it echoes a timestamp that was never sent.

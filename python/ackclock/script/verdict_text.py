@@ -1,4 +1,4 @@
-"""What became of a script, for a person at a terminal."""
+"""Text of a script's outcome for a terminal."""
 
 from collections.abc import Iterator
 
@@ -11,17 +11,17 @@ from ackclock.script.runner import Failure, Step, Verdict
 from ackclock.script.syntax import TcpPacket
 
 _LAST = 10
-"""Steps shown before a failure."""
+"""Number of steps shown before a failure."""
 
 _STYLES = {"<": "cyan", ">": "magenta", "call": "default", "code": "green", "command": "dim"}
 
 
 def render(verdict: Verdict, *, trace: bool = False) -> RenderableType:
-    """Return a verdict as it is printed.
+    """Return the text of an outcome.
 
     Args:
-        verdict: Of one script.
-        trace: Show all that happened, not just what led to a failure.
+        verdict: Outcome of a script.
+        trace: Show all steps, not just those before a failure.
     """
     parts: list[RenderableType] = [_headline(verdict)]
     if trace or verdict.failure:
@@ -57,7 +57,7 @@ def _failure(failure: Failure) -> Iterator[RenderableType]:
 
 
 def _packets(expected: TcpPacket, actual: Packet | None, differing: set[str]) -> Iterator[RenderableType]:
-    """One above the other, column by column, with a mark below each field that differs."""
+    """Yield two packets one above the other, column by column, with a mark below each differing field."""
     wanted, got = dict(fields_of(expected)), dict(fields_of(actual)) if actual is not None else {}
     names = [name for name in _ORDER if name in wanted or name in got]
     widths = {name: max(len(wanted.get(name, "")), len(got.get(name, ""))) for name in names}
@@ -83,7 +83,7 @@ _ORDER = ("ecn", "flags", "seq", "payload", "ack", "win", "urg", "options")
 
 
 def summary(passed: int, failed: int, wrong: int) -> Text:
-    """Return the last line: how many scripts ended how."""
+    """Return the last line: the number of scripts by outcome."""
     text = Text(f"{passed} passed", "green" if not failed and not wrong else "default")
     if failed:
         text.append(f", {failed} failed", "bold red")

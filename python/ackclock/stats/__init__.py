@@ -1,1 +1,1 @@
-"""Statistics of results: intervals, pairs, fairness, groups, limits, the window of a row."""
+"""Statistics of results: intervals, paired differences, fairness, groups, limits, measurement windows."""

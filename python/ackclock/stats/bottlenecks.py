@@ -1,4 +1,4 @@
-"""The link whose use and queue stand for runs that are compared: one for all of them, so that no mean mixes links."""
+"""Choice of the measured link for runs under comparison: the same one for all, so that no mean mixes links."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,12 +7,13 @@ Entry = Mapping[str, Any]
 
 
 def ranked(links: Iterable[tuple[str, float, float]]) -> list[str]:
-    """Name the links of all runs, the one first that limits them: each run takes the first that it has.
+    """Rank the links of all runs, the most limiting first; each run uses the first that it has.
 
-    That is `bottleneck`, or else the busiest on average; of links as busy, to a hundredth, the one that waits longest.
+    That is `bottleneck`, or else the link with the highest mean utilization. Ties, to a hundredth, are decided by the
+    queueing delay.
 
     Args:
-        links: Name, utilization and mean wait of each link of each run.
+        links: Name, utilization and mean queueing delay of each link of each run.
 
     Examples:
         >>> ranked([("a", 0.9, 1.0), ("b", 0.8, 9.0), ("a", 0.5, 1.0), ("b", 0.7, 9.0)])
@@ -32,19 +33,19 @@ def ranked(links: Iterable[tuple[str, float, float]]) -> list[str]:
 
 
 def of_run(summary: Entry) -> list[tuple[str, float, float]]:
-    """Return what `ranked` wants to know of a run."""
+    """Return the links of a run in the form that `ranked` takes."""
     return [(link["name"], link["utilization"], link["queueing_delay_ms"]["mean"]) for link in summary["links"]]
 
 
 def first_of(order: Iterable[str], links: Sequence[Entry]) -> Entry:
-    """Return the link of a run that comes first in an order of names.
+    """Return the link of a run that ranks first.
 
     Args:
-        order: The names that `ranked` gave.
-        links: Of the run.
+        order: Names in the order returned by `ranked`.
+        links: Links of the run.
 
     Raises:
-        KeyError: If it has none of them.
+        KeyError: If the run has none of them.
     """
     by_name = {link["name"]: link for link in links}
     found = next((name for name in order if name in by_name), None)
@@ -54,7 +55,7 @@ def first_of(order: Iterable[str], links: Sequence[Entry]) -> Entry:
 
 
 def whose(names: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the note below a table that says whose use and queue are in it; none of a `bottleneck`."""
+    """Return the note below a table that names its measured links; none if it is `bottleneck`."""
     known = [name for name in dict.fromkeys(names) if name is not None]
     if not known or known == ["bottleneck"]:
         return ()

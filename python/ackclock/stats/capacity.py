@@ -1,4 +1,4 @@
-"""What the bottleneck could carry over time, from its scenario: a rate, a schedule, or a recorded trace."""
+"""Capacity of the bottleneck over time, from its scenario: a rate, a schedule, or a recorded trace."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,18 +9,18 @@ from ackclock.scenario.quantities import bits_per_second, octets, seconds
 from ackclock.stats.metrics import Floats
 
 _BINS = 200
-"""Of a trace, over the time that is shown."""
+"""Number of bins of a trace over the displayed time."""
 
 _OPPORTUNITY_BYTES = 1500.0
-"""What one line of a trace carries by default."""
+"""Default size of a delivery opportunity, one line of a trace, bytes."""
 
 
 def over_time(scenario: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] | None:
-    """Return times and rates in bit/s, each rate until the next time; None where no bottleneck says its rate.
+    """Return times and rates in bit/s, each rate until the next time; None if no bottleneck has a known rate.
 
     Args:
-        scenario: With its overrides, as a manifest has it.
-        end_s: Until when.
+        scenario: Scenario with its overrides, as in a manifest.
+        end_s: End of the time range.
 
     Examples:
         >>> link = {"rate": {"schedule": [{"rate": "2 Mbit/s"}, {"at": "3 s", "rate": "1 Mbit/s"}]}}
@@ -39,7 +39,7 @@ def over_time(scenario: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats
 
 
 def constant_bps(scenario: Mapping[str, Any]) -> float | None:
-    """Return the rate of the bottleneck, if it has one that does not change."""
+    """Return the rate of the bottleneck, if it is constant."""
     rate = _rate(scenario)
     entries = rate.get("schedule", ()) if isinstance(rate, Mapping) else [{"rate": rate}]
     rates = {bits_per_second(entry.get("rate")) for entry in entries if isinstance(entry, Mapping)}
@@ -54,7 +54,7 @@ def _rate(scenario: Mapping[str, Any]) -> Any:  # noqa: ANN401  a text or a tabl
 
 
 def _changes(scenario: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """When the rate of the bottleneck is changed by `[[change]]`, and to what."""
+    """Return the changes of the bottleneck's rate by `[[change]]`: time and new rate."""
     entries = scenario.get("change")
     found = []
     for entry in entries if isinstance(entries, list) else []:
@@ -66,14 +66,15 @@ def _changes(scenario: Mapping[str, Any]) -> list[tuple[float, float]]:
 
 
 def waits_s(scenario: Mapping[str, Any], link: str, rows: Any) -> Floats | None:  # noqa: ANN401  a table of Polars
-    """Return how long a packet that came at each sample would have waited at a link; None where that is not known.
+    """Return the queueing delay that a packet arriving at each sample would have seen at a link; None if unknown.
 
-    As the discipline told it; for a plain queue on a bottleneck of constant rate, what waits over the rate.
+    It is the value reported by the discipline, or for a plain queue at a bottleneck of constant rate the queue length
+    divided by the rate.
 
     Args:
-        scenario: As of `over_time`.
-        link: Its name.
-        rows: Of `Results.links`, this link's.
+        scenario: Scenario with its overrides, as in a manifest.
+        link: Name of the link.
+        rows: Rows of this link in `Results.links`.
     """
     if "queue_delay_s" in rows.columns and not rows["queue_delay_s"].is_null().all():
         known: Floats = rows["queue_delay_s"].cast(float).to_numpy()
@@ -101,7 +102,7 @@ def _scheduled(rate: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] |
 
 
 def _traced(rate: Mapping[str, Any], end_s: float) -> tuple[Floats, Floats] | None:
-    """Opportunities in each of some bins: nothing between two of them can be seen at that width."""
+    """Return a trace's rate in bins; differences within a bin would not be visible."""
     text = rate.get("instants")
     if not isinstance(text, str) or not text.split():
         return None

@@ -1,7 +1,7 @@
-"""Means with intervals, differences in pairs, and what remains of them when many are looked at.
+"""Means with confidence intervals, paired differences, and adjustment for multiple comparisons.
 
-Student's t for a mean and for differences in pairs (the seeds are the pairs: both sides met the same draws); Holm's
-step-down adjustment (Scandinavian Journal of Statistics 6, 1979) for the p values of a table of differences.
+Means and paired differences use Student's t; pairs share a seed, so both sides met the same random draws. The p values
+of a table of differences are adjusted by Holm's step-down method (Scandinavian Journal of Statistics 6, 1979).
 """
 
 import math
@@ -15,16 +15,16 @@ from ackclock.stats import student_t
 CONFIDENCE: Final = 0.95
 
 _ROUNDED: Final = 16 * sys.float_info.epsilon
-"""Of a number that took a few operations, by how much of itself rounding may have moved it."""
+"""Relative rounding error of a number after a few operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with its interval.
+    """Mean with its confidence interval.
 
     Attributes:
-        mean: Of the sample.
-        half: Half width of the 95 % confidence interval; None if the sample is too small to know it.
+        mean: Mean of the sample.
+        half: Half width of the 95 % confidence interval; None if the sample is too small.
         count: Size of the sample.
     """
 
@@ -33,41 +33,41 @@ class Estimate:
     count: int
 
     def scaled(self, factor: float) -> "Estimate":
-        """Return it in another unit.
+        """Convert to another unit.
 
         Args:
-            factor: From its unit to the other.
+            factor: Factor from this unit to the other.
         """
         return Estimate(self.mean * factor, None if self.half is None else self.half * abs(factor), self.count)
 
 
 def rounding(values: Iterable[float]) -> float:
-    """Return by how much numbers that were reckoned from these may differ by rounding alone.
+    """Return the largest difference that rounding alone may cause between numbers computed from these.
 
     Args:
-        values: Of any size; none are 0.
+        values: Numbers of any size; 0 if there are none.
     """
     return _ROUNDED * max(map(abs, values), default=0.0)
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """Return the mean of a sample; NaN if it holds infinities of both signs.
+    """Return the mean of a sample; NaN if it has infinities of both signs.
 
     Args:
-        values: At least one.
+        values: At least one value.
     """
     return (math.fsum(values) if all(map(math.isfinite, values)) else sum(values)) / len(values)
 
 
 def half_width(standard_deviation: float | None, count: int) -> float | None:
-    """Return half the width of the 95 % confidence interval of a mean, after Student.
+    """Return half the width of the 95 % confidence interval of a mean, by Student's t.
 
     Args:
-        standard_deviation: Of the sample.
+        standard_deviation: Standard deviation of the sample.
         count: Size of the sample.
 
     Returns:
-        None if fewer than two values, or one that is NaN, leave the interval unknown.
+        None for fewer than two values, or if the deviation is NaN.
     """
     if standard_deviation is None or math.isnan(standard_deviation) or count < 2:
         return None
@@ -75,10 +75,10 @@ def half_width(standard_deviation: float | None, count: int) -> float | None:
 
 
 def estimate(values: Iterable[float | None]) -> Estimate | None:
-    """Return the mean of a sample with its interval.
+    """Return the mean of a sample with its confidence interval.
 
     Args:
-        values: The sample; None does not count.
+        values: The sample; None values are left out.
 
     Returns:
         None if there are no values.
@@ -97,8 +97,8 @@ def deviation(values: Sequence[float], within: float | None = None) -> float | N
     """Return the standard deviation of a sample (n - 1); None for fewer than two values.
 
     Args:
-        values: The sample; where one is NaN, so is it; where some are infinite and others are not, it is infinite.
-        within: What differs by no more is the same; by default the rounding of numbers of this size.
+        values: The sample. NaN values give NaN; a mix of finite and infinite values gives infinity.
+        within: Differences up to this count as none; by default the rounding error of numbers of this size.
     """
     if len(values) < 2:
         return None
@@ -116,13 +116,12 @@ def deviation(values: Sequence[float], within: float | None = None) -> float | N
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference in pairs.
+    """Paired difference.
 
     Attributes:
-        estimate: Mean of the differences with its interval.
-        p: Probability of a mean at least as far from zero if there were no difference; None for fewer than two pairs,
-            for pairs that all differ by the same, but for rounding: they are one run, several times; and for
-            differences that are infinite.
+        estimate: Mean of the differences with its confidence interval.
+        p: Probability of a mean at least as far from zero without a true difference. None for fewer than two pairs,
+            for infinite differences, and for pairs with identical differences, which are repetitions of one run.
     """
 
     estimate: Estimate
@@ -130,14 +129,14 @@ class Difference:
 
 
 def paired(one: Sequence[float | None], other: Sequence[float | None]) -> Difference | None:
-    """Compare two samples of which the values at the same place belong together: Student's t test in pairs.
+    """Compare two samples pairwise by Student's t test.
 
     Args:
-        one: A value for each seed; None where there is none.
-        other: Of the same seeds.
+        one: A value for each seed; None if missing.
+        other: Values for the same seeds.
 
     Returns:
-        `one` less `other`; None if there is no pair.
+        `one` minus `other`; None without complete pairs.
     """
     pairs = [(float(a), float(b)) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
     if not pairs:
@@ -156,10 +155,10 @@ def _p_value(mean: float, spread: float | None, count: int, within: float) -> fl
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p values for their number, after Holm.
+    """Adjust p values for multiple comparisons, by Holm's method.
 
     Args:
-        values: Of the comparisons that are looked at together; None where there is none.
+        values: P values of all comparisons; None if unknown.
 
     Examples:
         >>> holm([0.01, 0.04, None, 0.03])

@@ -1,4 +1,4 @@
-"""Many flows or links in short: groups of alike ones with percentiles, and the few that stand out."""
+"""Groups of similar flows or links, with percentiles, and the outermost single flows."""
 
 import re
 from collections import Counter
@@ -14,13 +14,13 @@ from ackclock.stats.run_window import count
 Entry = Mapping[str, Any]
 
 SHOWN_SINGLY: Final = 50
-"""With more flows or links than this, tables and plots show groups, and single ones only where they stand out."""
+"""Number of flows or links above which tables and plots show groups, and single ones only at the extremes."""
 
 OUTERMOST: Final = 10
-"""So many of the fastest and of the slowest are shown besides, in tables."""
+"""Number of fastest and of slowest flows that tables show in addition."""
 
 _MOST_GROUPS: Final = 6
-"""With more groups than this, flows are grouped by controller alone; what is beyond that many is one group."""
+"""Number of groups above which flows are grouped by controller alone; further groups are merged into one."""
 
 _NUMBERED = re.compile(r"(.+)\.[1-9][0-9]*")
 _NUMBER = re.compile(r"[\W_]*\d+$")
@@ -29,10 +29,10 @@ OTHERS: Final = "others"
 
 
 def group_names(flows: Sequence[Entry]) -> list[str]:
-    """Name the group of each flow: by its name without the number, and its controller.
+    """Return the group name of each flow: its name without the number, and its controller.
 
     Args:
-        flows: As in `summary.json`; links, which have no controller, are one group.
+        flows: Flows of `summary.json`; links, which have no controller, form one group.
 
     Examples:
         >>> flow = {"controller": "cubic"}
@@ -52,7 +52,7 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
     """Return an entry for each group of flows, with percentiles over its flows.
 
     Args:
-        flows: As in `summary.json`.
+        flows: Flows of `summary.json`.
     """
     names = np.array(group_names(flows), dtype=object)
     columns = {
@@ -70,25 +70,25 @@ def grouped(flows: Sequence[Entry]) -> list[Entry]:
 
 
 def stem(name: str) -> str | None:
-    """Return the name of the group to which a connection NAME.1, NAME.2, ... may belong; none of another."""
+    """Return the group name of a connection NAME.1, NAME.2, ...; None for other names."""
     found = _NUMBERED.fullmatch(name)
     return found[1] if found else None
 
 
 def are_a_group(names: Sequence[str]) -> bool:
-    """Whether connections of one stem are a group: two at least, numbered from 1 on.
+    """Return whether connections of one stem are a group: at least two, numbered from 1 on.
 
     Args:
-        names: Those of the flows, in their order.
+        names: Names of the flows, in order.
     """
     return len(names) > 1 and [name.rpartition(".")[2] for name in names] == [str(n + 1) for n in range(len(names))]
 
 
 def of_groups(flows: Sequence[Entry]) -> list[Entry]:
-    """Return an entry for each group of connections, NAME.1, NAME.2, ..., with the mean goodput and RTT of one of them.
+    """Return an entry for each group of connections, NAME.1, NAME.2, ..., with their mean goodput and RTT.
 
     Args:
-        flows: As in `summary.json`.
+        flows: Flows of `summary.json`.
 
     Examples:
         >>> kind = {"controller": "reno"}
@@ -114,11 +114,10 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def by_controller(flows: Sequence[Entry]) -> list[Entry]:
-    """Return an entry for each controller: what its flows had together, and how even that was among them.
+    """Return an entry for each controller: the totals of its flows, and the fairness among them.
 
     Args:
-        flows: As in `summary.json`; of a recording not all of it need be known, and a total of which a part is not
-            known is not either.
+        flows: Flows of `summary.json`; in a recording some values may be unknown, and then their totals are, too.
     """
     every = _total(flows, "goodput_bps")
     found: list[Entry] = []
@@ -150,21 +149,21 @@ def _total(flows: Sequence[Entry], key: str) -> float | None:
 
 
 def outermost(flows: Sequence[Entry], count: int = OUTERMOST) -> list[Entry]:
-    """Return the flows with the most and the least goodput, the fastest first; all if there are no more.
+    """Return the flows with the highest and the lowest goodput, fastest first; all flows if there are no more.
 
     Args:
-        flows: As in `summary.json`.
-        count: Of each.
+        flows: Flows of `summary.json`.
+        count: Number of flows at each end.
     """
     return [flows[index] for index in outermost_places(flows, count)]
 
 
 def outermost_places(flows: Sequence[Entry], count: int = OUTERMOST) -> list[int]:
-    """Return where in a list the flows are that `outermost` returns.
+    """Return the indices of the flows that `outermost` returns.
 
     Args:
-        flows: As in `summary.json`.
-        count: Of each.
+        flows: Flows of `summary.json`.
+        count: Number of flows at each end.
     """
     order = sorted(range(len(flows)), key=lambda index: -(flows[index]["goodput_bps"] or 0.0))
     return order if len(order) <= 2 * count else order[:count] + order[-count:]

@@ -1,4 +1,4 @@
-"""Limits of flows: the shares of `limited_by` in `summary.json`, in the words of tables."""
+"""Limits of flows: the shares of `limited_by` in `summary.json`, as text for tables."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,21 +14,21 @@ LIMITS: Final[Mapping[str, str]] = {
     "pacing": "pacing",
     "host": "host",
 }
-"""Keys of the shares that add up to 1, and what tables call them."""
+"""Keys of the shares that add up to 1, and their names in tables."""
 
 _BUFFERS: Final = {"rwnd": "tcp.receive_buffer", "send_buffer": "tcp.send_buffer"}
-"""Limits that a buffer sets, whatever the controller would send."""
+"""Limits imposed by a buffer, independent of the controller."""
 
 _MOST_NAMED: Final = 6
 
 
 def of_socket(busy: float, rwnd: float, send_buffer: float) -> LimitShares:
-    """Return the shares that a socket of Linux tells.
+    """Return the shares that a Linux socket reports.
 
     Args:
-        busy: Share of the time with something outstanding or waiting, 0 to 1.
-        rwnd: Share in which the receiver's window was full.
-        send_buffer: Share in which the send buffer was full.
+        busy: Share of time with data outstanding or waiting, 0 to 1.
+        rwnd: Share with a full receive window.
+        send_buffer: Share with a full send buffer.
     """
     return {
         "cwnd": None,
@@ -42,12 +42,12 @@ def of_socket(busy: float, rwnd: float, send_buffer: float) -> LimitShares:
 
 
 def largest(flow: Mapping[str, Any]) -> str | None:
-    """Name what limited a flow for the greatest share of its time, within the measurement window where there is one.
+    """Name the dominant limit of a flow, within the measurement window if there is one.
 
-    A socket of Linux does not split the rest of its busy time: that is `busy`, and the rest of all time `idle`.
+    A Linux socket does not split the rest of its busy time, which is called `busy`; the remaining time is `idle`.
 
     Args:
-        flow: As in `summary.json`; of an older version it has no such shares.
+        flow: Flow of `summary.json`; older versions have no such shares.
 
     Examples:
         >>> shares = dict.fromkeys(LIMITS, 0.0) | {"cwnd": 0.9254, "rwnd": 0.05, "application": 0.0246, "busy": 0.98}
@@ -67,10 +67,10 @@ def largest(flow: Mapping[str, Any]) -> str | None:
 
 
 def buffer(shares: Mapping[str, Any] | None) -> str | None:
-    """Return the limit of a flow where a buffer is what limited it for the greatest share of its time.
+    """Return the dominant limit of a flow if it is a buffer, else None.
 
     Args:
-        shares: Its `limited_by`, as in `summary.json`.
+        shares: Its `limited_by` in `summary.json`.
     """
     known = {key: shares[key] for key in LIMITS if shares.get(key) is not None} if shares else {}
     found = max(known, key=lambda key: known[key]) if known else None
@@ -78,10 +78,10 @@ def buffer(shares: Mapping[str, Any] | None) -> str | None:
 
 
 def buffer_notes(flows: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
-    """Return the notes below a table of rates which say whose were set by a buffer, and not by a controller.
+    """Return the notes below a table of rates that name flows limited by a buffer rather than by a controller.
 
     Args:
-        flows: Of each flow of each run, what the table calls it, and its limit as `buffer` returns it.
+        flows: Name in the table and limit, as returned by `buffer`, of each flow of each run.
 
     Examples:
         >>> buffer_notes([("cubic", "rwnd"), ("cubic", "rwnd"), ("bbr3", None)])

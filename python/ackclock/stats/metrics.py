@@ -1,4 +1,4 @@
-"""Numbers from columns: pure functions, usable on any arrays."""
+"""Metrics of columns: pure functions on arrays."""
 
 from collections.abc import Sequence
 
@@ -29,17 +29,17 @@ def jain_fairness(goodput_bps: Floats) -> float:
 
 
 def extremes_per_bucket(time_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
-    """Thin a series out for display so that no peak or dip is lost.
+    """Downsample a series for display, preserving every peak and dip.
 
-    The samples are cut into equal runs; of each run the least and the greatest value stay, in their order.
+    Samples are split into equal buckets, and the minimum and maximum of each are kept, in their order.
 
     Args:
         time_s: Times, ascending.
-        values: A value for each time; NaN where there is none.
-        buckets: How many runs; at most twice as many points are left.
+        values: A value for each time; NaN if missing.
+        buckets: Number of buckets; at most two points per bucket are kept.
 
     Returns:
-        Times and values of what stays; both unchanged if there is nothing to thin out.
+        Times and values kept; both unchanged if there are few enough.
 
     Examples:
         >>> extremes_per_bucket(np.arange(6.0), np.array([0.0, 9.0, 1.0, 5.0, -3.0, 4.0]), 2)
@@ -61,8 +61,8 @@ def mean_per_bucket(time_s: Floats, values: Floats, buckets: int) -> tuple[Float
 
     Args:
         time_s: Ends of the bins, ascending and evenly spaced.
-        values: The rate in each bin; NaN where there is none.
-        buckets: How many bins to leave, about.
+        values: Rate in each bin; NaN if missing.
+        buckets: Approximate number of bins afterwards.
 
     Returns:
         Ends and means of the longer bins; both unchanged if there are no more than `buckets`.
@@ -81,16 +81,16 @@ def mean_per_bucket(time_s: Floats, values: Floats, buckets: int) -> tuple[Float
 def spread_releases(
     time_s: Floats, rate: Floats, holes: list[tuple[float, float]], limit: float | None = None
 ) -> Floats:
-    """Spread what a filled hole released at once over the time in which it waited behind the hole.
+    """Spread the burst that a filled gap released over the time in which the data waited behind the gap.
 
-    A receiver hands over in order: while a segment is missing nothing is read, and when it comes all that waited is
-    read in one sample, which is no rate of any link. Sums stay as they are.
+    A receiver delivers in order: while a segment is missing nothing is read. Its arrival releases all waiting data in
+    one sample, a rate that no link had. Sums do not change.
 
     Args:
         time_s: Ends of the samples, ascending.
-        rate: Over each sample.
-        holes: From when to when something was missing; elsewhere nothing is changed.
-        limit: What can have arrived at most, the link's rate; what is above it came before, too.
+        rate: Rate over each sample.
+        holes: Begin and end of each gap; elsewhere nothing changes.
+        limit: Largest possible arrival rate, the link's; any excess arrived earlier, too.
 
     Examples:
         >>> spread_releases(np.arange(1.0, 7.0), np.array([4.0, 0.0, 0.0, 12.0, 4.0, 0.0]), [(1.5, 4.5)])
@@ -120,7 +120,7 @@ def _share_with_silence(rate: Floats, width: Floats, low: int, high: int) -> Non
 
 
 def _carry_back(rate: Floats, width: Floats, low: int, high: int, limit: float) -> None:
-    """What is above the limit goes into the samples before, as far as there is room in them."""
+    """Move the excess over the limit into earlier samples, as far as they have room."""
     carried = 0.0
     for place in range(min(high, rate.size - 1), low - 1, -1):
         amount = rate[place] * width[place] + carried
@@ -135,10 +135,10 @@ _QUANTILES = 400
 
 
 def distribution(values: Sequence[float] | Floats) -> tuple[Floats, Floats]:
-    """Return a cumulative distribution: values, and the share of samples that are no greater.
+    """Return a cumulative distribution: values, and the share of samples up to each.
 
     Args:
-        values: At least one sample; of many, so many quantiles stay as a figure shows.
+        values: At least one sample; large samples are reduced to as many quantiles as a figure can show.
 
     Examples:
         >>> distribution([3.0, 1.0, 2.0, 2.0])

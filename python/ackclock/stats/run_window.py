@@ -1,8 +1,8 @@
-"""The one time over which the numbers of a row are taken.
+"""Common window of a run, over which all numbers of a table row are taken.
 
-A summary has each flow's rate over the time of that flow, and a link's use over the measurement window. Side by side,
-flows that begin at different moments would have more together than their link carries. In a row of a table all are over
-the run's window. It begins with the first flow, or with the scenario's measurement if that is later. It ends with the
+A summary has each flow's rate over the flow's own time, and a link's utilization over the measurement window. Side by
+side, flows that begin at different times would seem to exceed their link's rate. In a table row, all numbers cover the
+run's window. It begins with the first flow, or with the scenario's measurement if that is later. It ends with the
 measurement, or with the last flow.
 """
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 Entry = Mapping[str, Any]
 
 _OTHERS = ("groups", "datagrams")
-"""Traffic beside the flows: with any, a link works on when the flows are over."""
+"""Traffic other than flows; if present, a link may be busy after the flows have ended."""
 
 
 _MOST_USED = 1.01
-"""A packet that is under way at an end of the window is a part of it."""
+"""Utilization above 1 that is accepted, because packets in transit at either end count, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The window of a run.
+    """Window of a run.
 
     Attributes:
-        begin_s: Where it begins.
-        end_s: Where it ends.
-        measured_s: Where the measurement begins and ends, over which the summary has what it says of links.
+        begin_s: Beginning, seconds.
+        end_s: End, seconds.
+        measured_s: Beginning and end of the measurement, which the summary's numbers of links cover.
     """
 
     begin_s: float
@@ -43,7 +43,7 @@ class Window:
         """Return a flow's rate over the window.
 
         Args:
-            flow: As in `summary.json`.
+            flow: Flow of `summary.json`.
             key: `goodput_bps` or `throughput_bps`.
         """
         begin, end = self.measured_s
@@ -52,13 +52,13 @@ class Window:
         return rate * self._share(over - max(begin, flow.get("start_s", 0.0)))
 
     def utilization(self, link: Entry) -> float | None:
-        """Return a link's use over the window; exact where its rate is constant and flows alone use it.
+        """Return a link's utilization over the window; exact if its rate is constant and only flows use it.
 
         Args:
-            link: As in `summary.json`.
+            link: Link of `summary.json`.
 
         Returns:
-            None where it would be more than all: its rate was another after the window, and is not known within it.
+            None if it would exceed 1: the link's rate changed after the window, and is unknown within it.
         """
         begin, end = self.measured_s
         used: float = link["utilization"]
@@ -83,7 +83,7 @@ def window_of(summary: Entry) -> Window:
 
 
 def flows_over_window(summary: Entry) -> list[Entry]:
-    """Return the flows of a run with rates and counts over its window; of a recording, which has none, as they are."""
+    """Return the flows of a run with rates and counts over its window; flows of a recording, without one, unchanged."""
     if summary.get("seed") is None:
         return list(summary["flows"])
     window, rates = window_of(summary), ("goodput_bps", "throughput_bps")
@@ -94,15 +94,15 @@ def flows_over_window(summary: Entry) -> list[Entry]:
 
 
 def until_completed(results: "Results", flow: str) -> "pl.DataFrame":
-    """Return the series of a flow as long as it had anything to send.
+    """Return the series of a flow up to its completion.
 
-    A run goes on to its end with the flow's last values and a rate of 0, which say nothing of the path.
+    After its completion, a flow keeps its last values and a rate of 0, which say nothing about the path.
     """
     return under_way(results, results.flows.filter(results.flows["flow"] == flow))
 
 
 def under_way(results: "Results", series: "pl.DataFrame") -> "pl.DataFrame":
-    """Return series of flows, each as long as its flow had anything to send."""
+    """Return the series of flows, each up to its flow's completion."""
     import polars as pl
 
     flows = results.summary["flows"]
@@ -114,10 +114,10 @@ def under_way(results: "Results", series: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def count(flow: Entry, key: str) -> int | None:
-    """Return a count of a flow within the measurement window; of the whole run where there is none.
+    """Return a counter of a flow within the measurement window, or over the whole run without one.
 
     Args:
-        flow: As in `summary.json`; of a recording it may not be known.
+        flow: Flow of `summary.json`; in a recording the value may be unknown.
         key: `sent_segments`, `retransmitted_segments`, `lost_segments`, `timeouts` or `fast_recoveries`.
     """
     found: int | None = flow.get("window", flow)[key]

@@ -1,14 +1,14 @@
-"""Student's t: how improbable a value is, and within what a value lies with some probability.
+"""Student's t distribution: two-sided tail probability and quantile.
 
-Of ackclock's numbers only intervals and p values need a distribution, so that SciPy's 139 MB are not asked for.
+Only intervals and p values need a distribution, so ackclock does without SciPy's 139 MB.
 
-Sources: the tails together are I_x(n/2, 1/2) with x = n / (n + t^2) (Abramowitz and Stegun 26.7.1, 26.5.27), where I
-is the regularised incomplete beta function; its continued fraction is DLMF 8.17.22, evaluated by Lentz's method
+Sources: both tails together are I_x(n/2, 1/2) with x = n / (n + t^2) (Abramowitz and Stegun 26.7.1, 26.5.27), where I
+is the regularised incomplete beta function. Its continued fraction is DLMF 8.17.22, evaluated by Lentz's method
 (DLMF 3.10), and converges fast below x = (a + 1) / (a + b + 2); beyond, I_x(a, b) = 1 - I_1-x(b, a) (DLMF 8.17.4).
-The numbers of these equations are from memory; what comes out is held to printed tables and to SciPy.
+The numbers of these equations are from memory; results are compared with printed tables and with SciPy.
 
-Departures: the quantile is found by halving an interval. Beside SciPy's, what comes out differs by 1e-11 of itself up
-to ten thousand degrees of freedom, and by 2e-9 at a million, where logarithms of the gamma function lose digits.
+Departures: the quantile is found by bisection. Relative differences to SciPy are 1e-11 up to ten thousand degrees of
+freedom, and 2e-9 at a million, where logarithms of the gamma function lose digits.
 """
 
 import math
@@ -16,14 +16,14 @@ from functools import lru_cache
 from itertools import count
 
 _TINY = 1e-300
-"""In place of a zero denominator, after Lentz."""
+"""Replacement for a zero denominator, after Lentz."""
 
 
 def outside(t: float, freedom: float) -> float:
-    """Return the probability of a value at least as far from zero, on either side.
+    """Return the two-sided tail probability: that of a value at least as far from zero.
 
     Args:
-        t: Of any sign.
+        t: Value of either sign.
         freedom: Degrees of freedom, above 0.
 
     Examples:
@@ -41,11 +41,11 @@ def outside(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=4096)  # tables ask for the same few again and again
 def quantile(freedom: float, confidence: float) -> float:
-    """Return the t on either side of zero between which a value lies with some probability.
+    """Return the two-sided quantile: the t within which a value lies with this probability.
 
     Args:
         freedom: Degrees of freedom, above 0.
-        confidence: From 0 to below 1.
+        confidence: Probability, from 0 to below 1.
 
     Examples:
         >>> round(quantile(9, 0.95), 3), round(quantile(2, 0.95), 3)  # of printed tables
@@ -62,7 +62,7 @@ def quantile(freedom: float, confidence: float) -> float:
 
 
 def _incomplete_beta(x: float, rest: float, a: float, b: float) -> float:
-    """I_x(a, b), with `rest` = 1 - x."""
+    """Return I_x(a, b), with `rest` = 1 - x."""
     if x > (a + 1) / (a + b + 2):
         return 1.0 - _incomplete_beta(rest, x, b, a)
     if x == 0:
@@ -72,7 +72,7 @@ def _incomplete_beta(x: float, rest: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """1 / (1 + d1 / (1 + d2 / (1 + ...))), from the front, until nothing changes."""
+    """Return 1 / (1 + d1 / (1 + d2 / (1 + ...))), evaluated forward until it converges."""
     value, c, d = 1.0, 1.0, 0.0
     for place in count():
         m = place // 2

@@ -1,1 +1,1 @@
-"""Studies: controllers in line-ups, over paths, for seeds, from one file to tables and figures."""
+"""Studies: mixes of controllers over paths and seeds, from one file to tables and figures."""

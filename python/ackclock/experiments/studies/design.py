@@ -1,4 +1,4 @@
-"""From a study to its runs: a scenario for each cell, line-up and seed, all of them checked before anything runs."""
+"""Design of a study: a scenario for each cell, mix and seed, all of them checked before any is run."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base.toml_text import toml_text
-from ackclock.experiments.studies.mistakes import Mistakes
-from ackclock.experiments.studies.plan import PATH_KEYS, LineUp, Plan, Settings, all_values, title
-from ackclock.experiments.studies.toml_places import Key
-from ackclock.experiments.sweep.parameter_grid import Point, point_of
+from ackclock.experiments.grid import Point, Settings, all_values, point_of
+from ackclock.experiments.studies.plan import PATH_KEYS, LineUp, Plan, title
 from ackclock.scenario import dumbbells
 from ackclock.scenario.diagnostics import remedy
+from ackclock.scenario.mistakes import Mistakes
 from ackclock.scenario.overrides import entries
 from ackclock.scenario.quantities import seconds
+from ackclock.scenario.toml_places import Key
 
 LEAST_INTERVAL_S: Final = 0.05
 MOST_INTERVAL_S: Final = 0.5
@@ -23,12 +23,12 @@ _SAMPLES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A run of a study.
+    """Run of a study.
 
     Attributes:
         cell: Number of its cell in the plan.
-        line_up: Who is on the path.
-        seed: Of the run.
+        line_up: Mix of controllers on the path.
+        seed: Seed of the run.
     """
 
     cell: int
@@ -40,10 +40,10 @@ def trials(plan: Plan, mistakes: Mistakes) -> list[tuple[Trial, Point]]:
     """Make and check every run.
 
     Returns:
-        Each with its scenario, as a sweep runs it.
+        Each run with its scenario, as a point of a sweep.
 
     Raises:
-        ScenarioError: With every mistake, of reading and of the scenarios, at its place in the study's file.
+        ScenarioError: If there are mistakes; it has all of them, at their places in the study's file.
     """
     if mistakes.was_wrong(("scenario",)) or (plan.scenario is None and any("rtt" not in cell for cell in plan.cells)):
         mistakes.check()  # there is no network to put anything on
@@ -91,7 +91,7 @@ def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: 
 
 
 def _links(document: Mapping[str, Any], folder: str) -> list[str]:
-    """Names of the links of a scenario of which something else is wrong; none if that is its network."""
+    """Return the names of the links of a scenario that has other mistakes; none if its network is wrong."""
     network = {key: document[key] for key in ("topology", "use") if key in document}
     flows = [{key: flow[key] for key in ("name", "from", "to") if key in flow} for flow in document["flow"]]
     try:
@@ -108,9 +108,9 @@ def _check_link(plan: Plan, names: list[str], mistakes: Mistakes) -> None:
 
 
 def _last_start(scenario: Scenario) -> str | None:
-    """When the last flow starts, if that is after the beginning of the measurement and before its end.
+    """Return the start of the last flow, if it is within the measurement window.
 
-    All numbers of a run are over the time in which every flow is there: rates over different times make no shares.
+    All metrics of a run cover the time in which every flow is active, since shares need rates over the same time.
     """
     effective = json.loads(scenario.to_json())
     window = effective.get("measure") or {}
@@ -122,12 +122,12 @@ def _last_start(scenario: Scenario) -> str | None:
 
 
 def interval_s(duration_s: float) -> float:
-    """Return the time between samples of a run."""
+    """Return the sampling interval of a run, seconds."""
     return min(MOST_INTERVAL_S, max(LEAST_INTERVAL_S, duration_s / _SAMPLES))
 
 
 def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[str, Any]:
-    """A scenario's tables, but for what `set` changes."""
+    """Return a scenario's tables, without the changes of `set`."""
     name = f"{line_up.name} over {title(cell, [key for key in cell if '.' not in key])}".removesuffix(" over ")
     document: dict[str, Any] = dict(plan.scenario or {}) | {"name": name, "seed": seed, "duration": plan.duration}
     if plan.scenario is None:
@@ -146,7 +146,7 @@ def _document(plan: Plan, cell: Settings, line_up: LineUp, seed: int) -> dict[st
 
 
 def _flows(plan: Plan, line_up: LineUp) -> list[dict[str, Any]]:
-    """A table for each flow: of a scenario's flows the form, then what the controller's entry says."""
+    """Return a table for each flow: a template of the scenario's flows, if any, with the controller's entry."""
     forms = _forms(plan.scenario or {}, len(line_up.members)) or [{}]
     tables: list[dict[str, Any]] = []
     for place, label in enumerate(line_up.members):
@@ -159,7 +159,7 @@ def _flows(plan: Plan, line_up: LineUp) -> list[dict[str, Any]]:
 
 
 def _forms(scenario: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
-    """The forms of a scenario's flows: of a group one for each of its connections, with its own start."""
+    """Return the templates among a scenario's flows; a group yields one per connection, each with its own start."""
     forms: list[dict[str, Any]] = []
     for table in scenario.get("flow", []):
         count = table.get("count", 1)
@@ -170,7 +170,7 @@ def _forms(scenario: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
 
 
 def _start_of(start: Any, place: int) -> Any:  # noqa: ANN401  whatever a scenario may hold
-    """The start of a connection of a group; a text that does not add up stays, and `_check_groups` tells of it."""
+    """Return the start of a connection of a group; an invalid text is kept, and `_check_groups` reports it."""
     if not isinstance(start, Mapping) or "spacing" not in start:
         return start
     first, spacing = seconds(start.get("first", "0 s")), seconds(start["spacing"])
@@ -178,7 +178,7 @@ def _start_of(start: Any, place: int) -> Any:  # noqa: ANN401  whatever a scenar
 
 
 def _check_groups(plan: Plan, mistakes: Mistakes) -> bool:
-    """Whether each flow of the scenario can be a form; a start that is drawn from the one before it cannot."""
+    """Return whether each flow of the scenario can be a template; a start drawn from the previous one cannot."""
     drawn = [
         str(table.get("name", "?"))
         for table in (plan.scenario or {}).get("flow", [])
@@ -191,7 +191,7 @@ def _check_groups(plan: Plan, mistakes: Mistakes) -> bool:
 
 
 def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[str, Any]) -> list[str]:
-    """The overrides of `set`: `flow[*]` is one for each flow, another list one for each of the scenario's entries."""
+    """Return the overrides of `set`, where `flow[*]` expands to all flows and other lists to the scenario's entries."""
     texts: list[str] = []
     for key, value in cell.items():
         if key in ("path", "profile", *PATH_KEYS):
@@ -204,7 +204,7 @@ def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[st
 
 
 def _interval_text(document: Mapping[str, Any]) -> str:
-    """Between samples; a duration that is none is told by the scenario's check."""
+    """Return the sampling interval as text; an invalid duration is left for the scenario's check to report."""
     return f"{interval_s(seconds(document['duration']) or 0.0) * 1e3:g} ms"
 
 
@@ -220,11 +220,11 @@ _FIELDS: Final = (
     ("topology.access.rate", "rate"),
     ("tcp.profile", "profile"),
 )
-"""Fields of a scenario, and the setting that they come from; the first that fits counts."""
+"""Scenario fields and the study settings that determine them; the first match counts."""
 
 
 def _translate(error: ScenarioError, plan: Plan, line_up: LineUp, mistakes: Mistakes) -> None:
-    """Tell a scenario's mistakes at the places of the study that they come from."""
+    """Report a scenario's mistakes at the places of the study that they come from."""
     for diagnostic in error.diagnostics:
         if diagnostic["field"].startswith("topology.access"):
             continue  # made of the bottleneck's rate, which is told

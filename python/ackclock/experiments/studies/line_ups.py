@@ -1,12 +1,12 @@
-"""Who is on a path together: each alone, two of a kind, each against each, or groups that are spelled out."""
+"""Mixes of controllers on a path: each alone, two of a kind, each pair, or explicit groups."""
 
 import itertools
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from ackclock.experiments.studies.mistakes import Mistakes
 from ackclock.experiments.studies.plan import LineUp
 from ackclock.scenario.dumbbells import flow_tables
+from ackclock.scenario.mistakes import Mistakes
 
 _FAMILIES: Final = ("alone", "itself", "pairs")
 
@@ -15,10 +15,10 @@ def line_ups_of(given: Any, labels: Sequence[str], mistakes: Mistakes) -> tuple[
     """Read `line_ups`.
 
     Args:
-        given: A list of `alone` (each by itself), `itself` (two of each), `pairs` (each beside each other) and of
-            groups, such as "cubic*4, bbr3"; None is the first three.
-        labels: Of the controllers.
-        mistakes: Takes what is wrong.
+        given: List of `alone` (each by itself), `itself` (two of each), `pairs` (each beside each other) and of groups,
+            such as "cubic*4, bbr3"; None stands for the first three.
+        labels: Labels of the controllers.
+        mistakes: Collector of mistakes.
     """
     wanted = list(_FAMILIES) if given is None else given if isinstance(given, list) else [given]
     found: dict[str, LineUp] = {}

@@ -1,12 +1,11 @@
-"""What a run of a study comes to: figures of each controller in it, and of the path, all over the window of the run.
+"""Metrics of a study's run: those of each controller and of the path, all over the run's measurement window.
 
-Convergence after the definition of the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory: the
-time from the last flow's start to the earliest second from which on each flow has, for five seconds, within 25 % of an
-equal share.
+Convergence follows the PCC papers (Dong et al., NSDI 2015 and 2018), whose numbers are from memory. It is the time
+from the last flow's start to the first of five seconds in which each flow is within 25 % of an equal share.
 
-Departures: the share is that of what all flows had in that second, not of the link. Convergence must last: each flow's
-mean from that second to the end of the run, or until the first of them is over, is within 25 % of an equal share, too.
-A flow that starves later never did.
+Departures: the share is that of all flows' goodput in that second, not of the link's rate. Convergence must last: each
+flow's mean over the rest of the run is also within 25 % of an equal share. The rest ends with the first flow to finish.
+A flow that starves later never converged.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,19 +28,19 @@ _HOLDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What the flows of one controller had in a run.
+    """Metrics of one controller's flows in a run.
 
     Attributes:
-        label: Of the controller.
-        flows: How many there were.
-        goodput_bps: Of all together.
-        share: Of the goodput of all flows of the run, 0 to 1; None if there was none.
+        label: Label of the controller.
+        flows: Number of flows.
+        goodput_bps: Total goodput.
+        share: Share of the goodput of all flows, 0 to 1; None if there was none.
         rtt_ms: Mean over flows of their mean RTT; None without a sample.
         rtt_p95_ms: Mean over flows of their 95th percentile.
-        retransmitted: Segments sent again over segments sent; None if nothing was sent.
-        timeouts: Of all together.
-        duration_s: Mean over its flows from their start to their last byte; None unless all were over.
-        buffers: What limited each flow, where that was a buffer of its own ends.
+        retransmitted: Segments retransmitted divided by segments sent; None if nothing was sent.
+        timeouts: Total number of timeouts.
+        duration_s: Mean time of its flows from start to last byte; None unless all finished.
+        buffers: Limit of each flow, if it was a buffer of its own ends.
     """
 
     label: str
@@ -58,22 +57,22 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run came to.
+    """Metrics of a run.
 
     Attributes:
         trial: The run.
-        parts: By label.
-        utilization: Of the bottleneck, 0 to 1; None where its rate changed, and what it was in the window is not known.
-        queueing_ms: Mean wait there.
-        queueing_p95_ms: 95th percentile of the wait there.
-        dropped: Packets that its queue dropped over those that came to it; None if none came.
+        parts: Metrics of each controller, by label.
+        utilization: Utilization of the bottleneck, 0 to 1; None if its rate changed and the window's value is unknown.
+        queueing_ms: Mean queueing delay at the bottleneck.
+        queueing_p95_ms: 95th percentile of the queueing delay.
+        dropped: Packets dropped by the queue, divided by those that arrived; None if none arrived.
         jain: Jain's index of the flows' goodputs; None for one flow.
-        convergence_s: As this file's head defines it; None if there was none, or one flow only.
-        samples: Of the flows; None if none were kept.
-        link: Whose use and queue count.
-        names: The flows' names, and the label of each.
-        profiles: Of the senders.
-        window: Over which all of these are taken.
+        convergence_s: Convergence time, as defined above; None without convergence, or with one flow only.
+        samples: Time series of the flows; None if not kept.
+        link: Name of the measured link.
+        names: Names of the flows, with the label of each.
+        profiles: Stack profiles of the senders.
+        window: Window of all metrics.
     """
 
     trial: Trial
@@ -92,15 +91,15 @@ class Measured:
 
 
 def measured(trial: Trial, summary: Mapping[str, Any], links: Sequence[str]) -> Measured:
-    """Read off a run what a study wants to know.
+    """Compute the metrics of a run.
 
     Args:
         trial: The run.
-        summary: Of it, with samples.
-        links: Whose use and queue count: those of the first that the run has.
+        summary: Summary of the run, with samples.
+        links: Candidates for the measured link; the first that the run has is used.
 
     Raises:
-        KeyError: If it has none of them.
+        KeyError: If the run has none of them.
     """
     flows = summary["flows"]
     names = {flow["name"]: label for flow, label in zip(flows, trial.line_up.members, strict=True)}
@@ -134,7 +133,7 @@ def measured(trial: Trial, summary: Mapping[str, Any], links: Sequence[str]) -> 
 
 
 def _part(label: str, flows: Sequence[Mapping[str, Any]], window: Window, total: float, taken: Collection[str]) -> Part:
-    """What the flows of a controller had; those that an appliance took are held back by its window."""
+    """Return the metrics of a controller's flows; an appliance limits its flows by its window."""
     goodput = sum(window.rate_bps(flow) for flow in flows)
     sent, again, timeouts = (
         sum(count(flow, key) or 0 for flow in flows) for key in ("sent_segments", "retransmitted_segments", "timeouts")
@@ -161,8 +160,8 @@ def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
     """Return each flow's goodput averaged over each whole second.
 
     Returns:
-        The ends of the seconds, and by flow the goodput in bit/s; NaN of a second in which it had not begun, or was
-        over, if only at its end.
+        The ends of the seconds, and by flow the goodput in bit/s; NaN in a second in which the flow had not begun, or
+        had finished, even if only at its end.
     """
     time_s = np.asarray(samples["time_s"], dtype=float)
     if not time_s.size:
@@ -179,10 +178,10 @@ def seconds_of(samples: Samples) -> tuple[Floats, dict[str, Floats]]:
 
 
 def convergence_s(samples: Samples, starts_s: Sequence[float]) -> float | None:
-    """Return how long after the last flow's start each flow has about an equal share, and keeps it for a while.
+    """Return the convergence time: from the last flow's start until each flow keeps about an equal share.
 
     Returns:
-        Seconds; None if that never was, or there is one flow only.
+        Seconds; None without convergence, or with one flow only.
     """
     ends_s, flows = seconds_of(samples)
     if len(starts_s) < 2 or len(flows) < len(starts_s) or not ends_s.size:
@@ -199,7 +198,7 @@ def convergence_s(samples: Samples, starts_s: Sequence[float]) -> float | None:
 
 
 def _lasts(rates: Floats) -> bool:
-    """Whether each flow's mean is near an equal share, over the seconds in which all flows are there."""
+    """Return whether each flow's mean is near an equal share, over the seconds in which all flows are active."""
     means = rates[:, ~np.isnan(rates).any(axis=0)].mean(axis=1)
     return bool((np.abs(means - means.mean()) <= _WITHIN * means.mean()).all())
 
@@ -208,7 +207,7 @@ def jain_over_time(samples: Samples) -> tuple[Floats, Floats]:
     """Return Jain's index of the flows' goodputs in each whole second.
 
     Returns:
-        Ends of the seconds, and the index; NaN where nothing arrived, or a flow had not begun or was over.
+        Ends of the seconds, and the index; NaN where nothing arrived, or a flow had not begun or had finished.
     """
     ends_s, flows = seconds_of(samples)
     rates = np.array(list(flows.values()))

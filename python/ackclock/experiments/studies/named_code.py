@@ -1,4 +1,4 @@
-"""What of a study is code of somebody's, which a run would run: found in its tables, without importing any."""
+"""User code of a study, which its runs would execute; found in its tables, without importing any."""
 
 import json
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from ackclock.experiments.studies.plan import Plan
 
 
 def code_of(plan: Plan) -> list[str]:
-    """Return what a study names of code, each once.
+    """Return the code that a study names, each entry once.
 
     Raises:
-        InputFileError: If it is nested so deeply that it cannot be searched.
+        InputFileError: If the study is nested too deeply.
     """
     settings: list[dict[str, Any]] = []
     for cell in plan.cells:
@@ -29,7 +29,7 @@ def code_of(plan: Plan) -> list[str]:
 
 
 def _texts_of(value: Any) -> Any:  # noqa: ANN401  whatever TOML can say
-    """The same tables with nothing in them but texts."""
+    """Return the same tables with their texts only."""
     if isinstance(value, Mapping):
         return {key: _texts_of(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

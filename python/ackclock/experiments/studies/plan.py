@@ -1,33 +1,28 @@
-"""What a study is: controllers in line-ups, over paths, for seeds."""
+"""Plan of a study: mixes of controllers, over paths, for seeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from ackclock.experiments.studies.toml_places import Key
+from ackclock.experiments.grid import Settings, all_values
 from ackclock.scenario.dumbbells import rate_text
-from ackclock.scenario.setting_values import each_once, value_key, value_text
+from ackclock.scenario.setting_values import value_text
+from ackclock.scenario.toml_places import Key
 
 PATH_KEYS: Final = ("rate", "rtt", "buffer", "queue", "loss", "trace")
-"""What a study says of a path, beside its name."""
+"""Keys of a path, beside its name."""
 
 PATH_DEFAULTS: Final[Mapping[str, Any]] = {"rate": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 bdp"}
-
-MOST_RUNS: Final = 1_000_000
-"""Runs of a study, points of a sweep: more are taken for a mistake."""
-
-Settings = Mapping[str, Any]
-"""Values of axes by their keys: of `PATH_KEYS`, `path`, `profile`, and places of a scenario such as `tcp.mss`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A controller that is compared.
+    """Controller under comparison.
 
     Attributes:
-        label: As figures and tables call it.
-        flow: The table of a flow with it: `controller`, and whatever else a scenario's `[[flow]]` may say.
-        key: Where it stands in the file.
+        label: Label in figures and tables.
+        flow: Table of a flow with it: `controller`, and any other key of a scenario's `[[flow]]`.
+        key: Place in the file.
     """
 
     label: str
@@ -37,12 +32,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LineUp:
-    """Who is on a path together.
+    """Mix of controllers on a path.
 
     Attributes:
-        name: Unique in the study.
-        kind: One flow alone; two of a kind; one each of two kinds; or a group that was spelled out.
-        members: The label of each flow.
+        name: Name, unique in the study.
+        kind: One flow alone; two of a kind; one each of two kinds; or an explicit group.
+        members: Label of each flow.
     """
 
     name: str
@@ -51,18 +46,18 @@ class LineUp:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Each label once."""
+        """Distinct labels."""
         return tuple(dict.fromkeys(self.members))
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a study was read from, as it was then: its file may be another before the study ends.
+    """Source of a study, as read; its file may change before the study ends.
 
     Attributes:
-        document: Its table.
-        folder: Beside which its files are.
-        stem: Its name, if it says none.
+        document: Table of the study.
+        folder: Folder to which its file names are relative.
+        stem: Default name of the study.
     """
 
     document: Mapping[str, Any]
@@ -72,23 +67,23 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A study that was read.
+    """Study, as read from its file.
 
     Attributes:
-        name: Of it.
-        folder: Beside which files and classes are looked for.
-        controllers: What is compared.
-        line_ups: Who is on a path together.
+        name: Name of the study.
+        folder: Folder in which files and classes are searched.
+        controllers: Controllers under comparison.
+        line_ups: Mixes of controllers.
         cells: Every combination of the other axes.
-        seeds: Repetitions.
-        duration: Of each run.
-        measure: The window of averages; None is each flow's lifetime.
-        start_within: Flows start at random within so long, drawn by the seed; None leaves it to the flows' tables.
-        scenario: In place of a path: a scenario's tables, whose flows are forms for those of line-ups.
-        link: Whose use and queue are measured; None finds the bottleneck.
-        keep: How many runs are kept whole, with their series.
-        places: Where each setting's value stands in the file.
-        origin: What it was read from.
+        seeds: Seeds, one per repetition.
+        duration: Simulated time of each run.
+        measure: Measurement window; None measures each flow over its lifetime.
+        start_within: Interval for random starts of flows, drawn by the seed; None leaves starts to the flows' tables.
+        scenario: Tables of a scenario instead of a path, whose flows are templates for the mixes.
+        link: Link whose utilization and queue are measured; None finds the bottleneck.
+        keep: Number of runs that are kept with their series.
+        places: Place of each setting's value in the file.
+        origin: Source of the study.
     """
 
     name: str
@@ -108,41 +103,25 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """The number of runs."""
+        """Number of runs."""
         return len(self.cells) * len(self.line_ups) * len(self.seeds)
 
     @property
     def axes(self) -> dict[str, list[Any]]:
-        """The settings that tell cells apart, with their values in order: some of named paths lack one of others."""
+        """Settings that distinguish cells, with their values in order; named paths may lack settings of others."""
         values = all_values(self.cells)
         lacking = {key for key in values if any(key not in cell for cell in self.cells)}
         return {key: found for key, found in values.items() if len(found) > 1 or key in lacking}
 
     @property
     def constants(self) -> dict[str, Any]:
-        """The settings that are the same in each cell."""
+        """Settings that are the same in each cell."""
         axes = self.axes
         return {key: found[0] for key, found in all_values(self.cells).items() if key not in axes}
 
     def entry(self, label: str) -> Entry:
-        """Return a controller."""
+        """Return a controller by its label."""
         return next(entry for entry in self.controllers if entry.label == label)
-
-
-def all_values(cells: Sequence[Settings]) -> dict[str, list[Any]]:
-    """Return the values that each setting takes, in order of appearance."""
-    values: dict[str, list[Any]] = {}
-    for cell in cells:
-        for key, value in cell.items():
-            values.setdefault(key, []).append(value)
-    return {key: each_once(found) for key, found in values.items()}
-
-
-def goes_with(cells: Iterable[Settings], key: str, other: str) -> bool:
-    """Say whether a setting is the same wherever another is: they are paired, or of named paths."""
-    seen: dict[str, str] = {}
-    pairs = ((value_key(cell.get(other)), value_key(cell.get(key))) for cell in cells)
-    return all(seen.setdefault(one, another) == another for one, another in pairs)
 
 
 def title(settings: Settings, keys: Sequence[str]) -> str:
@@ -156,7 +135,7 @@ def title(settings: Settings, keys: Sequence[str]) -> str:
 
 
 def said(key: str, value: Any) -> str:  # noqa: ANN401
-    """Write a setting so that it needs no explanation."""
+    """Describe a setting so that it needs no explanation."""
     text = rate_text(value) if key == "rate" and isinstance(value, str) else value_text(value)
     if key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
         return text

@@ -1,4 +1,4 @@
-"""What is kept of each run of a study: its summary, and samples of each flow at even intervals."""
+"""Stored data of a study's runs: the summary, and samples of each flow at even intervals."""
 
 import json
 from bisect import bisect_right
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 
 class FlowSamples(TypedDict):
-    """Of a flow, at the end of each interval; None before it began, and once it is over."""
+    """Samples of a flow at the end of each interval; None before its start and after its end."""
 
     goodput_bps: list[float | None]
-    """Read in order by the receiving application in the interval, bit/s."""
+    """Goodput: payload read in order by the receiving application in the interval, bit/s."""
 
     rtt_ms: list[float | None]
-    """The latest RTT sample, ms."""
+    """Latest RTT sample, ms."""
 
     cwnd_bytes: list[float | None]
-    """The congestion window, octets of payload."""
+    """Congestion window, octets of payload."""
 
 
 class Samples(TypedDict):
-    """Of a run."""
+    """Samples of a run."""
 
     time_s: list[float]
     """Ends of the intervals, s."""
 
     flows: dict[str, FlowSamples]
-    """By name."""
+    """Samples of the flows, by name."""
 
     queueing_ms: NotRequired[dict[str, list[float | None]]]
-    """By link whose waits are known: what a packet that came then would have waited, ms."""
+    """Queueing delay that an arriving packet would see, by link, ms; only for links where it is known."""
 
 
 def sampled_point(scenario_json: str, folder: str) -> str:
@@ -60,7 +60,7 @@ _COLUMNS = (
 
 
 def samples_of(flows: "pl.DataFrame") -> Samples:
-    """Return the series of flows as columns over one time."""
+    """Return the series of flows as columns over a common time."""
     import polars as pl
 
     times = flows["time_s"].unique().sort() if flows.height else pl.Series("time_s", [], dtype=pl.Float64)
@@ -73,9 +73,9 @@ def samples_of(flows: "pl.DataFrame") -> Samples:
 
 
 def until_completed(samples: Samples, flows: Iterable[Mapping[str, Any]]) -> Samples:
-    """Return samples without those of flows that were over by then.
+    """Return samples without those of finished flows.
 
-    A run goes on to its end with a flow's last values and a rate of 0, which say nothing of the path.
+    After its end a flow keeps its last values and a rate of 0, which say nothing about the path.
     """
     ends_s = {flow["name"]: flow["completion_s"] for flow in flows if flow.get("completion_s") is not None}
     found: Any = {name: dict(of) for name, of in samples["flows"].items()}
@@ -87,7 +87,7 @@ def until_completed(samples: Samples, flows: Iterable[Mapping[str, Any]]) -> Sam
 
 
 def _waits_ms(links: "pl.DataFrame", scenario: dict[str, Any], time_s: list[float]) -> dict[str, list[float | None]]:
-    """The waits at each link, at the times of the flows' samples; ways back are left out."""
+    """Return the queueing delay at each forward link, at the times of the flows' samples."""
     import polars as pl
 
     found: dict[str, list[float | None]] = {}

@@ -1,21 +1,22 @@
-"""What was run, in a sentence that stands at every table, figure and page of a study."""
+"""Description of a study's runs, for its tables, figures and page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ackclock.base.version import __version__
+from ackclock.experiments.grid import Settings
 from ackclock.experiments.studies.measures import Measured
-from ackclock.experiments.studies.plan import Plan, Settings, title
+from ackclock.experiments.studies.plan import Plan, title
 from ackclock.scenario.setting_values import value_key, value_text
 
 
 def about(plan: Plan, runs: Sequence[Measured]) -> str:
-    """Return what was run."""
+    """Return a description of all runs."""
     return _about(plan, runs, "; ".join(axes_in_words(plan.axes, plan.cells)), _seeds(plan.seeds))
 
 
 def about_each(plan: Plan, runs: Sequence[Measured]) -> str:
-    """Return what is the same in each run, for a figure of one that says the rest."""
+    """Return a description of the settings that all runs share, for a figure that states the others."""
     return _about(plan, runs, "", "")
 
 
@@ -39,16 +40,16 @@ def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
 
 
 def _round_trips(plan: Plan) -> list[str]:
-    """The flows' own round trips where each has one, so that the path's is nobody's."""
+    """Return the flows' individual round-trip times, if each has one in place of the path's."""
     flows = [plan.entry(label).flow for line_up in plan.line_ups for label in line_up.members]
     return list(dict.fromkeys(str(flow["rtt"]) for flow in flows)) if all("rtt" in flow for flow in flows) else []
 
 
 def axes_in_words(axes: Mapping[str, Sequence[Any]], cells: Sequence[Settings]) -> Iterator[str]:
-    """Return each axis with its values; those that go together as such, since a reader takes others for crossed.
+    """Yield each axis with its values; paired axes together, as readers would take them for crossed.
 
     Args:
-        axes: The values of each.
+        axes: Values of each axis.
         cells: The combinations.
     """
     told: set[str] = set()
@@ -70,7 +71,7 @@ def _text(cell: Settings, name: str) -> str:
 
 
 def _go_together(cells: Sequence[Settings], one: str, other: str) -> bool:
-    """Whether each of two settings says what the other is."""
+    """Return whether each of two settings determines the other."""
     pairs = {(value_key(cell.get(one)), value_key(cell.get(other))) for cell in cells}
     return len({first for first, _ in pairs}) == len(pairs) == len({second for _, second in pairs})
 

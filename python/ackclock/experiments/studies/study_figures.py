@@ -1,4 +1,4 @@
-"""The figures that a study ends with, each with its caption; drawn one by one, when they are written."""
+"""Figures of a study, each with its caption; drawn one by one, when written."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
+from ackclock.experiments.grid import goes_with
 from ackclock.experiments.studies.measures import SECOND, Measured, jain_over_time, seconds_of
-from ackclock.experiments.studies.plan import LineUp, Plan, goes_with, title
+from ackclock.experiments.studies.plan import LineUp, Plan, title
 from ackclock.experiments.studies.study_tables import Groups, grouped
 from ackclock.plotting.figures import (
     Axis,
@@ -40,7 +41,7 @@ _MOST_LINES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure to be."""
+    """Figure to be drawn."""
 
     name: str
     caption: str
@@ -48,7 +49,7 @@ class Drawn:
 
 
 def distinctly(figures: Iterable[Drawn]) -> Iterator[Drawn]:
-    """Give figures names of which none occurs twice: they are files, of which one would replace the other."""
+    """Make the names of figures unique, since they become file names."""
     taken: set[str] = set()
     for figure in figures:
         names = (figure.name, *(f"{figure.name}-{number}" for number in range(2, 3 + len(taken))))
@@ -60,7 +61,7 @@ def distinctly(figures: Iterable[Drawn]) -> Iterator[Drawn]:
 def pages(
     name: str, caption: str, panels: Mapping[str, Any], draw: Callable[[Any], Figure], *, counted: bool = True
 ) -> Iterator[Drawn]:
-    """Return figures of as many panels as are legible; with `counted` captions say which of them each is."""
+    """Split panels into legible figures; with `counted`, captions are numbered."""
     items = list(panels.items())
     parts = [dict(items[at : at + MOST_PANELS]) for at in range(0, len(items), MOST_PANELS)]
     for number, part in enumerate(parts, 1):
@@ -70,7 +71,7 @@ def pages(
 
 
 def delay_axis(panels: Mapping[str, Sequence[Cloud]]) -> Axis:
-    """Return the axis of the queueing delays of clouds."""
+    """Return the axis of queueing delay for scatter plots."""
     values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
     return Axis("mean queueing delay (ms)", is_log=bool(values) and min(values) > 0.01 and is_wide(values))
 
@@ -79,7 +80,7 @@ class Drawings:
     """All figures of a study."""
 
     def __init__(self, plan: Plan, runs: Sequence[Measured]) -> None:
-        """Sort the runs."""
+        """Group the runs by cell and mix."""
         self._plan = plan
         self._groups: Groups = grouped(runs)
         self._looks: dict[str, Look] = looks(entry.label for entry in plan.controllers)
@@ -87,7 +88,7 @@ class Drawings:
         self._shared = [line_up for line_up in plan.line_ups if line_up.kind != "alone"]
 
     def all(self) -> Iterator[Drawn]:
-        """Return every figure for which the study has runs."""
+        """Yield every figure for which the study has runs."""
         yield from self._trade()
         yield from self._shares()
         yield from self._over_axes()
@@ -99,7 +100,7 @@ class Drawings:
     # ---- panels: one a cell -----------------------------------------------------------------------------------------
 
     def _by_cell(self, of: Callable[[int], Any]) -> dict[str, Any]:
-        """What each cell has, by its title; cells without anything are left out."""
+        """Return the items of each cell, by the cell's title; empty cells are left out."""
         cells = range(len(self._plan.cells))
         titles = distinct([self._title(cell) for cell in cells])
         found = {name: of(cell) for name, cell in zip(titles, cells, strict=True)}
@@ -109,7 +110,7 @@ class Drawings:
         return title(self._plan.cells[cell], list(self._plan.axes))
 
     def _subjects(self) -> list[tuple[str, LineUp]]:
-        """Whose path is looked at: of each controller alone, or else of each line-up."""
+        """Return the mixes whose path metrics are shown: each controller alone, or else all mixes."""
         if self._alone:
             return [(line_up.members[0], line_up) for line_up in self._alone]
         return [(line_up.name, line_up) for line_up in self._shared]
@@ -167,7 +168,7 @@ class Drawings:
         return None
 
     def _numeric_axes(self) -> list[tuple[str, list[Any], list[float], str]]:
-        """Axes that are numbers, those left out that only go with an earlier one."""
+        """Return the numeric axes, without those determined by an earlier axis."""
         found: list[tuple[str, list[Any], list[float], str]] = []
         for key, values in self._plan.axes.items():
             known = scale(key, values)
@@ -233,7 +234,7 @@ class Drawings:
             )  # fmt: skip
 
     def _by_line_up(self) -> Iterator[Drawn]:
-        """Without an axis that is a number: dots."""
+        """Yield dot plots for studies without a numeric axis."""
         for measure in self._measures():
             if measure.name.startswith(("share", "jain")):
                 continue
@@ -252,7 +253,7 @@ class Drawings:
         yield from self._goodputs()
 
     def _goodputs(self) -> Iterator[Drawn]:
-        """What each controller has in each line-up of several flows."""
+        """Yield the goodput of each controller in each mix of several flows."""
         shared = [line_up for line_up in self._shared if line_up.kind != "itself"]
         if not shared or sum(len(line_up.labels) for line_up in shared) > 24:
             return
@@ -310,7 +311,7 @@ class Drawings:
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """A figure of merit over an axis: its file's name, label, caption, whose it is, and what it is of a run."""
+    """Metric over an axis: its file name, label, caption, subject, and its value for a run."""
 
     name: str
     label: str
@@ -323,7 +324,7 @@ class _Measure:
 
     @property
     def axis(self) -> Axis:
-        """The axis of what is measured."""
+        """Vertical axis of the metric."""
         return Axis(self.label, low=0.0, high=self.high)
 
 
@@ -332,7 +333,7 @@ def _share_of_first(run: Measured) -> float | None:
 
 
 def curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
-    """Return means over a quantity as a curve; one whose interval is not known has no bar."""
+    """Return means over a quantity as a curve; points without a known interval have no error bar."""
     ordered = sorted(points, key=lambda point: point[0])
     means, halves = [found.mean for _, found in ordered], [found.half for _, found in ordered]
     known = [np.nan if half is None else half for half in halves] if any(half is not None for half in halves) else None
@@ -352,7 +353,7 @@ def _jain(name: str, group: Sequence[Measured]) -> Curve | None:
 
 
 def _lesser(run: Measured) -> float | None:
-    """Share of the slower of two flows, by the samples that are kept of them; of their summary through Jain's index.
+    """Return the share of the slower of two flows, from their samples, or else from Jain's index of their summary.
 
     Of two shares a and 1 - a the index is 1 / (2 (a^2 + (1 - a)^2)), so that a = (1 - sqrt(1 / J - 1)) / 2.
     """

@@ -1,7 +1,8 @@
-"""Reading a study: a TOML file, or the same as a table of Python. Every mistake is told at once, with its place."""
+"""Reader of studies: a TOML file, or an equivalent Python table. All mistakes are reported together, with places."""
 
 import copy
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,12 +11,13 @@ from typing import Any, Final
 
 from ackclock.base import input_files
 from ackclock.base.decoding import decoded, decoded_toml
+from ackclock.experiments.grid import MOST_RUNS, Block, Settings, combinations, together
 from ackclock.experiments.studies.line_ups import line_ups_of
-from ackclock.experiments.studies.mistakes import Mistakes, read_toml
-from ackclock.experiments.studies.plan import MOST_RUNS, PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan, Settings
-from ackclock.experiments.studies.toml_places import Key, spots
+from ackclock.experiments.studies.plan import PATH_DEFAULTS, PATH_KEYS, Entry, Origin, Plan
+from ackclock.scenario.mistakes import Mistakes, read_toml
 from ackclock.scenario.quantities import seconds
 from ackclock.scenario.setting_values import each_once
+from ackclock.scenario.toml_places import Key, spots
 
 _KEYS: Final = (
     "name", "controllers", "line_ups", "path", "profile", "set", "paired", "seeds", "duration", "warm_up", "measure",
@@ -26,18 +28,16 @@ _RANGE: Final = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*")
 _REMEDY: Final = "give a study's file (.toml)"
 
 Document = Mapping[str, Any]
-Block = list[dict[str, Any]]
-"""Settings that go together; a cell takes one of each block."""
 
 
 def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
     """Read a study.
 
     Args:
-        source: A file, or a table as TOML would be read.
+        source: A file, or a table as parsed from TOML.
 
     Returns:
-        The study, and what is wrong with it so far: `design.trials` tells that with what is wrong with its scenarios.
+        The study, and its mistakes so far: `design.trials` reports them with those of the scenarios.
 
     Raises:
         ScenarioError: If it is not TOML.
@@ -51,14 +51,14 @@ def read(source: "Path | str | Document") -> tuple[Plan, Mistakes]:
 
 
 def read_again(document: Document, name: str, folder: Path, stem: str, scenario: str | None) -> Plan:
-    """Read the table of a study that has run: no file that it names is looked for.
+    """Read the table of a finished study, without looking for the files that it names.
 
     Args:
         document: The table.
-        name: As messages call it.
-        folder: Beside which its files are.
-        stem: Its name, if it says none.
-        scenario: Name of the scenario that it is about, if it is.
+        name: Name in messages.
+        folder: Folder to which its file names are relative.
+        stem: Default name of the study.
+        scenario: Name of its scenario, if it has one.
 
     Raises:
         ScenarioError: If it is wrong.
@@ -123,7 +123,7 @@ def _text(document: Document, key: str, mistakes: Mistakes) -> str | None:
 
 
 def _start_within(document: Document, mistakes: Mistakes) -> str | None:
-    """Without random starts many a study has no chance in it, and intervals say nothing."""
+    """Return the interval of random starts; without it, many studies have no randomness, and intervals mean nothing."""
     if "start_within" not in document:
         return None if "scenario" in document else start_within(document.get("duration", "60 s"))
     value = _text(document, "start_within", mistakes)
@@ -136,7 +136,7 @@ def _start_within(document: Document, mistakes: Mistakes) -> str | None:
 
 
 def start_within(duration: object) -> str:
-    """Return within how long flows start if nobody says: a second, of a run of less than ten seconds a tenth of it.
+    """Return the default interval of random starts: a second, or a tenth of a run shorter than ten seconds.
 
     Examples:
         >>> start_within("60 s"), start_within("2 s"), start_within("no duration")
@@ -170,7 +170,7 @@ def _keep(document: Document, mistakes: Mistakes) -> int:
 
 
 def _seeds(value: Any, mistakes: Mistakes) -> tuple[int, ...]:  # noqa: ANN401
-    """A number of seeds, a range with both ends, or a list."""
+    """Read seeds: a number of seeds, a range including both ends, or a list."""
     remedy = 'write a number, seeds = 5, a range, seeds = "1..20", or a list'
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match:
@@ -188,7 +188,7 @@ def _seeds(value: Any, mistakes: Mistakes) -> tuple[int, ...]:  # noqa: ANN401
 
 
 def _scenario(document: Document, folder: Path, mistakes: Mistakes) -> dict[str, Any] | None:
-    """The scenario that the study is about, in place of a path."""
+    """Read the study's scenario, which replaces a path."""
     value = document.get("scenario")
     if value is None:
         return None
@@ -210,7 +210,7 @@ def _scenario(document: Document, folder: Path, mistakes: Mistakes) -> dict[str,
 
 
 def _beside(document: Document, folder: Path) -> Path:
-    """Where files and classes are looked for: beside the scenario, if the study is about one."""
+    """Return the folder in which files and classes are searched: the scenario's, if the study has one."""
     name = document.get("scenario")
     return (folder / name).resolve().parent if isinstance(name, str) else folder
 
@@ -234,7 +234,7 @@ def _controllers(document: Document, mistakes: Mistakes) -> tuple[Entry, ...]:
 
 
 def _entry(value: Any, key: Key, mistakes: Mistakes) -> Entry | None:  # noqa: ANN401
-    """A name; a table of a controller; or the table of a flow, with its controller in it."""
+    """Read a controller: a name, its table, or the table of a flow that contains it."""
     flow: dict[str, Any]
     if isinstance(value, str):
         flow, label = {"controller": value}, value.rpartition(":")[2]
@@ -267,7 +267,7 @@ def _name(controller: Any) -> Any:  # noqa: ANN401
 # ---- axes -----------------------------------------------------------------------------------------------------------
 
 
-def _cells(document: Document, mistakes: Mistakes) -> tuple[list[Settings], dict[str, Key]]:
+def _cells(document: Document, mistakes: Mistakes) -> tuple[Sequence[Settings], dict[str, Key]]:
     places: dict[str, Key] = {}
     blocks: list[Block] = []
     single: dict[str, list[Any]] = {}
@@ -285,29 +285,15 @@ def _cells(document: Document, mistakes: Mistakes) -> tuple[list[Settings], dict
     single |= _set_axes(document.get("set", {}), places, mistakes)
     blocks += _paired(document.get("paired", []), single, mistakes)
     blocks += [[{key: value} for value in each_once(values)] for key, values in single.items()]
-    if mistakes.are_none and _product(blocks) > MOST_RUNS:
-        mistakes.add(
-            (), f"it has {_product(blocks):,} combinations of values", f"leave some out: at most {MOST_RUNS:,}"
-        )
+    size = math.prod(map(len, blocks))
+    if mistakes.are_none and size > MOST_RUNS:
+        mistakes.add((), f"it has {size:,} combinations of values", f"leave some out: at most {MOST_RUNS:,}")
         return [], places
-    order = ("path", *PATH_KEYS, "profile")
-    rank = {key: place for place, key in enumerate(order)}
-    cells: list[Settings] = []
-    for combination in itertools.product(*blocks):
-        cell = {key: value for settings in combination for key, value in settings.items()}
-        cells.append(dict(sorted(cell.items(), key=lambda item: rank.get(item[0], len(rank)))))
-    return cells, places
-
-
-def _product(blocks: Sequence[Block]) -> int:
-    size = 1
-    for block in blocks:
-        size *= len(block)
-    return size
+    return list(combinations(blocks, ("path", *PATH_KEYS, "profile"))), places
 
 
 def _values(value: Any, key: Key, mistakes: Mistakes) -> list[Any]:  # noqa: ANN401
-    """A list is an axis; anything else is one value. Values of axes that go together may occur twice."""
+    """Read the values of a setting: a list is an axis, anything else one value. Paired axes may repeat values."""
     values = value if isinstance(value, list) else [value]
     if not values:
         mistakes.add(key, "has no values", "write one, or a list of several", value)
@@ -337,7 +323,7 @@ def _path_axes(
 
 
 def _has_its_own(name: str, table: Mapping[str, Any]) -> bool:
-    """Whether something else of the path says it: a trace the rate, a managed queue its limit."""
+    """Return whether the path defines it otherwise: a trace the rate, a managed queue its limit."""
     if name == "rate":
         return "trace" in table
     return name == "buffer" and table.get("queue", "drop_tail") != "drop_tail"
@@ -355,7 +341,7 @@ def _check_path_values(name: str, values: Sequence[Any], key: Key, mistakes: Mis
 
 
 def _named_paths(tables: Sequence[Any], places: dict[str, Key], mistakes: Mistakes) -> Block:
-    """Each [[path]], with the combinations of its own lists."""
+    """Read the named paths, each expanded into the combinations of its own lists."""
     block: Block = []
     names: list[str] = []
     for number, table in enumerate(tables):
@@ -394,7 +380,7 @@ def _set_axes(table: Any, places: dict[str, Key], mistakes: Mistakes) -> dict[st
 
 
 def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> list[Block]:  # noqa: ANN401
-    """Take the axes that go together out of those that are crossed; one group may stand without a list around it."""
+    """Separate the paired axes from the crossed ones; a single group may be written without the outer list."""
     if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
         given = [given]
     if not isinstance(given, list) or not all(isinstance(group, list) for group in given):
@@ -408,11 +394,11 @@ def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> lis
             remedy = f"name two or more of: {', '.join(single)}"
             mistakes.add(key, "must name axes that are not paired yet", remedy, group)
             continue
-        lengths = {name: len(single[name]) for name in group}
-        if len(set(lengths.values())) > 1:
-            said = ", ".join(f"{name} has {count}" for name, count in lengths.items())
-            mistakes.add(key, f"must name axes with as many values each: {said}", "give them as many values", group)
+        try:
+            blocks.append(each_once(together({name: single[name] for name in group})))
+        except ValueError as error:
+            mistakes.add(key, f"must name axes with as many values each: {error}", "give them as many values", group)
             continue
-        steps = zip(*(single.pop(name) for name in group), strict=True)
-        blocks.append(each_once([dict(zip(group, values, strict=True)) for values in steps]))
+        for name in group:
+            del single[name]
     return blocks

@@ -1,7 +1,8 @@
-"""A study that has run: its tables, figures and page, in memory and as a folder."""
+"""Finished studies, in memory and as a folder of tables, figures and a page."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
 from ackclock.base import extras, storage
 from ackclock.base.checked_files import DamagedError, content, document
-from ackclock.base.decoding import decoded
 from ackclock.base.version import __version__
+from ackclock.experiments.backends import Backend, Begin, run_all
+from ackclock.experiments.grid import Point
+from ackclock.experiments.store import SweepFolder
 from ackclock.experiments.studies import design, measures, study_captions, study_tables
 from ackclock.experiments.studies import study_file as file
 from ackclock.experiments.studies.plan import LineUp, Plan
 from ackclock.experiments.studies.samples import sampled_point
-from ackclock.experiments.sweep.missing_points import Backend, done_before, results, run_missing, unique
-from ackclock.experiments.sweep.parameter_grid import Point
-from ackclock.experiments.sweep.sweep_folder import SweepFolder
 from ackclock.plotting.figures.figure_files import FORMS
 from ackclock.plotting.tables import Table
 from ackclock.results.run_labels import distinct
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from ackclock.plotting.notebook import Static
 
 STUDY: Final = "study.json"
-"""The file that makes a folder one of a study."""
+"""File that marks a folder as a study's."""
 
 KEPT: Final = "kept.json"
-"""Which point of the study each run is that is kept whole, by the name of its folder in `runs`."""
+"""File that maps each kept run, by its folder name in `runs`, to its point of the study."""
 
 _SHOWN_PX: Final = 528
-"""How wide a notebook shows a figure."""
+"""Width of figures in a notebook, pixels."""
 
 _REMEDY: Final = "run the study again with its folder: what has been done is kept"
 
@@ -50,7 +50,7 @@ class _Entry(TypedDict):
 
 
 class _Kept(TypedDict):
-    """What `study.json` holds."""
+    """Content of `study.json`."""
 
     version: str
     about: str
@@ -63,11 +63,11 @@ class _Kept(TypedDict):
 
 @dataclass(frozen=True)
 class Study:
-    """A study whose runs are done.
+    """Finished study.
 
     Attributes:
-        plan: What was asked.
-        runs: What each run came to, in the order of the plan.
+        plan: Plan of the study.
+        runs: Metrics of each run, in the order of the plan.
     """
 
     plan: Plan
@@ -75,32 +75,37 @@ class Study:
 
     @property
     def title(self) -> str:
-        """Its name."""
+        """Name of the study."""
         return self.plan.name
 
     @cached_property
     def about(self) -> str:
-        """What was run, in a sentence."""
+        """Description of the runs, as a sentence."""
         return study_captions.about(self.plan, self.runs)
 
     @cached_property
     def table(self) -> Table:
-        """Means over the seeds with 95 % confidence intervals: a row for each controller of each line-up and cell."""
+        """Table of means over seeds with 95 % confidence intervals: a row per cell, mix and controller."""
         return study_tables.means_table(self.plan, self.runs, self.about)
 
     @cached_property
     def differences(self) -> Table:
-        """Differences between controllers, paired by seed, with intervals and adjusted p values."""
+        """Table of differences between controllers, paired by seed, with intervals and adjusted p values."""
         return study_tables.differences_table(self.plan, self.runs, self.about)
+
+    @property
+    def tables(self) -> list[Table]:
+        """Tables of means, and of differences if there are any."""
+        return [self.table, *([self.differences] if self.differences.rows else [])]
 
     @cached_property
     def every_run(self) -> Table:
-        """A row for each run and controller."""
+        """Table of every run: a row per run and controller."""
         return study_tables.runs_table(self.plan, self.runs, self.about)
 
     @property
     def frame(self) -> "pl.DataFrame":
-        """Every run as a table of Polars: a row for each run and controller, units in the names."""
+        """Every run as a Polars table: a row per run and controller, with units in the names."""
         import polars as pl
 
         columns = [column.key for column in self.every_run.columns]
@@ -109,7 +114,7 @@ class Study:
         )
 
     def figures(self) -> "Iterator[Drawn]":
-        """Return every figure, with its name and caption; each is drawn when its `draw` is called."""
+        """Return all figures, with names and captions; each is drawn when its `draw` is called."""
         from ackclock.experiments.studies.study_figures import Drawings, distinctly
 
         return distinctly(Drawings(self.plan, self.runs).all())
@@ -118,8 +123,8 @@ class Study:
         """Write tables, figures and the page into a folder.
 
         Args:
-            folder: Where to; made if there is none.
-            forms: Of figures; none draws none.
+            folder: Destination, created if missing.
+            forms: Formats of figures; empty draws none.
 
         Raises:
             OSError: If a file cannot be written.
@@ -129,10 +134,10 @@ class Study:
         return write(self, Path(folder), forms)
 
     def widget(self) -> "StudyWidget | Static":
-        """Return the study for a notebook: each of its figures to choose, drawn when it is chosen, and its tables.
+        """Return the study as a notebook widget: its figures to choose from, each drawn when chosen, and its tables.
 
         It works in Jupyter, Colab, VS Code and marimo (there in `mo.ui.anywidget`). Without the packages of
-        `ackclock[notebook]` it is what a study shows by itself, and says so.
+        `ackclock[notebook]`, the static view of the study is returned, with a hint to install them.
 
         Returns:
             A widget, whose `figure` is the name of the figure shown; or its static form.
@@ -146,7 +151,7 @@ class Study:
         return StudyWidget(self)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run, the first figure, and the table of means."""
+        """Return the HTML view for a notebook: the description, the first figure and the table of means."""
         from base64 import b64encode
         from html import escape
 
@@ -169,65 +174,44 @@ def study(
     jobs: int | None = None,
     backend: Backend = "local",
     forms: Sequence[str] = FORMS,
-    on_begin: Callable[[int, int], Callable[[], None]] | None = None,
+    on_begin: Begin | None = None,
 ) -> Study:
-    """Run a study: controllers in line-ups, over paths, for seeds.
+    """Run a study: mixes of controllers, over paths, for seeds.
 
     Args:
-        source: A study's file, or a table of the same keys; classes of Python that it names are imported and run.
-        output: A folder, in which every finished run is kept at once: the same call goes on where it was stopped. It
-            ends with tables, figures and a page there. None keeps all in memory.
-        jobs: How many runs at a time; by default one for each core.
+        source: Study file, or a table of the same keys; Python classes that it names are imported and run.
+        output: Folder that keeps every finished run, so that the same call resumes a stopped study. At the end it has
+            tables, figures and a page. None keeps everything in memory.
+        jobs: Number of parallel runs; by default one per core.
         backend: "local", or "ray" for a Ray cluster.
-        forms: Of the figures in the folder; none draws none.
-        on_begin: Called with the number of runs and of those that are done; returns what is called after each.
+        forms: Formats of the figures in the folder; empty draws none.
+        on_begin: Called with the numbers of all and of finished runs; returns a function to call after each run.
 
     Raises:
-        ScenarioError: If it is wrong; it tells of every mistake at once.
+        ScenarioError: If it is wrong; all mistakes are reported together.
         GridError: If the folder belongs to something else.
-        OSError: If a file cannot be read or written.
+        OSError: If a file cannot be read or written, or another process works in the folder.
     """
     plan, mistakes = file.read(source)
     if output is not None:
         extras.require("report")
     pairs = design.trials(plan, mistakes)
     points = [point for _, point in pairs]
-    begin = on_begin or (lambda _total, _done: lambda: None)
-    if output is None:
-        return Study(plan, _in_memory(plan, pairs, jobs, backend, begin))
-    path = Path(output)
-    folder = SweepFolder(path)
-    with folder.opened(points):
-        advance = begin(len(unique(points)), done_before(folder, points))
-        run_missing(folder, points, backend=backend, jobs=jobs, work=sampled_point, advance=advance)
-        runs = _measured(plan, [trial for trial, _ in pairs], lambda: (folder.summary(point) for _, point in pairs))
-        done = Study(plan, runs)
-        storage.write_file(path / STUDY, _kept(done, pairs))
-        _keep_runs(plan, pairs, path)
-        done.save(path, forms)
+    path, folder = (None, None) if output is None else (Path(output), SweepFolder(Path(output)))
+    with nullcontext() if folder is None else folder.opened(points):
+        summary = run_all(points, folder, backend=backend, jobs=jobs, work=sampled_point, on_begin=on_begin)
+        done = Study(plan, _measured(plan, [trial for trial, _ in pairs], lambda: map(summary, points)))
+        if path is not None:
+            storage.write_file(path / STUDY, _kept(done, pairs))
+            _keep_runs(plan, pairs, path)
+            done.save(path, forms)
     return done
-
-
-def _in_memory(
-    plan: Plan,
-    pairs: Sequence[tuple[design.Trial, Point]],
-    jobs: int | None,
-    backend: Backend,
-    begin: Callable[[int, int], Callable[[], None]],
-) -> list[measures.Measured]:
-    points = unique([point for _, point in pairs])
-    advance = begin(len(points), 0)
-    found: dict[str, str] = {}
-    for point, summary in results(points, backend=backend, jobs=jobs, work=sampled_point):
-        found[point.key] = summary
-        advance()
-    return _measured(plan, [trial for trial, _ in pairs], lambda: (decoded(found[point.key]) for _, point in pairs))
 
 
 def _measured(
     plan: Plan, trials: Sequence[design.Trial], summaries: Callable[[], Iterable[Any]]
 ) -> list[measures.Measured]:
-    """What each run came to; of networks whose bottleneck has no name, all are looked through for it first."""
+    """Return the metrics of each run; if a network's bottleneck is not named, all runs are searched for it first."""
     links = [plan.link or "bottleneck"]
     if plan.link is None and plan.scenario is not None:
         links = ranked(link for summary in summaries() for link in of_run(summary))
@@ -235,7 +219,7 @@ def _measured(
 
 
 def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
-    """What is needed to draw it all again, without running or importing anything."""
+    """Return the data from which everything can be redrawn, without running or importing anything."""
     origin = done.plan.origin
     kept: _Kept = {
         "version": __version__,
@@ -253,16 +237,16 @@ def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
 
 
 def load_study(folder: str | Path) -> Study:
-    """Read a study's folder; nothing is simulated, and nothing that the study names is imported.
+    """Load a study's folder, without simulating, and without importing code that the study names.
 
     Raises:
-        FileNotFoundError: If it is none.
-        DamagedError: If a file in it is not what was written.
+        FileNotFoundError: If it is not a study's folder.
+        DamagedError: If a file in it is damaged.
     """
     path = Path(folder)
     kept_file = path / STUDY
     if not kept_file.is_file():
-        raise FileNotFoundError(f"{path} holds no finished study: there is no {STUDY} in it")
+        raise FileNotFoundError(f"{path} holds no finished study: it has no {STUDY}")
     kept = document(content(kept_file, None, _REMEDY), kept_file, _Kept, _REMEDY)
     plan = file.read_again(kept["study"], str(kept_file), Path(kept["folder"]), kept["stem"], kept.get("scenario"))
     line_ups = {line_up.name: line_up for line_up in plan.line_ups}
@@ -276,7 +260,7 @@ def load_study(folder: str | Path) -> Study:
 
 
 def is_study(folder: Path) -> bool:
-    """Say whether a folder is one of a study that has ended."""
+    """Return whether a folder is that of a finished study."""
     return (folder / STUDY).is_file()
 
 
@@ -284,10 +268,10 @@ def is_study(folder: Path) -> bool:
 
 
 def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: Path) -> None:
-    """Run the chosen ones again with all their series: the same run to the byte, and more of it.
+    """Run the chosen runs again with all their series; the results have the same bytes otherwise.
 
-    A run that is there is left if it is of the point that has its name now: a study that was extended has its cells
-    in another order, and a class of one's own may have changed.
+    An existing run is left if it still belongs to the point with its name. Extending a study reorders its cells, and a
+    user-written class may have changed.
     """
     from ackclock._core import Scenario
     from ackclock.running import run
@@ -308,10 +292,10 @@ def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: 
 
 
 def kept_runs(folder: Path) -> dict[str, str] | None:
-    """Return the key of the point that each run is which a study keeps whole, by its name.
+    """Return the key of the point of each run that a study keeps whole, by the run's name.
 
     Returns:
-        None if the folder does not say.
+        None if the folder has no record of it.
     """
     file = folder / KEPT
     if not file.is_file():
@@ -320,14 +304,14 @@ def kept_runs(folder: Path) -> dict[str, str] | None:
 
 
 def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tuple[design.Trial, Point]]:
-    """Return the runs that are kept: of each line-up the first seed, those of several controllers first."""
+    """Return the runs to keep: the first seed of each mix, those of several controllers first."""
     rank = {"pair": 0, "group": 1, "itself": 2, "alone": 3}
     first = [pair for pair in pairs if pair[0].seed == plan.seeds[0]]
     return sorted(first, key=lambda pair: (pair[0].cell, rank[pair[0].line_up.kind]))[: plan.keep]
 
 
 def run_name(trial: design.Trial, plan: Plan) -> str:
-    """Name the folder of a run."""
+    """Return the folder name of a run."""
     stems = distinct([_stem(line_up) for line_up in plan.line_ups], "{}-{}")
     stem = stems[plan.line_ups.index(trial.line_up)]
     cell = "" if len(plan.cells) == 1 else f"{trial.cell + 1}-"
@@ -335,7 +319,7 @@ def run_name(trial: design.Trial, plan: Plan) -> str:
 
 
 def _stem(line_up: LineUp) -> str:
-    """The name of a line-up without the signs that a file name should not hold."""
+    """Return the name of a mix without characters unsuitable for file names."""
     return "-".join("".join(sign if sign.isalnum() else " " for sign in line_up.name).split()) or "run"
 
 

@@ -1,4 +1,4 @@
-"""What a study leaves in its folder: tables in every form, figures, the runs that are kept, and one page."""
+"""Output folder of a study: tables in every format, figures, kept runs, and one page."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def _tables(study: "Study") -> Iterator[tuple[str, Table]]:
 
 
 def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Write each figure, and return it for the page; those of a smaller study go."""
+    """Write each figure, and yield its entry for the page; outdated figures are removed."""
     if not forms:
         return
     place = folder / "figures"
@@ -75,13 +75,13 @@ _CAPTIONS = "captions.md"
 
 
 def _captioned(file: Path) -> set[str]:
-    """Names of the figures that an earlier form of the study has left."""
+    """Return the names of the figures that an earlier form of the study wrote."""
     text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
     return {name for name in re.findall(r"^\*\*([^*/]+)\*\*: ", text, re.MULTILINE) if name == Path(name).name}
 
 
 def _kept_runs(folder: Path) -> Iterator[Drawn]:
-    """Time series of the runs that are kept whole; what an earlier form of the study has left there is none of them."""
+    """Yield the time series of the kept runs, without those of an earlier form of the study."""
     from ackclock.experiments.studies.study_folder import kept_runs
 
     names = kept_runs(folder)

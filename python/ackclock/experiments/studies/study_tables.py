@@ -1,4 +1,4 @@
-"""The tables that a study ends with: every run, means with intervals, and differences in pairs."""
+"""Tables of a study: every run, means with intervals, and paired differences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -34,7 +34,7 @@ _MEANS: Final = (
     Column("convergence_s", "converged after", "s"),
     Column("converged", "converged", "runs", is_text=True),
 )
-"""What is measured, from the narrow view to the wide one."""
+"""Columns of the metrics, most important first."""
 
 _OF_PARTS: Final = ("goodput_bps", "share", "rtt_ms", "rtt_p95_ms", "retransmitted", "duration_s")
 _OF_RUNS: Final = ("utilization", "queueing_ms", "queueing_p95_ms", "jain", "convergence_s")
@@ -42,11 +42,11 @@ _OF_RUNS: Final = ("utilization", "queueing_ms", "queueing_p95_ms", "jain", "con
 _WHO: Final = (Column("line_up", "line-up", is_text=True), Column("controller", "controller", is_text=True))
 
 Groups = dict[tuple[int, str], list[Measured]]
-"""The runs of each cell and line-up, in the order of seeds."""
+"""Runs of each cell and mix, in the order of seeds."""
 
 
 def grouped(runs: Sequence[Measured]) -> Groups:
-    """Return the runs of each cell and line-up."""
+    """Group the runs by cell and mix."""
     groups: Groups = {}
     for run in runs:
         groups.setdefault((run.trial.cell, run.trial.line_up.name), []).append(run)
@@ -64,7 +64,7 @@ def _axis_values(plan: Plan, cell: int) -> dict[str, str | None]:
 
 
 def runs_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
-    """Return every run: a row for each controller in it."""
+    """Return the table of all runs: a row per run and controller."""
     counts = (Column("flows", "flows"), Column("seed", "seed"))
     rest = (Column("dropped", "dropped", "%", factor=100.0), Column("timeouts", "timeouts"))
     columns = [*axis_columns(plan), *_WHO, *counts, *_MEANS[:-1], *rest]
@@ -80,7 +80,7 @@ def runs_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
 
 
 def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
-    """Return means over the seeds with intervals: a row for each controller of each line-up and cell."""
+    """Return the means over seeds with intervals: a row per cell, mix and controller."""
     rows = [
         _axis_values(plan, cell) | {"line_up": line_up, "controller": label} | _means(group, label)
         for (cell, line_up), group in grouped(runs).items()
@@ -96,7 +96,7 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
 
 
 def _means(group: Sequence[Measured], label: str) -> dict[str, Any]:
-    """Means of one controller of one line-up, and of the runs as a whole."""
+    """Return the means of one controller of one mix, and of the runs as a whole."""
     row: dict[str, Any] = {key: estimate(getattr(run.parts[label], key) for run in group) for key in _OF_PARTS}
     row |= {key: estimate(getattr(run, key) for run in group) for key in _OF_RUNS}
     if len(group[0].trial.line_up.labels) == 1:
@@ -118,7 +118,7 @@ _COMPARED: Final[tuple[tuple[str, _Value], ...]] = (
 
 
 def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
-    """Return differences between controllers, paired by seed: each alone on the same path, and beside each other."""
+    """Return paired differences between controllers, by seed: each alone on the same path, and beside each other."""
     rows = list(_differences(plan, grouped(runs)))
     places = [(row, key) for row in rows for key in ("goodput_bps", "queueing_ms")]
     for (row, key), p in zip(places, holm([row.get(f"_p_{key}") for row, key in places]), strict=True):
@@ -161,7 +161,7 @@ def _differences(plan: Plan, groups: Groups) -> Iterator[dict[str, Any]]:
 
 
 def _within(line_up: LineUp, group: Sequence[Measured]) -> dict[str, Any]:
-    """Two controllers on one path: what each of their flows had, on average."""
+    """Return the difference between two controllers on one path: the mean per-flow metrics of each."""
     one, other = line_up.labels
     found = paired(
         *([run.parts[label].goodput_bps / run.parts[label].flows for run in group] for label in (one, other))
@@ -186,7 +186,7 @@ def _cell(key: str, found: Difference | None) -> dict[str, Any]:
 
 
 def _verdict(row: dict[str, Any]) -> str:
-    """Who has more goodput; one seed decides nothing, nor do several that give the same."""
+    """Return which controller has more goodput; undecided for one seed, or for several with identical values."""
     found, p = row.get("goodput_bps"), row.get("p_goodput_bps")
     if not isinstance(found, Estimate) or p is None:
         return "one seed" if not isinstance(found, Estimate) or found.count < 2 else "each seed gives the same"

@@ -1,4 +1,4 @@
-"""A study in a cell of a notebook: its figures, each drawn when it is chosen, and its tables (anywidget)."""
+"""Notebook widget of a study: its figures, each drawn when chosen, and its tables (anywidget)."""
 
 from importlib.resources import files
 from typing import Any
@@ -18,10 +18,10 @@ def _file(name: str) -> str:
 
 
 class StudyWidget(anywidget.AnyWidget):
-    """One figure of a study, to choose among all of them, and the tables.
+    """Widget with a selectable figure and the tables of a study.
 
     Attributes:
-        figure: The name of the figure shown, as that of its file in the study's folder; empty if the study has none.
+        figure: Name of the figure shown, as that of its file in the study's folder; empty if the study has none.
     """
 
     _esm = f"{_file('theme.js')}\n{_file('study_widget.js')}"
@@ -31,7 +31,7 @@ class StudyWidget(anywidget.AnyWidget):
     figure = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, study: Study) -> None:
-        """Prepare what the notebook shows; nothing is simulated, and of the figures the first is drawn."""
+        """Prepare the widget, drawing the first figure only."""
         self._drawn = {drawn.name: drawn for drawn in study.figures()}
         self._pictures: dict[str, dict[str, str]] = {}
         first = next(iter(self._drawn), "")
@@ -63,7 +63,7 @@ class StudyWidget(anywidget.AnyWidget):
             self._picture = self._of(change["new"])
 
     def _of(self, name: str) -> dict[str, str]:
-        """What the notebook shows of a figure; drawn once."""
+        """Return the content of a figure for the notebook, drawn once."""
         if name not in self._pictures:
             drawn = self._drawn[name]
             shown = picture(name, drawn.caption, encode(drawn.draw(), "svg"), "svg")

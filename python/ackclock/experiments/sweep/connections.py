@@ -1,4 +1,4 @@
-"""The connections of a group, NAME.1, NAME.2, ..., as one row of a sweep: their means, as papers plot them."""
+"""Mean of a group's connections, NAME.1, NAME.2, ..., as one row of a sweep, as papers plot them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,17 +11,17 @@ Row = Mapping[str, Any]
 NOTE: Final = "A row of a group of connections has their means; sweep.parquet has each of them."
 
 CONNECTIONS: Final = "connections"
-"""The key of a row that has the means of several: how many they are."""
+"""Key of a row with the number of connections that it averages."""
 
 _OF_RUN: Final = ("jain_index", "utilization", "queueing_delay_ms_mean")
 
 
 def averaged(rows: Sequence[Row], parameters: Sequence[str]) -> list[Row]:
-    """Return rows of flows with one for each group: those whose names end in .1, .2 and so on, of one controller.
+    """Average the connections of each group: flows whose names end in .1, .2 and so on, with the same controller.
 
     Args:
-        rows: Of each point and flow, a point's flows in their order.
-        parameters: The columns that tell points apart.
+        rows: Rows by point and flow, the flows of a point in order.
+        parameters: Columns that distinguish points.
 
     Examples:
         >>> flows = [{"seed": 1, "flow": f"A.{n}", "controller": "vegas", "rtt": 10.0 * n} for n in (1, 2)]

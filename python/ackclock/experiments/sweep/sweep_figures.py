@@ -1,11 +1,11 @@
-"""The figures of a sweep: goodput over delay, means over its axes, dots where no axis is a number."""
+"""Figures of a sweep: goodput over delay, means over its numeric axes, or dots without any."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ackclock.experiments.studies.plan import goes_with
+from ackclock.experiments.grid import goes_with
 from ackclock.experiments.studies.study_figures import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, pages
 from ackclock.experiments.sweep.sweep_results import MEANS, OF_LINK
 from ackclock.plotting.figures import Axis, Cloud, Dot, dots, over, scatter
@@ -46,7 +46,7 @@ def _title(sweep: "Sweep", group: "Group", axes: Sequence[str]) -> str:
 
 
 def _alone(sweep: "Sweep", without: Sequence[str] = ()) -> list[str]:
-    """The axes that tell panels apart: without those left out, and without what only goes with an earlier one."""
+    """Return the axes that distinguish panels, without excluded ones and those determined by an earlier axis."""
     kept: list[str] = []
     for axis in sweep.axes:
         if axis not in without and not any(goes_with(sweep.rows, axis, other) for other in (*without, *kept)):
@@ -55,7 +55,7 @@ def _alone(sweep: "Sweep", without: Sequence[str] = ()) -> list[str]:
 
 
 def _trade(sweep: "Sweep") -> Iterator[Drawn]:
-    """A panel for each combination, a cloud for each flow; with an axis that is no number, a cloud for each value."""
+    """Yield goodput over delay: a panel per combination and a cloud per flow, or per value of a non-numeric axis."""
     named = [axis for axis in sweep.axes if scale(sweep.titles[axis], sweep.axes[axis]) is None]
     apart = _alone(sweep, named)
     panels: dict[str, list[Cloud]] = {}
@@ -75,7 +75,7 @@ def _trade(sweep: "Sweep") -> Iterator[Drawn]:
 
 _MOST_CLOUDS: Final = 12
 _NO_NAME: Final = re.compile(r"[^\w-]")
-"""What a file's name should not hold."""
+"""Characters unsuitable for file names."""
 
 
 def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, column: Column) -> Iterator[Drawn]:
@@ -115,7 +115,7 @@ _MOST_DOTS: Final = 40
 
 
 def _axis(column: Column) -> Axis:
-    """From zero; beyond a whole, so that what is nearly one is not drawn on the edge."""
+    """Return an axis that starts at zero and extends above 1, so that values near 1 are not drawn on the edge."""
     return Axis(column.heading, low=0.0, high=105.0 if column.key == "utilization" else None)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep's folder comes to, for people: a table of means with intervals, and figures over its axes."""
+"""Results of a sweep: a table of means with intervals, and figures over its axes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.base.checked_files import DamagedError, content, frame, inside
+from ackclock.experiments.store import TABLES, Record, SweepFolder
 from ackclock.experiments.studies.study_captions import axes_in_words
 from ackclock.experiments.sweep import tidy_tables
 from ackclock.experiments.sweep.connections import CONNECTIONS, NOTE, averaged
-from ackclock.experiments.sweep.sweep_folder import TABLES, Record, SweepFolder
 from ackclock.experiments.sweep.tidy_tables import by_cell, over_window
 from ackclock.plotting.tables import Column, Table
 from ackclock.results.run_labels import distinct
@@ -45,12 +45,12 @@ _WINDOW: Final = (
 )
 OF_LINK: Final = ("utilization", "queueing_delay_ms_mean")
 LINK: Final = "measured_link"
-"""The key of rows that names the link of these."""
+"""Key of a row with the name of its measured link."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one combination and flow, over the seeds."""
+    """Rows of one combination and flow, over the seeds."""
 
     values: Mapping[str, Any]
     flow: str
@@ -59,21 +59,21 @@ class Group:
 
     @property
     def who(self) -> str:
-        """The flow and its controller."""
+        """Flow and controller."""
         return self.flow if self.controller in self.flow else f"{self.flow} ({self.controller})"
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A finished sweep.
+    """Finished sweep.
 
     Attributes:
-        path: Its folder.
-        axes: The swept parameters, the seed left out, and the values of each.
-        constants: What was set to one value.
+        path: Folder of the sweep.
+        axes: Swept parameters other than the seed, with the values of each.
+        constants: Parameters with a single value.
         seeds: The seeds.
-        scenario: What its first point says of itself: name and duration.
-        rows: As of sweep.parquet, of a group of connections their means; with the figures of the link that limits most,
+        scenario: Description by the first point: name and duration.
+        rows: Rows of sweep.parquet, with groups of connections averaged; with the metrics of the most limiting link,
             the same one for all.
     """
 
@@ -86,12 +86,12 @@ class Sweep:
 
     @property
     def title(self) -> str:
-        """What a page calls it: the name of its folder."""
+        """Title of the page: the name of the folder."""
         return f"sweep {self.path.resolve().name}"
 
     @property
     def about(self) -> str:
-        """What was run, as far as the folder tells."""
+        """Description of the runs, as far as the folder records it."""
         profiles = dict.fromkeys(str(row["profile"]) for row in self.rows if row.get("profile"))
         parts = [
             self.scenario,
@@ -104,7 +104,7 @@ class Sweep:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """What tables and figures call each axis: the end of its path, as far as it tells it from other columns."""
+        """Label of each axis in tables and figures: the shortest unambiguous end of its path."""
         found = {}
         taken = {"flow", "controller", "seeds", *(column.title for column in MEANS)}
         for axis in self.axes:
@@ -117,7 +117,7 @@ class Sweep:
 
     @cached_property
     def _texts(self) -> dict[tuple[str, str], str]:
-        """What tables and figures call each value of each axis, no two of an axis alike."""
+        """Text of each value of each axis in tables and figures, unique within an axis."""
         return {
             (axis, value_key(value)): text
             for axis, values in self.axes.items()
@@ -125,12 +125,12 @@ class Sweep:
         }
 
     def text(self, axis: str, value: Any) -> str:  # noqa: ANN401
-        """Return what tables and figures call a value."""
+        """Return the text of a value in tables and figures."""
         return self._texts.get((axis, value_key(value)), value_text(value))
 
     @cached_property
     def groups(self) -> list[Group]:
-        """The rows of each combination and flow, over the seeds."""
+        """Return the rows of each combination and flow, over the seeds."""
         found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
         for row in self.rows:
             key = (*(value_key(row[axis]) for axis in self.axes), str(row["flow"]), str(row["controller"]))
@@ -142,7 +142,7 @@ class Sweep:
 
     @property
     def table(self) -> Table:
-        """Means over the seeds with 95 % confidence intervals."""
+        """Return the means over seeds with 95 % confidence intervals."""
         names = [*self.axes, "flow", "controller"]
         rows = [
             {axis: self.text(axis, value) for axis, value in group.values.items()}
@@ -169,8 +169,13 @@ class Sweep:
         groups = (NOTE,) if any(", mean of " in group.flow for group in self.groups) else ()
         return Table("means over the seeds", self.about, columns, rows, (*notes, *groups, _WINDOW, *link, *limits))
 
+    @property
+    def tables(self) -> list[Table]:
+        """Table of means."""
+        return [self.table]
+
     def figures(self) -> "Iterator[Drawn]":
-        """Return goodput over delay, and means over each axis that is a number; without any, dots."""
+        """Return goodput over delay, and means over each numeric axis, or dot plots without any."""
         from ackclock.experiments.studies.study_figures import distinctly
         from ackclock.experiments.sweep.sweep_figures import figures
 
@@ -178,32 +183,32 @@ class Sweep:
 
 
 def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The shares of `limited_by`, which are columns here; an appliance holds a sender back by its window."""
+    """Return the shares of `limited_by` as columns; an appliance limits a sender by its window."""
     taken = row.get("added_latency_ms_mean") is not None
     return {} if taken else {key: row.get(f"limited_by_{key}") for key in LIMITS}
 
 
 def _completed(rows: Sequence[Mapping[str, Any]]) -> str | None:
-    """In how many runs a flow was over: the mean of when is of these alone; None where it never is."""
+    """Return a note on how many runs a flow finished in, which its mean completion time covers; None if in none."""
     known = sum(row.get("completion_s") is not None for row in rows)
     return f"{known} of {len(rows)}" if known else None
 
 
 def is_sweep(folder: Path) -> bool:
-    """Say whether a folder is one of a sweep that has ended."""
+    """Return whether a folder is that of a finished sweep."""
     return (folder / "sweep.json").is_file() and (folder / "sweep.parquet").is_file()
 
 
 def load_sweep(folder: str | Path) -> Sweep:
-    """Read a sweep's folder; nothing is simulated.
+    """Load a sweep's folder; nothing is simulated.
 
     Raises:
-        FileNotFoundError: If it is none, or has not ended.
-        DamagedError: If a file in it is not as it was written.
+        FileNotFoundError: If it is not the folder of a finished sweep.
+        DamagedError: If a file in it is damaged.
     """
     path = Path(folder)
     if not is_sweep(path):
-        raise FileNotFoundError(f"{path} holds no finished sweep: there is no sweep.parquet in it")
+        raise FileNotFoundError(f"{path} holds no finished sweep: it has no sweep.parquet")
     store = SweepFolder(path)
     parameters = dict(store.grid()["parameters"])
     records = store.records()
@@ -217,7 +222,7 @@ def load_sweep(folder: str | Path) -> Sweep:
 def _restored(
     rows: Sequence[Mapping[str, Any]], parameters: Mapping[str, Sequence[Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows with the values of parameters as they were asked for, in place of what columns hold of them."""
+    """Yield rows with the requested values of parameters, in place of their column values."""
     asked = {key: by_cell(values) for key, values in parameters.items()}
     for row in rows:
         yield {**row, **{key: known.get(row[key], row[key]) for key, known in asked.items() if key in row}}
@@ -227,7 +232,7 @@ _REMEDY: Final = "give the same command again: the points that are done are kept
 
 
 def _scenario(records: Sequence[Record], parameters: Mapping[str, Any]) -> str:
-    """What was run, by one of its points; what is swept is not said of it."""
+    """Return a description of the scenario from one of its points, without swept values."""
     if not records:
         return ""
     summary = records[0]["summary"]
@@ -236,10 +241,9 @@ def _scenario(records: Sequence[Record], parameters: Mapping[str, Any]) -> str:
 
 
 def _tables(store: SweepFolder, records: Sequence[Record]) -> "dict[str, pl.DataFrame]":
-    """The tables of the folder, each of which must be what its points come to: these are signed, tables are not.
+    """Return the tables of the folder, checked against its points: these are signed, tables are not.
 
-    Points that are the same scenario share a file, which has the parameters of one of them: then only forms are
-    checked.
+    Points with the same scenario share a file, which has the parameters of one of them; then only the form is checked.
     """
     read: dict[str, pl.DataFrame] = {}
     for name in TABLES:
@@ -257,7 +261,7 @@ def _tables(store: SweepFolder, records: Sequence[Record]) -> "dict[str, pl.Data
 
 
 def _are_alike(table: "pl.DataFrame", expected: "pl.DataFrame") -> bool:
-    """Whether two tables have the same rows in the columns of both: another version may have others besides."""
+    """Return whether two tables have the same rows in their common columns; other versions may have more columns."""
     common = [column for column in table.columns if column in expected.columns]
     if not common:
         return table.is_empty() and expected.is_empty()

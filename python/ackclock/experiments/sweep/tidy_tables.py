@@ -1,4 +1,4 @@
-"""From summaries to tables: a row for each point and flow, and means over the seeds."""
+"""Tidy tables from summaries: a row per point and flow, and means over the seeds."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +31,7 @@ Row = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def tables(rows: Iterable[Row]) -> "dict[str, pl.DataFrame]":
-    """Make every table with which a sweep ends, by its name."""
+    """Make all tables of a sweep, by name."""
     kept = list(rows)
     flows = flow_table(kept)
     made = {"sweep": flows, "links": link_table(kept), "means": means(flows, kept[0][0])}
@@ -43,8 +43,8 @@ def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
     """Make the tidy table of flows.
 
     Returns:
-        A row for each point and flow: the parameters, the point's Jain index, the flow's figures, and what appliances
-        added to its latency; in `window_` what is over the window of the run in place of the flow's own time.
+        A row per point and flow: the parameters, the point's Jain index, the flow's metrics, and the latency that
+        appliances added. Columns with `window_` cover the measurement window instead of the flow's own time.
     """
     return _table(
         parameters
@@ -58,7 +58,7 @@ def flow_table(rows: Iterable[Row]) -> "pl.DataFrame":
 
 
 def _added(name: str, summary: Mapping[str, Any]) -> dict[str, float | None]:
-    """The latency that appliances added to a flow on its way forward; a percentile of several is not known."""
+    """Return the latency that appliances added to a flow in forward direction; percentiles of several are unknown."""
     taken = [flow for box in summary.get("appliances", ()) for flow in box["flows"] if flow["flow"] == name]
     found = [flow["forward"]["added_latency_ms"] for flow in taken if flow["forward"]]
     known = [latency for latency in found if latency]
@@ -79,9 +79,9 @@ def _windowed(flow: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, 
 
 
 def over_window(table: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a table whose figures are all over the window of the run: each that has a `window_` column is that.
+    """Return a table whose metrics all cover the measurement window, taken from the `window_` columns.
 
-    Counts of a run without a `measure` window are over all of it. A use that is not known over the window is null.
+    Counts of a run without a `measure` window cover the whole run. Values unknown for the window are null.
     """
     import polars as pl
 
@@ -108,7 +108,7 @@ def group_table(rows: Iterable[Row]) -> "pl.DataFrame":
     """Make the tidy table of groups of short flows.
 
     Returns:
-        A row for each point and group, the size classes left out.
+        A row per point and group, without size classes.
     """
     return _table(
         parameters | _flat(_renamed({key: value for key, value in group.items() if key != "buckets"}, "group"))
@@ -121,13 +121,13 @@ def means(flows: "pl.DataFrame", parameters: Iterable[str]) -> "pl.DataFrame":
     """Average over the seeds, with confidence intervals.
 
     Args:
-        flows: As `flow_table` makes it.
-        parameters: Names of the swept parameters; the seed among them is what is averaged over.
+        flows: Table made by `flow_table`.
+        parameters: Names of the swept parameters, including the seed, which is averaged over.
 
     Returns:
-        A row for each combination and flow: the number of seeds, in how many of them the flow was over, and of each
-        measure the mean and the half width of its 95 % confidence interval (Student's t; null for fewer than two
-        values). A mean is over the seeds that have a value.
+        A row per combination and flow: the number of seeds, the number in which the flow finished, and for each metric
+        the mean and the half width of its 95 % confidence interval (Student's t; null for fewer than two values). Seeds
+        without a value are left out.
     """
     import polars as pl
 
@@ -170,7 +170,7 @@ def _interval(grouped: "pl.DataFrame", name: str) -> "list[pl.Series]":
 
 
 def by_cell(values: Iterable[Any]) -> dict[Any, Any]:
-    """Return the values of a parameter by what their column holds of them.
+    """Return the values of a parameter, by the values in its column.
 
     Examples:
         >>> by_cell([0, 0.01]), by_cell([["red"], "codel"])
@@ -182,7 +182,7 @@ def by_cell(values: Iterable[Any]) -> dict[Any, Any]:
 
 
 def _plain(rows: Iterable[Row]) -> Iterable[tuple[dict[str, Any], Mapping[str, Any]]]:
-    """Parameters as columns take them: tables and arrays as JSON text, mixed types as text, mixed numbers as floats."""
+    """Convert parameters for columns: tables and arrays to JSON, mixed types to text, mixed numbers to floats."""
     kept = list(rows)
     types: dict[str, set[type]] = {}
     for parameters, _summary in kept:
@@ -223,7 +223,7 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(rows: Iterable[dict[str, Any]]) -> "pl.DataFrame":
-    """A table of rows; a key that only some rows have is null in the others."""
+    """Return a table of rows, with null for keys that a row lacks."""
     import polars as pl
 
     kept = list(rows)

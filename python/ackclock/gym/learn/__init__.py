@@ -1,4 +1,4 @@
-"""Training agents with Stable-Baselines3, and setting them beside controllers.
+"""Training of agents with Stable-Baselines3, and their comparison with controllers.
 
-Needs the packages of `ackclock[learn]`; nothing else of ackclock imports this package before it is asked to train.
+It needs the packages of `ackclock[learn]`; the rest of ackclock imports this package only to train or evaluate.
 """

@@ -1,4 +1,4 @@
-"""The algorithms, and what may be set of each."""
+"""Learning algorithms, and their hyperparameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ from ackclock.gym.learn.setting import SettingError
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An algorithm of Stable-Baselines3, and our defaults.
+    """Algorithm of Stable-Baselines3, with ackclock's defaults.
 
     Attributes:
-        kind: Its class.
-        envs: Environments side by side.
-        defaults: Hyperparameters that differ from the library's.
+        kind: Class of the algorithm.
+        envs: Default number of parallel environments.
+        defaults: Hyperparameters that differ from the library's defaults.
         names: Hyperparameters that may be set.
-        needs_choices: Its actions are choices.
-        replays: It learns from a buffer of what happened, after every few steps: its state is too large to be kept
-            before each of its rollouts, and these are short.
+        needs_choices: Whether it needs discrete actions.
+        replays: Whether it learns from a replay buffer, every few steps. Its state is too large to be saved before each
+            of its short rollouts.
     """
 
     kind: type[BaseAlgorithm]
@@ -36,14 +36,14 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done with a setting.
+    """Plan of a training.
 
     Attributes:
         algorithm: `"dqn"` or `"ppo"`.
         steps: Decisions in all environments together.
-        seed: Of networks, exploration and episodes.
-        envs: Environments side by side; as suits the algorithm if None.
-        hyperparameters: In place of the defaults.
+        seed: Seed of networks, exploration and episodes.
+        envs: Number of parallel environments; None uses the algorithm's default.
+        hyperparameters: Overrides of the defaults.
     """
 
     algorithm: str
@@ -53,7 +53,7 @@ class Plan:
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the manifest's entry, with every default in it."""
+        """Return the manifest's entry, including all defaults."""
         algorithm = ALGORITHMS[self.algorithm]
         return {
             "algorithm": self.algorithm,
@@ -95,7 +95,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         replays=True,
     ),
 }
-"""By name."""
+"""Algorithms, by name."""
 
 
 _COUNTS = ("batch_size", "n_steps", "n_epochs", "buffer_size", "train_freq", "target_update_interval")
@@ -103,7 +103,7 @@ _MOST_UNITS = 65_536
 
 
 def _check(chosen: Mapping[str, Any]) -> None:
-    """What the library takes and then fails at, or never ends with."""
+    """Refuse values that the library accepts and then fails with, or never finishes with."""
     for name in _COUNTS:
         value = chosen.get(name, 1)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -115,10 +115,10 @@ def _check(chosen: Mapping[str, Any]) -> None:
 
 
 def build(plan: Plan, environments: FlowVecEnv, tensorboard: str) -> BaseAlgorithm:
-    """Return the algorithm, untrained.
+    """Return the untrained algorithm.
 
     Raises:
-        SettingError: If the actions do not suit it, or a hyperparameter is wrong.
+        SettingError: If the action space does not suit it, or a hyperparameter is wrong.
     """
     algorithm = ALGORITHMS[plan.algorithm]
     if algorithm.needs_choices and not isinstance(environments.action_space, spaces.Discrete):

@@ -1,6 +1,6 @@
-"""Everything that the rest of a training depends on, as one file.
+"""Checkpoint of a training: its complete state, as one file.
 
-It holds tensors and plain values only, so that reading it runs nothing. What it lacks is built anew from the plan.
+It holds tensors and plain values only, so that loading it executes no code. Everything else is rebuilt from the plan.
 """
 
 import json
@@ -26,7 +26,7 @@ _COUNTERS = (
 _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 Curve = list[tuple[int, int, int, float]]
-"""Rows: steps so far, lane, decisions in the episode, its return."""
+"""Rows of the learning curve: steps so far, lane, decisions in the episode, return."""
 
 
 def capture(model: BaseAlgorithm, environments: FlowVecEnv, curve: Curve) -> bytes:
@@ -48,10 +48,10 @@ def capture(model: BaseAlgorithm, environments: FlowVecEnv, curve: Curve) -> byt
 
 
 def restore(content: bytes, model: BaseAlgorithm, environments: FlowVecEnv) -> Curve:
-    """Bring an algorithm that was just built, and its environments, to where they were.
+    """Restore the state of a newly built algorithm and its environments.
 
     Returns:
-        The episodes so far.
+        The learning curve so far.
     """
     state = torch.load(BytesIO(content), weights_only=True)
     model.set_parameters(state["parameters"], device="cpu")
@@ -69,7 +69,7 @@ def restore(content: bytes, model: BaseAlgorithm, environments: FlowVecEnv) -> C
 
 
 def _replay(model: BaseAlgorithm) -> dict[str, Any] | None:
-    """The part of the replay buffer that is filled."""
+    """Return the filled part of the replay buffer."""
     buffer = getattr(model, "replay_buffer", None)
     if buffer is None:
         return None
@@ -88,7 +88,7 @@ def _fill(model: BaseAlgorithm, replay: dict[str, Any] | None) -> None:
 
 
 def _generators(model: BaseAlgorithm) -> dict[str, Any]:
-    """Every generator that Stable-Baselines3 draws from: Python's, NumPy's, PyTorch's and the action space's."""
+    """Return the states of all random generators of Stable-Baselines3: Python, NumPy, PyTorch and the action space."""
     kind, key, *place = np.random.get_state(legacy=True)  # noqa: NPY002 (the generator is Stable-Baselines3's choice)
     return {
         "python": json.dumps(random.getstate()),

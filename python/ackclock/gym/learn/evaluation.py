@@ -1,4 +1,4 @@
-"""What a trained agent does to a network, beside controllers."""
+"""Evaluation of a trained agent in a network, beside controllers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,25 +23,25 @@ from ackclock.running import run
 from ackclock.stats.run_window import count
 
 RANDOM = "random"
-"""Not a controller: the agent's seat, and an action drawn evenly each time."""
+"""Name of the agent with uniformly random actions, not a controller."""
 
 Choose = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run, as a row of the table.
+    """Run, as a row of the table.
 
     Attributes:
-        scenario: Its name, with a number where several have the same.
+        scenario: Name of the scenario, numbered if several share it.
         who: The model, `random` or a controller.
-        seed: Of the run.
-        goodput_bps: Of the flow.
-        rtt_ms_mean: Of the flow; None if nothing came back.
-        rtt_ms_p95: Likewise.
-        lost_fraction: Segments judged lost over segments sent.
-        timeouts: Of the flow.
-        reward: Mean reward for a decision; None for a controller.
+        seed: Seed of the run.
+        goodput_bps: Goodput of the flow.
+        rtt_ms_mean: Mean RTT of the flow; None without samples.
+        rtt_ms_p95: 95th percentile of the flow's RTT; None without samples.
+        lost_fraction: Segments marked lost, divided by segments sent.
+        timeouts: Timeouts of the flow.
+        reward: Mean reward per decision; None for a controller.
     """
 
     scenario: str
@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A trained model and the agent that it moves."""
+    """Trained model, with the settings of its agent."""
 
     name: str
     model: BaseAlgorithm
@@ -66,33 +66,33 @@ class Trained:
 
     @classmethod
     def load(cls, folder: Path, *, samples: bool = False) -> "Trained":
-        """Read what `ackclock train` left. As with every model of Stable-Baselines3: only from where you trust.
+        """Load the model of a training. Like every model of Stable-Baselines3, it must come from a trusted source.
 
         Args:
-            folder: Its folder.
-            samples: Draw actions as in the training, instead of taking the one held best.
+            folder: Folder written by `ackclock train`.
+            samples: Sample actions as in the training, instead of taking the best.
 
         Raises:
-            SettingError: If it is none.
-            ackclock.base.checked_files.DamagedError: If a file of it is cut or changed.
+            SettingError: If it is not a folder of a training.
+            ackclock.base.checked_files.DamagedError: If a file in it is damaged.
         """
         missing = [name for name in (storage.MANIFEST, MODEL) if not (folder / name).is_file()]
         if missing:
-            raise SettingError(f"{folder} is no folder of `ackclock train`: it has no {', '.join(missing)}")
+            raise SettingError(f"{folder} is not a folder of `ackclock train`: it has no {', '.join(missing)}")
         known = manifest.read(folder)
         kind = ALGORITHMS[known["plan"]["algorithm"]].kind
         model = kind.load(BytesIO(archive(folder / MODEL, manifest.REMEDY)), device="cpu")
         return cls(folder.name, model, Setting.from_dict(known["setting"]), samples)
 
     def seed(self, seed: int) -> None:
-        """Seed what actions are drawn with."""
+        """Seed the sampling of actions."""
         self.model.set_random_seed(seed % 2**32)
 
     def choose(self, observation: Any) -> Any:
-        """Return the action that the model holds best, or one that it draws.
+        """Return the model's best action, or a sampled one.
 
         Args:
-            observation: Of its environment.
+            observation: Observation of its environment.
         """
         return self.model.predict(observation, deterministic=not self.samples)[0]
 
@@ -104,15 +104,15 @@ def evaluate(
 
     Args:
         trained: The model.
-        scenarios: What to run; the model's own if empty.
-        seeds: In place of each scenario's own; None leaves it.
+        scenarios: Scenarios to run; the model's own if empty.
+        seeds: Seeds that replace the scenario's; None keeps it.
         beside: Controllers, or `random`.
 
     Yields:
         A row for each run.
 
     Raises:
-        ScenarioError: If there is no such controller.
+        ScenarioError: If a controller is unknown.
     """
     others = tuple(dict.fromkeys(beside))
     model = f"{trained.name} (model)" if trained.name in others else trained.name

@@ -1,4 +1,4 @@
-"""Environments side by side in the form that Stable-Baselines3 steps."""
+"""Parallel environments in the form that Stable-Baselines3 steps."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +15,13 @@ Stepped = tuple[NDArray[np.float32], float, bool, dict[str, Any]]
 
 
 class Lane:
-    """One environment after another episode, each with a seed of its own.
+    """One environment with consecutive episodes, each with its own seed.
 
-    An episode is known by its number and the actions taken in it, so that it can be lived again.
+    An episode is identified by its number and actions, so that it can be replayed.
     """
 
     def __init__(self, environment: VectorFlowEnv, seed: int, index: int) -> None:
-        """Take an environment."""
+        """Take over an environment."""
         self.environment = environment
         self._seed, self._index = seed, index
         self.episode: int = -1
@@ -29,18 +29,18 @@ class Lane:
         self._paid = 0.0
 
     def begin(self) -> NDArray[np.float32]:
-        """Begin the next episode; its first observation."""
+        """Begin the next episode and return its first observation."""
         self.episode += 1
         self.actions, self._paid = [], 0.0
         observations, _ = self.environment.reset(seed=[episode_seed(self._seed, self._index, self.episode)])
         return _first(observations)
 
     def step(self, action: Any) -> Stepped:
-        """Act, and begin the next episode at once if this one is over, as Stable-Baselines3 expects it.
+        """Act, and begin the next episode immediately if this one is over, as Stable-Baselines3 expects.
 
         Returns:
-            The observation to act on next, the reward, whether the episode has ended, and what Stable-Baselines3 wants
-            to know of its end: the last observation, which the value of a truncated episode is estimated from.
+            The next observation, the reward, whether the episode has ended, and the info for its end: the last
+            observation, from which the value of a truncated episode is estimated.
         """
         observation, reward, terminated, truncated = self._advance(float(np.asarray(action).reshape(-1)[0]))
         if not (terminated or truncated):
@@ -53,11 +53,11 @@ class Lane:
         return self.begin(), reward, True, info
 
     def return_to(self, episode: int, actions: Sequence[float]) -> None:
-        """Live an episode again up to where it was.
+        """Replay an episode up to its last known state.
 
         Args:
-            episode: Its number.
-            actions: Those taken in it.
+            episode: Number of the episode.
+            actions: Actions taken in it.
         """
         self.episode = episode - 1
         self.begin()
@@ -73,12 +73,12 @@ class Lane:
 
 
 def _first(observations: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A row of its own: the environment writes into its array again."""
+    """Return a copy of the only row, as the environment reuses its array."""
     return np.array(observations[0])
 
 
 def episode_seed(seed: int, lane: int, episode: int) -> int:
-    """Return the scenario's seed for an episode; those of different episodes have nothing to do with each other.
+    """Return the scenario's seed for an episode; seeds of different episodes are independent.
 
     Returns:
         A number below 2^63.
@@ -87,20 +87,20 @@ def episode_seed(seed: int, lane: int, episode: int) -> int:
 
 
 class FlowVecEnv(VecEnv):
-    """Lanes, stepped on threads. What comes out does not depend on the number of threads.
+    """Lanes, stepped on threads. Results do not depend on the number of threads.
 
-    Each lane is a vector of one, which is reset by itself: a training that is resumed brings each to the middle of an
-    episode of its own, which the core's vector of many, all of whose seeds follow from the first, cannot.
+    Each lane is a vector of one environment that is reset by itself. A resumed training puts each lane into the middle
+    of its own episode, which the core's larger vectors cannot do, as all their seeds follow from the first.
     """
 
     def __init__(self, make: Callable[[], VectorFlowEnv], count: int, *, seed: int, threads: int | None = None) -> None:
         """Make the lanes.
 
         Args:
-            make: Makes an environment with one copy.
-            count: How many lanes.
-            seed: From which those of all episodes follow.
-            threads: How many threads; one for each core if not given.
+            make: Function that makes an environment with one copy.
+            count: Number of lanes.
+            seed: Seed from which those of all episodes follow.
+            threads: Number of threads; one per core if not given.
         """
         self.lanes: list[Lane] = [Lane(make(), seed, index) for index in range(count)]
         first = self.lanes[0].environment
@@ -115,7 +115,7 @@ class FlowVecEnv(VecEnv):
         return np.stack([lane.begin() for lane in self.lanes])
 
     def step_async(self, actions: Any) -> None:
-        """Keep the actions for `step_wait`."""
+        """Store the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
@@ -131,7 +131,7 @@ class FlowVecEnv(VecEnv):
         return np.stack(observations), np.array(rewards, np.float32), np.array(dones), list(infos)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool:
             self._pool.shutdown()
 
@@ -140,7 +140,7 @@ class FlowVecEnv(VecEnv):
         return [getattr(self.lanes[index].environment, attr_name) for index in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refuse: the environments' settings are fixed.
+        """Refuse, since the environments' settings are fixed.
 
         Raises:
             AttributeError: Always.
@@ -153,9 +153,9 @@ class FlowVecEnv(VecEnv):
         return [getattr(target, method_name)(*method_args, **method_kwargs) for target in targets]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Return False for each lane: none is wrapped."""
+        """Return False for each lane, as none is wrapped."""
         return [False for _ in self._get_indices(indices)]
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Do nothing: the seeds of all episodes follow from the one given at the beginning."""
+        """Do nothing, as the seeds of all episodes follow from the initial one."""
         return [None] * self.num_envs

@@ -1,4 +1,4 @@
-"""What the `manifest.json` of a training holds, and how it is read."""
+"""Types and reader of the `manifest.json` of a training."""
 
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
@@ -10,83 +10,83 @@ REMEDY = "train anew in another folder, or take the folder from a backup"
 
 
 class SourceEntry(TypedDict):
-    """What the scenario was read from."""
+    """Source of a scenario."""
 
     text: str
-    """Of the file."""
+    """Text of the file."""
 
     file: str
-    """Its place."""
+    """Path of the file."""
 
     overrides: list[str]
     """Changes, each `path=value`."""
 
 
 class SettingEntry(TypedDict):
-    """What was trained on."""
+    """Scenario and agent of a training."""
 
     environment: str
-    """Its name."""
+    """Name of the environment."""
 
     scenario: dict[str, Any]
-    """As `Scenario.to_json` writes it."""
+    """Scenario, as written by `Scenario.to_json`."""
 
     scenario_hash: str
-    """Of it."""
+    """Hash of the scenario."""
 
     source: SourceEntry
-    """What it was read from."""
+    """Source of the scenario."""
 
     flow: str
-    """Whose controller the agent is."""
+    """Flow that the agent controls."""
 
     agent: dict[str, Any]
-    """The agent's settings."""
+    """Settings of the agent."""
 
     code: NotRequired[list[str]]
-    """SHA-256 of each file of code that the scenario brings; only where it brings any."""
+    """SHA-256 of each code file of the scenario; absent without any."""
 
 
 class PlanEntry(TypedDict):
-    """What was to be done."""
+    """Plan of a training."""
 
     algorithm: Literal["dqn", "ppo"]
-    """Its name."""
+    """Name of the algorithm."""
 
     steps: int
     """Decisions in all environments together."""
 
     seed: int
-    """Of networks, exploration and episodes."""
+    """Seed of networks, exploration and episodes."""
 
     envs: int
-    """Environments side by side."""
+    """Number of parallel environments."""
 
     hyperparameters: dict[str, Any]
-    """All that were set, by us or by the user."""
+    """Hyperparameters that differ from the library's defaults."""
 
 
 class TrainingManifest(TypedDict):
-    """`manifest.json` of a training."""
+    """Manifest of a training: `manifest.json`."""
 
     setting: SettingEntry
-    """What was trained on."""
+    """Scenario and agent."""
 
     plan: PlanEntry
-    """What was to be done."""
+    """Plan of the training."""
 
     versions: dict[str, str]
-    """Of all that takes part."""
+    """Versions of all software involved."""
 
     engine: NotRequired[dict[str, float]]
-    """Steps, and how many a second; only once it is done."""
+    """Steps, and steps per second; absent until the training is done."""
 
 
 def read(folder: Path) -> TrainingManifest:
     """Read the manifest of a training.
 
     Raises:
-        ackclock.base.checked_files.DamagedError: If it is cut or changed.
+        ackclock.base.checked_files.DamagedError: If it is damaged.
         OSError: If it cannot be read.
     """
     file = folder / storage.MANIFEST

@@ -1,4 +1,4 @@
-"""A trained model as a policy of the engine: an ONNX file, which needs neither Python nor PyTorch to run."""
+"""Export of a trained model as a policy of the engine: an ONNX file that runs without Python and PyTorch."""
 
 import json
 
@@ -16,14 +16,14 @@ from ackclock.gym.learn.setting import Setting, SettingError
 _ACTIVATIONS = {torch.nn.ReLU: "relu", torch.nn.Tanh: "tanh"}
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Weights, a row for each output, and biases."""
+"""Weights with a row per output, and biases."""
 
 
 def policy_file(model: BaseAlgorithm, setting: Setting) -> bytes:
     """Return a model's network with its agent's settings, for `controller = { kind = "policy", file = ... }`.
 
-    Run there, it does what `model.predict(observation, deterministic=True)` does here: the choice of the greatest value
-    (DQN), or the mean of the actions, cut to their range (PPO).
+    There it computes the same as `model.predict(observation, deterministic=True)` here: the choice of the greatest
+    value (DQN), or the mean of the actions, clipped to their range (PPO).
 
     Raises:
         SettingError: If the network is of another kind.
@@ -37,14 +37,14 @@ def policy_file(model: BaseAlgorithm, setting: Setting) -> bytes:
 
 
 def _runnable(agent: AgentSettings) -> AgentSettings:
-    """The same without a reward of one's own, which a policy is not paid and not every scenario knows."""
+    """Return the settings without a user-written reward, which a policy does not need and other scenarios lack."""
     kind = agent.reward if isinstance(agent.reward, str) else agent.reward.get("kind")
     known = [row["name"] for row in json.loads(_core.agents())["rewards"]]
     return agent if kind in known else agent.changed({"reward": "none"})
 
 
 def _modules(model: BaseAlgorithm) -> list[torch.nn.Module]:
-    """The modules between observation and action, in order."""
+    """Return the modules between observation and action, in order."""
     policy = model.policy
     if isinstance(model, DQN):
         extractor, parts = policy.q_net.features_extractor, [policy.q_net.q_net]
@@ -59,7 +59,7 @@ def _modules(model: BaseAlgorithm) -> list[torch.nn.Module]:
 
 
 def _read(modules: list[torch.nn.Module]) -> tuple[str, list[Layer]]:
-    """Layers with one kind of activation between them."""
+    """Return the layers, and the single kind of activation between them."""
     layers: list[Layer] = []
     between = set()
     for index, module in enumerate(modules):

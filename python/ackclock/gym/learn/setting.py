@@ -1,4 +1,4 @@
-"""What is trained on: a registered environment or a scenario, with the agent's settings."""
+"""Setting of a training: a registered environment or a scenario, with the agent's settings."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,26 +13,25 @@ import gymnasium
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base import input_files
 from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
-from ackclock.gym.environments import DQN_NEWRENO
+from ackclock.gym.environments import DQN_NEWRENO, GENERAL
 from ackclock.gym.flow import first_flow
 from ackclock.gym.learn.manifest import SettingEntry
-from ackclock.gym.registered import GENERAL
 from ackclock.scenario.module_closure import own_code
 
 _NAMES = tuple(field.name for field in fields(AgentSettings))
 
 
-class SettingError(ValueError):
-    """What was asked for cannot be trained; the message says what, and what to do."""
+class SettingError(input_files.InputError):
+    """Error: the requested training is not possible. The message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a scenario was read from: it may leave values to be drawn, which a checked scenario has drawn already.
+    """Source of a scenario, kept because a loaded scenario has already drawn its random values.
 
     Attributes:
-        text: Of the file.
-        file: Its place, beside which other files are looked for.
+        text: Text of the file.
+        file: Path of the file, to which other file names are relative.
         overrides: Changes, each `path=value`.
     """
 
@@ -42,7 +41,7 @@ class Source:
 
     @classmethod
     def read(cls, file: Path, overrides: Sequence[str]) -> "Source":
-        """Read a file."""
+        """Read a scenario file."""
         return cls(input_files.text(file, remedy="give a scenario file (.toml)"), str(file.resolve()), tuple(overrides))
 
     def scenario(self) -> Scenario:
@@ -56,14 +55,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A scenario and the agent in it.
+    """Scenario with an agent.
 
     Attributes:
-        name: The environment's ID, or the scenario file.
-        scenario: What is simulated.
+        name: ID of the environment, or name of the scenario file.
+        scenario: Scenario to simulate.
         flow: Name of the agent's flow.
         agent: Fields of `AgentSettings`.
-        source: What the scenario was read from; None for one that a model is only evaluated on.
+        source: Source of the scenario; None for one used only for evaluation.
     """
 
     name: str
@@ -73,7 +72,7 @@ class Setting:
     source: Source | None = None
 
     def lane(self) -> VectorFlowEnv:
-        """Return one environment of the core's vector form, which simulates without Python's lock."""
+        """Return a core vector of one environment, which simulates without Python's lock."""
         return VectorFlowEnv(self.scenario, num_envs=1, threads=1, flow=self.flow, **self.agent)
 
     def single(self) -> FlowEnv:
@@ -87,7 +86,7 @@ class Setting:
 
     @property
     def own_controller(self) -> str | dict[str, Any]:
-        """The flow's own controller, which has slow start and losses: as its scenario says it, or its profile's."""
+        """Return the controller of the flow, which handles slow start and losses: the scenario's, or the profile's."""
         tables = [table for table in json.loads(self.scenario.to_json())["flow"] if _is_connection(table)]
         members = [table for table in tables for _ in range(table.get("count", 1))]
         place = self.scenario.flow_names.index(self.flow)
@@ -117,14 +116,14 @@ class Setting:
 
 
 def _is_connection(table: Mapping[str, Any]) -> bool:
-    """Tell the flows that have names of their own from short flows and datagrams."""
+    """Return whether a flow's table is a connection with a name, not short flows or datagrams."""
     protocol = table.get("protocol", "tcp")
     kind = protocol["kind"] if isinstance(protocol, dict) else protocol
     return "arrivals" not in table and kind == "tcp"
 
 
 def is_environment(name: str) -> bool:
-    """Tell an environment's ID from the name of a file."""
+    """Return whether a name is an environment's ID rather than a file."""
     return name.startswith("ackclock/")
 
 
@@ -132,16 +131,16 @@ def registered(name: str, overrides: Sequence[str], agent: Mapping[str, Any]) ->
     """Return the setting of a registered environment.
 
     Args:
-        name: Such as `ackclock/SingleFlow-v0`.
+        name: ID such as `ackclock/SingleFlow-v0`.
         overrides: Changes of its scenario, each `path=value`.
         agent: Changes of its agent.
 
     Raises:
-        SettingError: If there is no such environment, or a change is wrong.
+        SettingError: If the environment is unknown, or a change is wrong.
         ScenarioError: If a change of the scenario is wrong.
     """
     if name not in IDS:
-        raise SettingError(f"there is no environment {name}; there are {', '.join(IDS)}")
+        raise SettingError(f"unknown environment {name}; known: {', '.join(IDS)}")
     module, _, kind = str(gymnasium.spec(name).entry_point).partition(":")
     environment = getattr(import_module(module), kind)
     with as_file(files("ackclock.gym") / "scenarios" / f"{environment.scenario_name}.toml") as path:
@@ -153,10 +152,10 @@ def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], 
     """Return the setting of a scenario.
 
     Args:
-        file: Of the scenario.
-        overrides: Changes of it, each `path=value`.
-        agent: Changes of the agent, which is otherwise that of `ackclock/SingleFlow-v0`.
-        discrete: Let it choose among segments to add, as an algorithm for choices needs it.
+        file: Path of the scenario file.
+        overrides: Changes, each `path=value`.
+        agent: Changes of the agent, whose defaults are those of `ackclock/SingleFlow-v0`.
+        discrete: Use discrete actions, segments to add, for an algorithm that needs choices.
     """
     choices = {"action": DQN_NEWRENO["action"], "on_loss": "stack"} if discrete else {}
     return _checked(str(file), Source.read(file, overrides), {**GENERAL, **choices, **agent})
@@ -165,7 +164,7 @@ def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], 
 def _checked(name: str, source: Source, agent: Mapping[str, Any]) -> Setting:
     unknown = sorted(set(agent) - {*_NAMES, "flow"})
     if unknown:
-        raise SettingError(f"--agent {unknown[0]}: there is no such setting; there are flow, {', '.join(_NAMES)}")
+        raise SettingError(f"--agent {unknown[0]}: unknown setting; known: flow, {', '.join(_NAMES)}")
     chosen = {key: value for key, value in agent.items() if key != "flow"}
     try:
         scenario = source.scenario()

@@ -27,17 +27,17 @@ from ackclock.gym.learn.setting import Setting, SettingError
 MODEL, CHECKPOINT = "model.zip", "checkpoint.pt"
 
 Progress = Callable[[int, float | None], None]
-"""Called with the steps so far and the mean return of the latest episodes."""
+"""Function called with the steps so far and the mean return of the latest episodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training came to.
+    """Result of a training.
 
     Attributes:
-        episodes: A row for each: steps so far, lane, decisions, return.
-        steps: All of them.
-        steps_per_s: Decisions in a second of this call.
+        episodes: Learning curve, a row per episode: steps so far, lane, decisions, return.
+        steps: Total number of steps.
+        steps_per_s: Steps per second of this call.
     """
 
     episodes: checkpoint.Curve
@@ -55,23 +55,24 @@ def train(
     on_progress: Progress | None = None,
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> Trained:
-    """Train, and keep model, checkpoint, curve and manifest in a folder.
+    """Train, and save model, checkpoint, curve and manifest in a folder.
 
-    Interrupted and resumed, a training ends with the same parameters as one that was not, on the same machine with
+    An interrupted and resumed training ends with the same parameters as an uninterrupted one, on the same machine with
     the same versions.
 
     Args:
-        setting: What to train on.
-        plan: What to do.
-        folder: The folder; a new one, or with `resume` that of a training with the same setting and plan.
-        resume: Go on where a training in this folder was.
-        checkpoint_every: Steps between checkpoints, which are written at the end of the rollout.
+        setting: Scenario and agent.
+        plan: Plan of the training.
+        folder: A new folder, or with `resume` that of a training with the same setting and plan.
+        resume: Resume the training in the folder.
+        checkpoint_every: Steps between checkpoints, which are written at the end of a rollout.
         on_progress: Called now and then.
-        is_stopping: Asked between rollouts: if true, the checkpoint is written and `KeyboardInterrupt` raised.
+        is_stopping: Called between rollouts: if it returns true, the checkpoint is written and `KeyboardInterrupt`
+            raised.
 
     Raises:
         SettingError: If the plan does not suit the setting, or the folder does not suit the plan.
-        ackclock.base.checked_files.DamagedError: If a file of the training to go on with is cut or changed.
+        ackclock.base.checked_files.DamagedError: If a file of the training to be resumed is damaged.
         OSError: If the folder cannot be written.
         KeyboardInterrupt: If it was stopped. Raised within a rollout, as by a signal, it leaves the checkpoint of
             the rollout's beginning; with an algorithm that replays, the last one.
@@ -107,11 +108,11 @@ def train(
 
 
 _Kept = Mapping[str, bytes]
-"""Files by their names; the checkpoint last, since a resumed training believes it."""
+"""Files by name; the checkpoint comes last, since a resumed training relies on it."""
 
 
 class _Keeper(BaseCallback):
-    """Notes episodes, and writes checkpoints between rollouts, where nothing is half done."""
+    """Callback that records episodes, and writes checkpoints between rollouts, where the state is consistent."""
 
     def __init__(
         self,
@@ -153,12 +154,12 @@ class _Keeper(BaseCallback):
         return True
 
     def keep(self) -> None:
-        """Write checkpoint, model and curve as they are."""
+        """Write checkpoint, model and curve of the current state."""
         self._kept_at = self.model.num_timesteps
         self._write(self._captured())
 
     def keep_beginning(self) -> None:
-        """Write them as they were before the rollout that was interrupted, if that was noted."""
+        """Write the state before the interrupted rollout, if it was recorded."""
         self._write(self._beginning)
 
     def _captured(self) -> _Kept:
@@ -180,7 +181,7 @@ def _zip(model: BaseAlgorithm) -> bytes:
 
 
 def _open(folder: Path, entry: dict[str, Any], *, resume: bool) -> bytes | None:
-    """Return the checkpoint to go on from, if there is one."""
+    """Return the checkpoint to resume from, if there is one."""
     if not resume:
         if folder.exists():
             raise SettingError(f"{folder} exists already; choose another folder, or go on there with --resume")
@@ -195,7 +196,7 @@ def _open(folder: Path, entry: dict[str, Any], *, resume: bool) -> bytes | None:
 
 
 def _compare(folder: Path, kept: dict[str, Any], given: dict[str, Any]) -> None:
-    """More steps are welcome, and a scenario may move; anything else must be as it was."""
+    """Check that a resumed training matches: only the number of steps and the scenario's path may change."""
     for name in [name for name in {**kept, **given} if name.startswith(("setting.", "plan."))]:
         if name not in ("plan.steps", "setting.source.file", "setting.environment") and kept.get(name) != given.get(
             name

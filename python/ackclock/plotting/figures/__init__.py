@@ -1,4 +1,4 @@
-"""Figures for papers and pages: one theme, one width, and the forms that comparisons of controllers are drawn in.
+"""Figures for papers and pages: one theme, one width, and the common forms of comparing controllers.
 
     from ackclock import figures
 
@@ -6,7 +6,7 @@
     figure = figures.scatter(clouds, figures.Axis("queueing delay (ms)"), figures.Axis("goodput (Mbit/s)"))
     figures.save(figure, Path("trade.pdf"))
 
-They take plain numbers, and so draw measurements of any origin; `ackclock study` draws all that it ends with by them.
+They take plain numbers, so they can draw measurements of any origin; `ackclock study` uses them for all its figures.
 """
 
 from importlib import import_module as _import_module
@@ -33,29 +33,21 @@ if TYPE_CHECKING:
     from ackclock.stats.metrics import distribution as distribution
 
 _DRAWN = {
-    "Axis": "panel_grid",
-    "Cloud": "planes",
-    "scatter": "planes",
-    "spread": "planes",
-    "Curve": "curves",
-    "bands": "curves",
-    "distribution": "curves",
-    "distributions": "curves",
-    "over": "curves",
-    "series": "curves",
-    "Shares": "matrices",
-    "matrix": "matrices",
-    "Dot": "interval_dots",
-    "dots": "interval_dots",
+    "panel_grid": ("Axis",),
+    "planes": ("Cloud", "scatter", "spread"),
+    "curves": ("Curve", "bands", "distribution", "distributions", "over", "series"),
+    "matrices": ("Shares", "matrix"),
+    "interval_dots": ("Dot", "dots"),
 }
-"""What is loaded, with Matplotlib, when it is first asked for."""
+"""Names that are loaded, with Matplotlib, on first use."""
 
 __all__ = ["COLUMN_IN", "FORMS", "Look", "encode", "look", "looks", "save"]
 
 
 def __getattr__(name: str) -> object:
-    """Load what draws when it is used."""
-    if name in _DRAWN:
-        extras.require("report")
-        return getattr(_import_module(f"{__name__}.{_DRAWN[name]}"), name)
+    """Load a drawing function on first use."""
+    for module, names in _DRAWN.items():
+        if name in names:
+            extras.require("report")
+            return getattr(_import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

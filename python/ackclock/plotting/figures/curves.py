@@ -1,4 +1,4 @@
-"""Curves: a mean with intervals over a quantity or over time, distributions, and series of one run."""
+"""Curves: means with intervals over a quantity or over time, distributions, and time series of one run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from ackclock.base.printable import for_matplotlib
-from ackclock.plotting.figures.panel_grid import Axis, label, legend, panels
+from ackclock.plotting.figures.panel_grid import Axis, filled, legend
 from ackclock.plotting.figures.theme import COLUMN_IN, PAPER, Look, looks
 from ackclock.plotting.notebook_figures import Picture
 from ackclock.stats.metrics import Floats, distribution
@@ -17,13 +17,13 @@ from ackclock.stats.metrics import Floats, distribution
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Values of one thing over something.
+    """Curve with optional intervals.
 
     Attributes:
-        label: Of it.
-        x: Where.
-        y: The value at each; NaN where there is none.
-        half: Half width of the interval of each; None if there are none.
+        label: Label in the legend.
+        x: Horizontal values.
+        y: Vertical values; NaN where missing.
+        half: Half widths of the intervals; None without intervals.
     """
 
     label: str
@@ -36,38 +36,37 @@ def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mappi
     """Draw means with their intervals over a quantity.
 
     Args:
-        curves: Of each panel, by its title.
-        x: The quantity.
-        y: What is measured.
-        look_of: Of each label; else by their order.
+        curves: Curves of each panel, by its title.
+        x: Horizontal axis.
+        y: Vertical axis.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or _looks(curves)
-    figure, drawn = panels(len(curves))
-    with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, curves.values(), strict=True):
-            axes.margins(x=0.1)
-            for place, curve in enumerate(panel):
-                shown = known[curve.label]
-                bars = axes.errorbar(
-                    curve.x, curve.y, yerr=curve.half, color=shown.colour, marker=shown.mark, linestyle=shown.dash,
-                    capsize=1.8, elinewidth=0.8, label=for_matplotlib(curve.label),
-                )  # fmt: skip
-                # Afterwards, as the limits of the axes are those of data.
-                for artist in bars.get_children():
-                    artist.set_transform(axes.transData + _aside(figure, place - (len(panel) - 1) / 2))
-        label(figure, drawn, list(curves), x, y)
-        _ticks_where_values_are(drawn, curves, x)
-        legend(figure, drawn)
+
+    def draw(axes: Axes, panel: Sequence[Curve]) -> None:
+        axes.margins(x=0.1)
+        for place, curve in enumerate(panel):
+            shown = known[curve.label]
+            bars = axes.errorbar(
+                curve.x, curve.y, yerr=curve.half, color=shown.colour, marker=shown.mark, linestyle=shown.dash,
+                capsize=1.8, elinewidth=0.8, label=for_matplotlib(curve.label),
+            )  # fmt: skip
+            # Afterwards, as the limits of the axes are those of data.
+            for artist in bars.get_children():
+                artist.set_transform(axes.transData + _aside(axes, place - (len(panel) - 1) / 2))
+
+    figure, drawn = filled(curves, x, y, draw)
+    _ticks_where_values_are(drawn, curves, x)
     return figure
 
 
-def _aside(figure: Picture, places: float) -> ScaledTranslation:
-    """A shift to the side by places of three points each, so that bars at one value do not lie over each other."""
-    return ScaledTranslation(3 * places / 72, 0, figure.dpi_scale_trans)
+def _aside(axes: Axes, places: float) -> ScaledTranslation:
+    """Return a sideways shift of three points per place, so that error bars at one value do not overlap."""
+    return ScaledTranslation(3 * places / 72, 0, axes.figure.dpi_scale_trans)
 
 
 def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Curve]], x: Axis) -> None:
-    """A value of an axis of a study that was run has its tick, if there is room for all."""
+    """Put a tick at each value of the axis, if there is room for all."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     places = sorted({float(value) for panel in curves.values() for curve in panel for value in curve.x})
@@ -80,29 +79,27 @@ def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence
 def bands(
     curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mapping[str, Look] | None = None
 ) -> Picture:
-    """Draw means over time, each with the band of its interval.
+    """Draw means over time, each with a band for its interval.
 
     Args:
-        curves: Of each panel, by its title.
-        x: Time.
-        y: What is measured.
-        look_of: Of each label; else by their order.
+        curves: Curves of each panel, by its title.
+        x: Time axis.
+        y: Vertical axis.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or _looks(curves)
-    figure, drawn = panels(len(curves))
-    with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, curves.values(), strict=True):
-            for curve in panel:
-                shown = known[curve.label]
-                middle = np.asarray(curve.y, dtype=float)
-                axes.plot(curve.x, middle, color=shown.colour, linestyle=shown.dash, label=for_matplotlib(curve.label))
-                if curve.half is not None:
-                    half = np.asarray(curve.half, dtype=float)
-                    low, high = middle - half, middle + half
-                    axes.fill_between(curve.x, low, high, color=shown.colour, alpha=0.18, linewidth=0)
-        label(figure, drawn, list(curves), x, y)
-        legend(figure, drawn)
-    return figure
+
+    def draw(axes: Axes, panel: Sequence[Curve]) -> None:
+        for curve in panel:
+            shown = known[curve.label]
+            middle = np.asarray(curve.y, dtype=float)
+            axes.plot(curve.x, middle, color=shown.colour, linestyle=shown.dash, label=for_matplotlib(curve.label))
+            if curve.half is not None:
+                half = np.asarray(curve.half, dtype=float)
+                low, high = middle - half, middle + half
+                axes.fill_between(curve.x, low, high, color=shown.colour, alpha=0.18, linewidth=0)
+
+    return filled(curves, x, y, draw)[0]
 
 
 def distributions(
@@ -111,29 +108,27 @@ def distributions(
     """Draw cumulative distributions of samples.
 
     Args:
-        samples: Of each panel, by its title: the samples by label.
-        x: What was sampled.
-        look_of: Of each label; else by their order.
+        samples: Samples by label of each panel, by its title.
+        x: Axis of the sampled quantity.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or looks(name for panel in samples.values() for name in panel)
-    figure, drawn = panels(len(samples))
-    with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, samples.values(), strict=True):
-            for name, values in panel.items():
-                at, share = distribution(values)
-                shown = known[name]
-                axes.step(at, share, where="post", color=shown.colour, linestyle=shown.dash, label=for_matplotlib(name))
-        label(figure, drawn, list(samples), x, Axis("share of samples", low=0.0, high=1.0))
-        legend(figure, drawn)
-    return figure
+
+    def draw(axes: Axes, panel: Mapping[str, Sequence[float] | Floats]) -> None:
+        for name, values in panel.items():
+            at, share = distribution(values)
+            shown = known[name]
+            axes.step(at, share, where="post", color=shown.colour, linestyle=shown.dash, label=for_matplotlib(name))
+
+    return filled(samples, x, Axis("share of samples", low=0.0, high=1.0), draw)[0]
 
 
 def series(rows: Sequence[tuple[Axis, Sequence[Curve]]], look_of: Mapping[str, Look] | None = None) -> Picture:
     """Draw several quantities of one run over the same time, one above the other.
 
     Args:
-        rows: The vertical axis and the curves of each row, from above.
-        look_of: Of each label; else by their order.
+        rows: Vertical axis and curves of each row, from above.
+        look_of: Style of each label; by default in order.
     """
     known = look_of or looks(curve.label for _, curves in rows for curve in curves)
     with mpl.rc_context(PAPER):

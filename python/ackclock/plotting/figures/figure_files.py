@@ -20,17 +20,17 @@ _PNG_DPI = 300
 def encode(
     figure: "Figure", form: str, about: str = "", style: Mapping[Any, Any] = PAPER, dpi: int = _PNG_DPI
 ) -> bytes:
-    """Return a figure as the bytes of a file.
+    """Encode a figure as a file.
 
     Args:
-        figure: Any.
-        form: Of `FORMS`.
-        about: What was run, which the file says of itself where its form has a place for it.
-        style: Of the theme; fonts are those of PDF files and text of SVG files whatever it is.
-        dpi: Pixels an inch of a PNG file.
+        figure: The figure.
+        form: Format, one of `FORMS`.
+        about: Description of the runs, stored as metadata where the format allows it.
+        style: Settings of the theme; fonts are always those for PDF files, and text stays text in SVG files.
+        dpi: Resolution of a PNG file, pixels per inch.
 
     Raises:
-        ValueError: If the form is another.
+        ValueError: If the format is unknown.
     """
     import matplotlib as mpl
 
@@ -45,7 +45,7 @@ def encode(
 
 
 def _metadata(form: str, about: str) -> dict[str, Any]:
-    """No date, so that the same figure gives the same bytes."""
+    """Return metadata without a date, so that the same figure gives the same bytes."""
     if form == "pdf":
         return {"CreationDate": None, "Creator": "ackclock", "Producer": None} | ({"Subject": about} if about else {})
     if form == "svg":
@@ -54,16 +54,16 @@ def _metadata(form: str, about: str) -> dict[str, Any]:
 
 
 def save(figure: "Figure", path: Path, about: str = "", forms: Iterable[str] | None = None) -> list[Path]:
-    """Write a figure; a file is there whole or not at all.
+    """Write a figure to one or more files, each atomically.
 
     Args:
-        figure: Any.
-        path: The file, whose suffix is its form; or, with `forms`, its place without a suffix.
-        about: As of `encode`.
-        forms: Of `FORMS`, to write several.
+        figure: The figure.
+        path: The file, whose suffix is its format; or, with `forms`, its path without a suffix.
+        about: Description of the runs; see `encode`.
+        forms: Formats of `FORMS`, to write several files.
 
     Raises:
-        ValueError: If a form is none of `FORMS`.
+        ValueError: If a format is unknown.
         OSError: If a file cannot be written.
     """
     if forms is None:

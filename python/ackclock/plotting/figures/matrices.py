@@ -1,26 +1,25 @@
-"""Who takes how much of whom: a table of shares whose colours show them, too."""
+"""Matrices of shares between controllers, with the shares as numbers and colours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 
 from ackclock.base.printable import for_matplotlib
-from ackclock.plotting.figures.panel_grid import Axis as GridAxis
-from ackclock.plotting.figures.panel_grid import label, panels
-from ackclock.plotting.figures.theme import INK, PAPER
+from ackclock.plotting.figures.panel_grid import Axis, filled
+from ackclock.plotting.figures.theme import INK
 from ackclock.plotting.notebook_figures import Picture
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A square table in percent.
+    """Square table of percentages.
 
     Attributes:
-        names: Of rows and columns.
-        values: The share of each row's thing beside each column's; None where there was no such run.
-        halves: Half width of the interval of each; None where it is unknown.
+        names: Names of the rows and columns.
+        values: Share of each row's item beside each column's; None without such a run.
+        halves: Half widths of the intervals; None where unknown.
     """
 
     names: Sequence[str]
@@ -29,19 +28,16 @@ class Shares:
 
 
 def matrix(tables: Mapping[str, Shares]) -> Picture:
-    """Draw tables of shares, 50 % white, more of it blue, less of it red.
+    """Draw tables of shares: 50 % white, larger shares blue, smaller ones red.
 
     Args:
-        tables: By the title of each.
+        tables: Tables, by title.
     """
     size = max(len(table.names) for table in tables.values())
-    row = 0.55 + 0.26 * size
-    figure, drawn = panels(len(tables), height_in=row, alone_in=0.85 + 0.32 * size)
-    with mpl.rc_context(PAPER | {"axes.grid": False}):
-        for axes, table in zip(drawn, tables.values(), strict=True):
-            _table(axes, table, is_alone=len(tables) == 1)
-        label(figure, drawn, list(tables), GridAxis("beside"), GridAxis("whose share (%)"))
-        drawn[0].set_ylim(size - 0.5, -0.5)
+    draw = partial(_table, is_alone=len(tables) == 1)
+    axes = Axis("beside"), Axis("whose share (%)")
+    figure, (first, *_) = filled(tables, *axes, draw, 0.55 + 0.26 * size, 0.85 + 0.32 * size)
+    first.set_ylim(size - 0.5, -0.5)
     return figure
 
 

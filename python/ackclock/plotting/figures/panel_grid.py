@@ -1,8 +1,8 @@
-"""Panels of a figure: at most two beside each other in a column of a paper, one legend above all of them."""
+"""Grid of panels: at most two side by side in a column of a paper, with one legend above all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -13,22 +13,24 @@ from ackclock.plotting.figures.theme import COLUMN_IN, PAPER
 from ackclock.plotting.notebook_figures import Picture
 
 MOST_PANELS: Final = 6
-"""More are not legible in one figure of a column's width."""
+"""Largest number of panels that are legible in one column-wide figure."""
+
+Content = TypeVar("Content")
 
 _BESIDE: Final = 2
 _LEGEND_CHARACTERS: Final = 56
-"""What fits beside each other above a figure of a column's width, in the legend's font."""
+"""Number of characters that fit side by side above a column-wide figure, in the legend's font."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: what is on it, and how.
+    """Label, scale and limits of an axis.
 
     Attributes:
-        label: With the unit.
+        label: Label with unit.
         is_log: Whether it is logarithmic.
-        low: Where it begins; None leaves it to the data.
-        high: Where it ends.
+        low: Lower end; None derives it from the data.
+        high: Upper end; None derives it from the data.
     """
 
     label: str
@@ -37,18 +39,41 @@ class Axis:
     high: float | None = None
 
 
-def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[Picture, list[Axes]]:
-    """Return a figure of a column's width with so many panels of the same axes.
+def filled(
+    content: Mapping[str, Content],
+    x: Axis,
+    y: Axis,
+    draw: Callable[[Axes, Content], None],
+    height_in: float = 1.5,
+    alone_in: float = 2.1,
+) -> tuple[Picture, list[Axes]]:
+    """Return a figure with a panel for each content, with titles, labels and a common legend.
 
     Args:
-        count: At most `MOST_PANELS`.
-        height_in: Of each row of panels, inches.
-        alone_in: Of a single panel, inches.
+        content: Content of each panel, by its title.
+        x: Horizontal axis of all panels.
+        y: Vertical axis of all panels.
+        draw: Function that draws a content into its panel.
+        height_in: Height of each row of panels, inches.
+        alone_in: Height of a single panel, inches.
     """
+    figure, drawn = _panels(len(content), height_in, alone_in)
+    with mpl.rc_context(PAPER):
+        for axes, one in zip(drawn, content.values(), strict=True):
+            draw(axes, one)
+        _label(figure, drawn, list(content), x, y)
+        legend(figure, drawn)
+    return figure, drawn
+
+
+def _panels(count: int, height_in: float, alone_in: float) -> tuple[Picture, list[Axes]]:
+    """Return a column-wide figure with this number of panels with common axes."""
     rows = -(-count // _BESIDE)
     height = alone_in if count == 1 else 0.55 + height_in * rows
     with mpl.rc_context(PAPER):
-        figure = Picture(figsize=(COLUMN_IN, height), layout=_layout())
+        # Panels close together: a column has no room to give away.
+        layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
+        figure = Picture(figsize=(COLUMN_IN, height), layout=layout)
         grid = figure.subplots(rows, min(count, _BESIDE), sharex=True, sharey=True, squeeze=False).ravel()
         for axes in grid[count:]:
             axes.set_visible(False)
@@ -58,13 +83,8 @@ def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[P
     return figure, list(grid[:count])
 
 
-def _layout() -> ConstrainedLayoutEngine:
-    """Panels close together: a column has no room to give away."""
-    return ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
-
-
-def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
-    """Write titles and labels, and set how the axes are."""
+def _label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
+    """Write titles and labels, and apply the settings of the axes."""
     for axes, title in zip(drawn, titles, strict=True):
         if title:
             axes.set_title(_folded(for_matplotlib(title)))
@@ -82,7 +102,7 @@ def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis
 
 
 def _plain_ticks(drawn: Sequence[Axes], name: str) -> None:
-    """Numbers as people write them; between powers of ten only where there is room."""
+    """Format ticks as plain numbers; between powers of ten only where there is room."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for axes in drawn:
@@ -90,12 +110,12 @@ def _plain_ticks(drawn: Sequence[Axes], name: str) -> None:
         low, high = axis.get_view_interval()
         decades = (high / low) if low > 0 else 1e9
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 40 else (1.0,)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
         axis.set_minor_formatter(NullFormatter())
 
 
 def _folded(text: str) -> str:
-    """A title on two lines where it is too long for a panel."""
+    """Break a title into two lines if it is too long for a panel."""
     if len(text) <= 26 or ", " not in text:
         return text
     parts = text.split(", ")
@@ -104,12 +124,12 @@ def _folded(text: str) -> str:
 
 
 def legend(figure: Picture, drawn: Sequence[Axes], order: Sequence[str] = ()) -> None:
-    """Put one legend of all panels above them, each label once.
+    """Add one legend above all panels, with each label once.
 
     Args:
-        figure: As of `panels`.
+        figure: The figure.
         drawn: Its panels.
-        order: Of the labels; else that in which they were drawn.
+        order: Order of the labels; by default that of drawing.
     """
     found: dict[str, Any] = {}
     for axes in drawn:

@@ -1,9 +1,9 @@
-"""Throughput over delay: a point for each run, the mean, and an ellipse of one standard deviation.
+"""Scatter plots of throughput over delay: a point for each run, the mean, and an ellipse of one standard deviation.
 
 The form is that of the literature on delay-based control (Winstein and Balakrishnan, SIGCOMM 2013: better is up and to
-the right, delay grows to the left), from memory. The ellipse is drawn by the eigenvectors of the sample's covariance,
-with half axes of one standard deviation along each; of a normal distribution it holds 39 % of the runs. Three runs at
-least. On a logarithmic axis mean and covariance are those of the logarithms.
+the right, delay grows to the left), from memory. The ellipse follows the eigenvectors of the sample's covariance, with
+half axes of one standard deviation along each; for a normal distribution it contains 39 % of the runs. It needs three
+runs. On a logarithmic axis, mean and covariance are those of the logarithms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ackclock.base.printable import for_matplotlib
-from ackclock.plotting.figures.panel_grid import Axis, label, legend, panels
+from ackclock.plotting.figures.panel_grid import Axis, filled
 from ackclock.plotting.figures.theme import PAPER, Look, looks
 from ackclock.plotting.notebook_figures import Picture
 from ackclock.stats.metrics import Floats
@@ -23,12 +23,12 @@ from ackclock.stats.metrics import Floats
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """Runs of one thing.
+    """Runs of one item.
 
     Attributes:
-        label: Of it.
-        x: A value for each run.
-        y: Of the same runs.
+        label: Label in the legend.
+        x: Horizontal value of each run.
+        y: Vertical value of each run.
     """
 
     label: str
@@ -38,7 +38,7 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """An ellipse: centre, half axes, and the angle of the first against the horizontal, degrees."""
+    """Ellipse: centre, half axes, and the angle of the first against the horizontal, degrees."""
 
     centre: tuple[float, float]
     half_axes: tuple[float, float]
@@ -49,7 +49,7 @@ def spread(x: Sequence[float] | Floats, y: Sequence[float]) -> Spread | None:
     """Return the ellipse of one standard deviation of a sample.
 
     Returns:
-        None for fewer than three values, of which there is no ellipse.
+        None for fewer than three values.
 
     Examples:
         >>> found = spread([1.0, 3.0, 5.0], [2.0, 2.0, 2.0])
@@ -85,26 +85,26 @@ def scatter(
     """Draw clouds of runs.
 
     Args:
-        clouds: Of each panel, by its title.
-        x: What costs, such as delay.
-        y: What is gained, such as throughput.
-        look_of: Of each label; else by their order.
-        better_left: Turn the horizontal axis, so that better is to the right.
+        clouds: Clouds of each panel, by its title.
+        x: Axis of the cost, such as delay.
+        y: Axis of the gain, such as throughput.
+        look_of: Style of each label; by default in order.
+        better_left: Reverse the horizontal axis, so that better is to the right.
     """
     known = look_of or looks(cloud.label for panel in clouds.values() for cloud in panel)
-    figure, drawn = panels(len(clouds))
+
+    def draw(axes: Axes, panel: Sequence[Cloud]) -> None:
+        for cloud in panel:
+            _cloud(axes, cloud, known[cloud.label], is_log=x.is_log)
+
+    figure, (first, *_) = filled(clouds, x, y, draw)
+    if better_left:
+        first.invert_xaxis()
     with mpl.rc_context(PAPER):
-        for axes, panel in zip(drawn, clouds.values(), strict=True):
-            for cloud in panel:
-                _cloud(axes, cloud, known[cloud.label], is_log=x.is_log)
-        label(figure, drawn, list(clouds), x, y)
-        if better_left:
-            drawn[0].invert_xaxis()
-        drawn[0].annotate(
+        first.annotate(
             "better", (0.97, 0.95), xytext=(0.74, 0.78), xycoords="axes fraction", textcoords="axes fraction",
             ha="center", fontsize=6.5, color="#666666", arrowprops={"arrowstyle": "->", "color": "#999999", "lw": 0.7},
         )  # fmt: skip
-        legend(figure, drawn)
     return figure
 
 

@@ -1,9 +1,9 @@
-"""The one look of every picture: colours, marks, sizes, fonts. Nothing heavy is loaded here.
+"""Theme of all figures: colours, markers, sizes, fonts. It imports nothing heavy.
 
-Colours are those of Okabe and Ito (2008) with two more, so that colour-blind readers tell them apart; a mark and a dash
-go with each, for readers of grey print. A column is 3.3 inches wide, which fits the two-column forms of ACM and IEEE
-(3.33 and 3.5 in, from memory). PDF files hold fonts as Type 42 (TrueType), since checkers of camera-ready papers refuse
-Type 3.
+The colours are those of Okabe and Ito (2008) with two more, distinguishable with colour blindness. Each comes with a
+marker and a dash pattern, for readers of grey print. A column is 3.3 inches wide, which fits the two-column formats of
+ACM and IEEE (3.33 and 3.5 in, from memory). PDF files embed fonts as Type 42 (TrueType), since submission checkers
+refuse Type 3.
 """
 
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
-"""Told apart by colour-blind readers too."""
+"""Colours, distinguishable with colour blindness."""
 
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "<")
-"""Of Matplotlib, one beside each colour."""
+"""Matplotlib markers, one per colour."""
 
 DASHES: Final[tuple[Any, ...]] = ("-", (0, (5, 1.2)), (0, (2.4, 1.0)), (0, (5, 1, 1, 1)))
-"""Of Matplotlib: solid, and what follows once the colours are used up."""
+"""Matplotlib dash patterns: solid, then those used once the colours are exhausted."""
 
 INK: Final = "#1b1b1b"
 FAINT: Final = "#e2e2e2"
@@ -68,20 +68,20 @@ PAPER: Final[dict[Any, Any]] = (
         "ytick.major.width": 0.6,
     }
 )
-"""Settings of Matplotlib for a column of a paper, without scaling: the text is legible at its printed size."""
+"""Matplotlib settings for a column of a paper, unscaled: the text is legible at its printed size."""
 
 PAGE: Final[dict[Any, Any]] = _FONTS | _FRAME | {"font.size": 10, "axes.titlesize": 10, "grid.linewidth": 0.8}
-"""Settings of Matplotlib for a figure as wide as a page of HTML."""
+"""Matplotlib settings for a figure as wide as an HTML page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one of several things is drawn, the same in every figure.
+    """Style of one item, the same in every figure.
 
     Attributes:
-        colour: As hexadecimal digits.
-        mark: Of Matplotlib.
-        dash: Of Matplotlib.
+        colour: Colour in hexadecimal digits.
+        mark: Matplotlib marker.
+        dash: Matplotlib dash pattern.
     """
 
     colour: str
@@ -90,10 +90,10 @@ class Look:
 
 
 def look(place: int) -> Look:
-    """Return the look of the thing at a place in a list.
+    """Return the style for an index.
 
     Args:
-        place: From 0 on. Colours repeat after eight; mark and dash are others then.
+        place: Index, from 0 on. Colours repeat after eight; marker and dash pattern differ then.
 
     Examples:
         >>> look(0).colour, look(8).colour == look(0).colour, look(8).dash == look(0).dash
@@ -104,9 +104,9 @@ def look(place: int) -> Look:
 
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:
-    """Return a look for each label, in their order.
+    """Return a style for each label, in order.
 
     Args:
-        labels: Such as the names of controllers; repetitions do not count.
+        labels: Labels, such as names of controllers; repetitions do not count.
     """
     return {label: look(place) for place, label in enumerate(dict.fromkeys(labels))}

@@ -1,6 +1,6 @@
-"""Pages of HTML: one form of head, style and colours for all, light and dark, wide and narrow.
+"""HTML pages with one common head, style and colour scheme, light and dark, wide and narrow.
 
-Text is escaped unless it is said to be HTML already (`| safe`).
+Text is escaped unless marked as HTML (`| safe`).
 """
 
 import base64
@@ -12,27 +12,35 @@ if TYPE_CHECKING:
 
 from ackclock.base import extras
 
+FOLDER = Path(__file__).parent
 
-def render(template: str, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
-    """Return a page."""
+
+def render(template: str | Path, **values: Any) -> str:  # noqa: ANN401  whatever a template takes
+    """Return a page.
+
+    Args:
+        template: The name of a template of this folder, or the path of another one, which may extend those.
+        values: The values that the template shows.
+    """
     extras.require("report")
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = PackageLoader("ackclock.plotting", "pages")
+    file = FOLDER / template
+    loader = FileSystemLoader([file.parent, FOLDER])
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    page: str = environment.get_template(template).render(**values)
+    page: str = environment.get_template(file.name).render(**values)
     return page
 
 
 def picture(name: str, caption: str, content: bytes, form: str) -> dict[str, str]:
-    """Return what `picture` of `parts.html` shows.
+    """Return the data for `picture` in `parts.html`.
 
     Args:
-        name: Of the figure, and of the place in the page.
-        caption: Below it.
-        content: The file.
+        name: Name of the figure, also its anchor in the page.
+        caption: Caption below it.
+        content: Content of the file.
         form: `svg` or `png`.
     """
     kind = "svg+xml" if form == "svg" else form
@@ -40,7 +48,7 @@ def picture(name: str, caption: str, content: bytes, form: str) -> dict[str, str
 
 
 def written_picture(name: str, caption: str, figure: "Figure", folder: Path) -> dict[str, str]:
-    """Write a figure of a page's width as SVG and PNG, and return what the page shows."""
+    """Write a page-wide figure as SVG and PNG, and return the data for the page."""
     from ackclock.plotting.figures import encode
     from ackclock.plotting.figures.theme import PAGE
 

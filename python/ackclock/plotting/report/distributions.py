@@ -1,4 +1,4 @@
-"""Cumulative distributions of a run: round trips, queueing delays, completion times; for the page and for papers."""
+"""Cumulative distributions of a run for page and paper: round-trip times, queueing delays, completion times."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from ackclock.base.printable import plain
 from ackclock.results import Results
-from ackclock.results.run_labels import controller_of, labels
+from ackclock.results.run_labels import controller_of, prefixes
 from ackclock.stats.capacity import waits_s
 from ackclock.stats.metrics import Floats, distribution
 from ackclock.stats.run_window import until_completed
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ackclock.plotting.report.page_content import Window
 
 _MOST_SINGLY: Final = 10
-"""With more flows, those of a controller are one line."""
+"""Number of flows above which those of a controller are merged into one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What was sampled of one thing."""
+    """Samples of one flow, link or group."""
 
     label: str
     values: Floats
@@ -34,11 +34,11 @@ class Distributions:
     """Distributions in one plot.
 
     Attributes:
-        name: Of its file.
-        title: Above it.
-        axis: What was sampled, with the unit.
-        note: Where the samples come from.
-        lines: Of each thing.
+        name: Name of its file.
+        title: Title above it.
+        axis: Sampled quantity, with its unit.
+        note: Origin of the samples.
+        lines: Samples of each item.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Distributions:
     lines: tuple[Samples, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as the page has it, each line by at most some hundred quantiles."""
+        """Return the data for the page, with at most some hundred quantiles per line."""
         lines = []
         for line in self.lines:
             at, share = distribution(line.values)
@@ -62,6 +62,13 @@ def drawn_distributions(one: Distributions) -> "Picture":
     from ackclock.plotting.figures import Axis, distributions
 
     return distributions({"": {line.label: line.values for line in one.lines}}, Axis(one.axis))
+
+
+def of_every_kind(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
+    """Yield every distribution that has samples."""
+    yield from round_trips(results, window)
+    yield from queueing_delays(results, window)
+    yield from completion_times(results)
 
 
 def _of(window: "Window | None", time_s: Floats) -> slice:
@@ -95,9 +102,10 @@ def round_trips(results: list[Results], window: "Window | None" = None) -> Itera
 
 
 def queueing_delays(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Return the distribution of the time that a packet would wait at each recorded link.
+    """Yield the distribution of the queueing delay that a packet would see at each recorded link.
 
-    As the discipline told it; for a plain queue on a link of constant rate, what waits over the rate.
+    It is the value reported by the discipline, or for a plain queue on a link of constant rate the queue length divided
+    by the rate.
     """
     lines: list[Samples] = []
     for run, result in enumerate(results):
@@ -133,6 +141,6 @@ def completion_times(results: list[Results]) -> Iterator[Distributions]:
 
 
 def _joined(results: list[Results], run: int, found: dict[str, list[Floats]], factor: float) -> list[Samples]:
-    prefix = f"{labels(results)[run]}: " if len(results) > 1 else ""
+    prefix = prefixes(results)[run]
     pooled = {who: np.concatenate(parts) * factor for who, parts in found.items()}
     return [Samples(f"{prefix}{who}", values) for who, values in pooled.items() if values.size]

@@ -1,4 +1,4 @@
-"""The figures that reports and comparisons show of each flow and link, with their units."""
+"""Metrics of flows and links in reports and comparisons, with their units."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ def _mbit(key: str) -> Callable[[Entry], str]:
 
 
 def _in_window(key: str) -> Callable[[Entry], str]:
-    """A count over the time over which the rates beside it are."""
+    """Return a function that reads a counter over the same time as the rates beside it."""
     return lambda flow: count_text(count(flow, key))
 
 
@@ -62,7 +62,7 @@ CONTROLLER_CELLS: tuple[Cell, ...] = (
     ("sent again", _percent("retransmitted")),
     ("RTT mean (ms)", _figure("rtt_ms")),
 )
-"""Of the flows of a controller, as `ackclock.stats.flow_groups.by_controller` makes it."""
+"""Columns for the flows of a controller, as returned by `ackclock.stats.flow_groups.by_controller`."""
 
 
 CONNECTION_CELLS: tuple[Cell, ...] = (
@@ -70,7 +70,7 @@ CONNECTION_CELLS: tuple[Cell, ...] = (
     ("goodput of one (Mbit/s)", _mbit("goodput_bps")),
     ("RTT mean (ms)", _figure("rtt_ms")),
 )
-"""The figures of a group of connections, as `ackclock.stats.flow_groups.of_groups` makes it."""
+"""Columns for a group of connections, as returned by `ackclock.stats.flow_groups.of_groups`."""
 
 
 GROUPED_CELLS: tuple[Cell, ...] = (
@@ -89,14 +89,14 @@ GROUPED_CELLS: tuple[Cell, ...] = (
     ("completed at p50 (s)", _figure("completion_s", "p50")),
     ("completed at p95 (s)", _figure("completion_s", "p95")),
 )
-"""Of a group of flows, as `ackclock.stats.flow_groups.grouped` makes it."""
+"""Columns for a group of flows, as returned by `ackclock.stats.flow_groups.grouped`."""
 
 
 def busy_links(summaries: Sequence[Entry]) -> list[list[Entry]]:
-    """Return of each run the links worth showing: those with a queue or drops in any of the runs, or else the busiest.
+    """Return the relevant links of each run: those with a queue or drops in any run, or else the busiest.
 
     Args:
-        summaries: Of the runs, each as in `summary.json`.
+        summaries: Summaries of the runs.
     """
     links = [link for summary in summaries for link in summary["links"]]
     wanted = {link["name"] for link in links if link["drops"] or link["queue_packets"]["mean"] >= 1}

@@ -1,4 +1,4 @@
-"""The page of a sweep or of a study: tables and figures, from what is kept in its folder."""
+"""Page of a sweep or study: tables and figures, from the data in its folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,17 +18,16 @@ _FORMS = ("pdf", "svg", "png")
 
 
 def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, force: bool = False) -> None:
-    """Write the page, and its figures as PDF, SVG and PNG beside it.
+    """Write the page, and its figures as PDF, SVG and PNG.
 
     Args:
         shown: A study or a sweep.
-        path: The page.
-        static: Where the figures go; by default `<page>_figures` beside the page.
-        force: Replace also files that ackclock did not write.
+        path: Path of the page.
+        static: Folder for the figures; by default `<page>_figures` beside the page.
+        force: Also replace files that ackclock did not write.
 
     Raises:
-        ackclock.base.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not
-            set.
+        ackclock.base.storage.OutputExistsError: If a file that ackclock did not write exists and `force` is not set.
         OSError: If a file cannot be written.
     """
     directory = static or path.with_name(f"{path.stem}_figures")
@@ -55,8 +54,8 @@ def page_of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: s
     Args:
         shown: A study or a sweep.
         figures: Its pictures.
-        folder: Where they lie as files; empty if that is not beside the page.
-        beside: What else lies there, in a sentence.
+        folder: Folder of the figure files; empty if it is not beside the page.
+        beside: Other contents of the folder, as a sentence.
     """
     differences = getattr(shown, "differences", None)
     return render(

@@ -1,4 +1,4 @@
-"""Congestion episodes and states of flows, which the page marks in every plot over time."""
+"""Congestion episodes and states of flows, marked in every time plot of the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 CAUSES: Final = ("loss", "ecn", "timeout")
 _MOST_STATES: Final = 300_000
-"""Spans of states in a page, some 1.5 MB; with more, the shortest are joined to those before them."""
+"""Largest number of state spans in a page, some 1.5 MB; beyond it, the shortest are merged into their predecessors."""
 
 
 def moments(
     results: list[Results], places: Mapping[tuple[int, str], int], columns: Columns, window: "Window"
 ) -> dict[str, Any]:
-    """Return the episodes of all flows: whose, why, from when to when, how many segments, and the window around it.
+    """Return the episodes of all flows: flow, cause, begin, end, number of segments, and the window around it.
 
     Args:
         results: One run or several.
-        places: Of each flow by run and name.
-        columns: Of the page.
-        window: What is shown.
+        places: Index of each flow by run and name.
+        columns: Columns of the page.
+        window: Time shown.
     """
     import polars as pl
 
@@ -59,20 +59,20 @@ def moments(
 
 
 def _own(episodes: "pl.DataFrame") -> "pl.DataFrame":
-    """Of flows themselves, not of appliances that take them."""
+    """Return the episodes of the flows themselves, without those of appliances on their path."""
     return episodes.filter(episodes["appliance"].is_null()) if "appliance" in episodes.columns else episodes
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """What state a controller was in from when to when, of one flow behind the other; no gaps within a flow.
+    """Spans of controller states, flow after flow; without gaps within a flow.
 
     Attributes:
-        flow: Place of each span's flow.
-        state: Place of its state's name.
-        begin_s: From when, s.
-        end_s: Until when, s.
-        joined_s: What was shorter than this is a part of the span before it, s; 0 where nothing was joined.
+        flow: Index of each span's flow.
+        state: Index of each span's state.
+        begin_s: Beginning, s.
+        end_s: End, s.
+        joined_s: Length below which spans were merged into their predecessors, s; 0 if none were.
     """
 
     flow: Floats
@@ -85,11 +85,11 @@ class Spans:
 def states(
     results: list[Results], places: Mapping[tuple[int, str], int], columns: Columns, window: "Window", end_s: float
 ) -> dict[str, Any]:
-    """Return which state each flow's controller was in, from when to when; empty where no events tell.
+    """Return the controller states of each flow over time; empty without events.
 
     Returns:
         `names` of the states, `count` of the spans, columns of their `flow`, `state`, `at` and `until`, and `joined`:
-        how long at most those are that were joined to the one before, s.
+        the length below which spans were merged, s.
     """
     names: list[str] = []
     spans: list[tuple[float, float, float, float]] = []
@@ -130,11 +130,11 @@ def _spans(
 
 
 def joined(spans: Spans, most: int) -> Spans:
-    """Return spans with the shortest joined to those before them, until there are few enough.
+    """Merge the shortest spans into their predecessors, until there are few enough.
 
     Args:
-        spans: As they were.
-        most: How many there may be; one of each flow always stays.
+        spans: All spans.
+        most: Largest number of spans; each flow keeps at least one.
     """
     found = spans
     whole_s = float(spans.end_s.max() - spans.begin_s.min())

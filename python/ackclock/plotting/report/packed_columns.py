@@ -1,7 +1,7 @@
-"""Columns of numbers inside a page, small: whole levels, differences from one to the next, octets by rank, deflated.
+"""Compact columns of numbers in a page: integer levels, differences, bytes grouped by significance, deflated.
 
-A value has 65,535 levels between the least and the greatest of its column, which is far finer than a pixel; whole
-numbers of a smaller range, and times, are exact. The page reads them in `pages/report/columns.js`.
+A value has 65,535 levels between the minimum and the maximum of its column, much finer than a pixel. Integers of a
+smaller range, and times, are exact. The page decodes them in `pages/report/columns.js`.
 """
 
 import base64
@@ -14,35 +14,35 @@ from numpy.typing import NDArray
 from ackclock.stats.metrics import Floats
 
 _NONE: Final = 65_535
-"""The level that stands for no value."""
+"""Level that stands for a missing value."""
 
 _FINEST_S: Final = 1e-7
 _LONGEST: Final = float(2**32 - 2)
 
 
 class Columns:
-    """The columns of a page, each kept once however many plots have it."""
+    """Columns of a page, each stored once however many plots use it."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Begin without columns."""
         self._entries: list[dict[str, Any]] = []
         self._places: dict[tuple[Any, ...], int] = {}
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """What the page holds of them."""
+        """Entries of the columns in the page."""
         return self._entries
 
     @property
     def size(self) -> int:
-        """Octets that they take in the page."""
+        """Size in the page, octets."""
         return sum(len(entry["z"]) for entry in self._entries)
 
     def values(self, values: Floats) -> int:
-        """Keep values, NaN where there is none, and return where they are.
+        """Store values, with NaN for missing ones, and return their index.
 
         Args:
-            values: Of any size.
+            values: Column of any length.
         """
         known = values[np.isfinite(values)]
         low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
@@ -53,7 +53,7 @@ class Columns:
         return self._keep(levels, low, step)
 
     def times(self, time_s: Floats) -> int:
-        """Keep times to a tenth of a microsecond, of runs beyond seven minutes a little coarser; as `values`.
+        """Store times to 0.1 us, or a little coarser in runs beyond seven minutes, and return their index.
 
         Args:
             time_s: None below zero.
@@ -64,10 +64,10 @@ class Columns:
         return self._keep(np.round(time_s / step).astype(np.uint32), 0.0, step)
 
     def counts(self, counts: NDArray[Any]) -> int:
-        """Keep whole numbers from zero on; exact below 2**32, beyond that to the largest step that fits; as `values`.
+        """Store non-negative integers, exact below 2**32 and otherwise as fine as possible, and return their index.
 
         Args:
-            counts: Such as positions in a stream.
+            counts: Integers, such as positions in a stream.
         """
         step = 1
         while counts.size and int(counts.max()) // step > _LONGEST:
@@ -86,10 +86,10 @@ class Columns:
 
 
 def packed(levels: NDArray[Any]) -> bytes:
-    r"""Return levels as octets: differences modulo the range, all lowest octets first, deflated without a header.
+    r"""Encode levels: differences modulo the range, all lowest octets first, deflated without a header.
 
     Args:
-        levels: Of an unsigned type.
+        levels: Array of an unsigned type.
 
     Examples:
         >>> zlib.decompress(packed(np.array([258, 260, 259], dtype=np.uint16)), -15)

@@ -1,8 +1,8 @@
-"""What the page of runs draws, as JSON and columns: `pages/report/` reads it."""
+"""Content of the page of runs, as JSON and columns, read by the scripts in `pages/report/`."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
@@ -12,57 +12,54 @@ from ackclock import _core
 from ackclock.base.printable import plain
 from ackclock.plotting import completion_times as completions
 from ackclock.plotting.figures.theme import COLOURS
-from ackclock.plotting.report.distributions import completion_times, queueing_delays, round_trips
+from ackclock.plotting.report.distributions import of_every_kind
 from ackclock.plotting.report.moments import moments, states
 from ackclock.plotting.report.packed_columns import Columns
 from ackclock.plotting.report.time_sequence import packets
-from ackclock.plotting.result_panels import PANELS, Panel, Series, count_of, draw, end_of, series_of
+from ackclock.plotting.result_panels import PANELS, Line, Panel, count_of, end_of, lines_of
 from ackclock.results import Results
-from ackclock.results.run_labels import controller_of, labels
+from ackclock.results.run_labels import controller_of, labels, prefixes
 from ackclock.stats.capacity import constant_bps, over_time
 from ackclock.stats.flow_groups import SHOWN_SINGLY
-from ackclock.stats.metrics import Floats, extremes_per_bucket, spread_releases
+from ackclock.stats.metrics import Floats, spread_releases
 
 _MOST_SAMPLES: Final = 600_000
-"""Of all series together; with more, each keeps its extremes in fewer runs of samples."""
+"""Largest number of samples of all series together; beyond it, each keeps its extremes over fewer buckets."""
 
 _SILENT: Final = ("marks", "drop_probability")
-"""Panels that say nothing where all values are zero."""
+"""Panels that are left out if all values are zero."""
 
 _MSS_BYTES: Final = 1448
 _QUIC_BYTES: Final = 1472
-"""Windows of QUIC count the payload of UDP: of a full packet, by default, this."""
+"""Payload of a full UDP packet by default, in which QUIC's windows are counted, octets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of the runs that a page shows.
+    """Part of the runs that a page shows.
 
     Attributes:
-        begin_s: From when.
-        end_s: Until when; None for the end.
+        begin_s: Beginning, seconds.
+        end_s: End, seconds; None for the end of the runs.
     """
 
     begin_s: float = 0.0
     end_s: float | None = None
 
     def of(self, time_s: Floats) -> slice:
-        """Return which of ascending times are in it."""
+        """Return the slice of ascending times within the window."""
         low = int(np.searchsorted(time_s, self.begin_s))
         return slice(low, time_s.size if self.end_s is None else int(np.searchsorted(time_s, self.end_s, "right")))
 
 
 def content(results: list[Results], window: Window) -> dict[str, Any]:
-    """Return all that the page draws."""
+    """Return all data that the page draws."""
     columns = Columns()
     flows = _flows(results)
     places = {(flow["run"], flow.pop("name")): place for place, flow in enumerate(flows)}
     panels = [found for panel in PANELS if (found := _panel(results, panel, places, columns, window)) is not None]
     end_s = end_of(results, (end for panel in panels for end in panel.pop("ends")))
     shown = {"from": window.begin_s, "to": min(end_s, window.end_s) if window.end_s is not None else end_s}
-    distributions = [
-        *round_trips(results, window), *queueing_delays(results, window), *completion_times(results)
-    ]  # fmt: skip
     return {
         "runs": [plain(label) for label in labels(results)],
         "flows": flows,
@@ -72,13 +69,13 @@ def content(results: list[Results], window: Window) -> dict[str, Any]:
         "moments": moments(results, places, columns, window),
         "states": states(results, places, columns, window, shown["to"]),
         "packets": packets(results, places, columns, window),
-        "distributions": [*(one.as_dict() for one in distributions), *_slowdown(results)],
+        "distributions": [*(one.as_dict() for one in of_every_kind(results, window)), *_slowdown(results)],
         "columns": columns.entries,
     }
 
 
 def _slowdown(results: list[Results]) -> list[dict[str, Any]]:
-    """Percentiles of the slowdown of short flows and requests, over their size."""
+    """Return percentiles of the slowdown of short flows and requests, over their size."""
     lines = [
         {"label": plain(f"{line.label} p{percentile}"), "group": place, "isDashed": percentile != min(line.percentiles),
          "x": line.size_bytes.tolist(), "y": line.percentiles[percentile].tolist()}
@@ -96,20 +93,18 @@ def _slowdown(results: list[Results]) -> list[dict[str, Any]]:
 
 
 def _flows(results: list[Results]) -> list[dict[str, Any]]:
-    """Every flow of every run, with what tells it apart; `name` is as in the tables, and not for the page."""
-    names = labels(results)
+    """Return every flow of every run with its distinguishing facts; `name` is the key in tables, not for the page."""
     found = []
-    for run, result in enumerate(results):
+    for run, (result, prefix) in enumerate(zip(results, prefixes(results), strict=True)):
         tables = _tables_of_flows(result.scenario)
         for flow in (*result.summary["flows"], *result.summary.get("datagrams", [])):
             name, controller = str(flow["name"]), controller_of(flow) if "controller" in flow else "datagrams"
-            label = f"{names[run]}: {name}" if len(results) > 1 else name
             found.append(
                 {
                     "run": run,
                     "name": name,
-                    "label": plain(label),
-                    "controller": plain(f"{names[run]}: {controller}" if len(results) > 1 else controller),
+                    "label": plain(f"{prefix}{name}"),
+                    "controller": plain(f"{prefix}{controller}"),
                     "mss": _segment_bytes(result.scenario, tables.get(name, {}), str(flow.get("profile", ""))),
                     "goodput": flow["goodput_bps"],
                 }
@@ -118,7 +113,7 @@ def _flows(results: list[Results]) -> list[dict[str, Any]]:
 
 
 def _tables_of_flows(scenario: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The scenario's tables by name; of a group with a count every one of its flows has the group's."""
+    """Return the scenario's flow tables by name; each flow of a group with a count has the group's table."""
     entries = scenario.get("flow")
     found: dict[str, Mapping[str, Any]] = {}
     for entry in entries if isinstance(entries, list) else []:
@@ -141,7 +136,7 @@ def _segment_bytes(scenario: Mapping[str, Any], flow: Mapping[str, Any], profile
 
 @cache
 def _of_profiles() -> dict[str, int]:
-    """The segment size that each profile sets."""
+    """Return the segment size that each profile sets."""
     return {
         profile["name"]: switch["value"]
         for profile in json.loads(_core.profiles())
@@ -156,68 +151,47 @@ def _of_profiles() -> dict[str, int]:
 def _panel(
     results: list[Results], panel: Panel, places: Mapping[tuple[int, str], int], columns: Columns, window: Window
 ) -> dict[str, Any] | None:
-    """A panel with its lines; of more flows than can be shown singly, percentiles of groups."""
-    count = count_of(results, panel)
-    if not count:
-        return None
-    entry: dict[str, Any] = {
-        "key": panel.key, "title": panel.title, "quantity": panel.quantity, "of": panel.table,
-        "isRate": panel.columns[0].is_rate, "isGrouped": count > SHOWN_SINGLY, "count": count,
-        "isWindow": panel.key in ("cwnd", "flight_size", "rwnd", "far_cwnd"),
-    }  # fmt: skip
-    found = _grouped if count > SHOWN_SINGLY else _singly
-    lines, largest, ends = found(results, panel, places, columns, window, count)
+    """Return a panel with its lines; with too many flows for single lines, percentiles of groups."""
+    count, starts = count_of(results, panel), prefixes(results)
+    lines, ends, largest = [], [], 0.0
+    for whole in lines_of(results, panel):
+        chosen = window.of(whole.time_s)
+        one = replace(whole, time_s=whole.time_s[chosen], values=whole.values[chosen])
+        if not one.time_s.size or np.isnan(one.values).all():
+            continue
+        spread = _spread(results[one.run], whole) if one.column.name == "goodput_bps" and one.who else None
+        one = one.thinned(one.time_s.size, max(200, _MOST_SAMPLES // (len(PANELS) * count) // 2))
+        lines.append(
+            {"label": plain(one.label), "style": one.column.style, "x": columns.times(one.time_s),
+             "y": columns.values(one.values), "flow": places.get((one.run, one.who), -1), "group": one.group,
+             "who": plain(f"{starts[one.run]}{one.who}" if one.who else one.label), "column": one.column.label,
+             "isReference": one.column.is_reference, "isThin": one.is_single}
+        )  # fmt: skip
+        if spread is not None:
+            lines[-1]["spread"] = columns.values(spread[chosen])
+        ends.append(float(one.time_s[-1]))
+        largest = largest if one.column.is_reference else max(largest, one.largest)
     if not lines or (panel.key in _SILENT and not largest):
         return None
-    factor, unit = next(((f, u) for f, u in panel.scale if largest * f >= 1.0), panel.scale[-1])
-    end_s = max(ends)
-    return entry | {
-        "factor": factor, "unit": unit, "lines": lines, "ends": ends,
-        "capacity": _capacity(results, columns, end_s) if panel.columns[0].is_rate else None,
+    is_rate, (factor, unit) = panel.columns[0].is_rate, panel.unit_for(largest)
+    return {
+        "key": panel.key, "title": panel.title, "quantity": panel.quantity, "of": panel.table, "isRate": is_rate,
+        "isGrouped": count > SHOWN_SINGLY, "count": count, "factor": factor, "unit": unit, "lines": lines,
+        "isWindow": panel.key in ("cwnd", "flight_size", "rwnd", "far_cwnd"), "ends": ends,
+        "capacity": _capacity(results, columns, max(ends)) if is_rate else None,
     }  # fmt: skip
 
 
-_Lines = tuple[list[dict[str, Any]], float, list[float]]
-
-
-def _singly(
-    results: list[Results], panel: Panel, places: Mapping[tuple[int, str], int], columns: Columns, window: Window,
-    count: int,
-) -> _Lines:  # fmt: skip
-    most = _MOST_SAMPLES // (len(PANELS) * count)
-    names, lines, ends, largest = labels(results), [], [], 0.0
-    for one in series_of(results, panel):
-        chosen = window.of(one.time_s)
-        time_s, values = one.time_s[chosen], one.values[chosen]
-        if not time_s.size or np.isnan(values).all():
-            continue
-        spread = _spread(results[one.run], one) if one.column.name == "goodput_bps" else None
-        if not one.column.is_rate:
-            time_s, values = extremes_per_bucket(time_s, values, max(200, most // 2))
-        line = _line(one.label, one.column.style, columns.times(time_s), columns.values(values))
-        name = f"{names[one.run]}: {one.who}" if len(results) > 1 else one.who
-        line |= {"flow": places.get((one.run, one.who), -1), "group": one.group, "who": plain(name)}
-        line["isReference"] = one.column.is_reference
-        line["column"] = one.column.label
-        if spread is not None:
-            line["spread"] = columns.values(spread[chosen])
-        lines.append(line)
-        ends.append(float(time_s[-1]))
-        if not one.column.is_reference and not np.isnan(values).all():
-            largest = max(largest, float(np.nanmax(values)))
-    return lines, largest, ends
-
-
-def _spread(result: Results, one: Series) -> Floats | None:
-    """Goodput without what filled holes released at once; None where it has no holes."""
+def _spread(result: Results, one: Line) -> Floats | None:
+    """Return goodput without the bursts that filled gaps released; None without gaps."""
     episodes = result.episodes
     if "appliance" in episodes.columns:
         episodes = episodes.filter(episodes["appliance"].is_null())
     mine = episodes.filter(episodes["flow"] == one.who)
     if mine.is_empty():
         return None
-    flow = result.flow(one.who)
-    before_s = flow["rtt_ms"]["p99"] / 1e3 if flow["rtt_ms"] else 0.0  # a hole is there before the sender knows of it
+    rtt_ms = result.flow(one.who)["rtt_ms"]
+    before_s = rtt_ms["p99"] / 1e3 if rtt_ms else 0.0  # a hole is there before the sender knows of it
     holes = [
         (at - before_s, at + length + before_s)
         for at, length in zip(mine["time_s"].to_list(), mine["duration_s"].to_list(), strict=True)
@@ -226,36 +200,8 @@ def _spread(result: Results, one: Series) -> Floats | None:
     return spread_releases(one.time_s, one.values, holes, constant_bps(result.scenario))
 
 
-def _grouped(
-    results: list[Results], panel: Panel, places: Mapping[tuple[int, str], int], columns: Columns, window: Window,
-    count: int,
-) -> _Lines:  # fmt: skip
-    drawing = draw(results, panel)
-    if drawing is None:
-        return [], 0.0, []
-    factor = next(f for f, u in panel.scale if u == drawing.unit)
-    lines, ends, largest = [], [], 0.0
-    for one in drawing.lines:
-        chosen = window.of(one.time_s)
-        if one.is_capacity or not one.time_s[chosen].size:
-            continue
-        values = one.values[chosen] / factor
-        line = _line(one.label, one.column.style, columns.times(one.time_s[chosen]), columns.values(values))
-        lines.append(
-            line | {"flow": -1, "group": one.group, "who": plain(one.label), "isReference": False,
-                    "column": "", "isThin": one.is_single}
-        )  # fmt: skip
-        ends.append(float(one.time_s[chosen][-1]))
-        largest = max(largest, float(np.nanmax(values)))
-    return lines, largest, ends
-
-
-def _line(label: str, style: str, x: int, y: int) -> dict[str, Any]:
-    return {"label": plain(label), "style": style, "x": x, "y": y}
-
-
 def _capacity(results: list[Results], columns: Columns, end_s: float) -> list[dict[str, Any]]:
-    """What the bottleneck of each run could carry, each different one once."""
+    """Return the capacity of each run's bottleneck over time, without repetitions."""
     names, found = labels(results), []
     known: set[bytes] = set()
     for run, result in enumerate(results):

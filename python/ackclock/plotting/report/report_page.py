@@ -1,4 +1,4 @@
-"""One self-contained page of runs: summary, plots that are linked in time, settings. It opens without a network."""
+"""Self-contained page of runs: summary, plots with linked time axes, settings. It works offline."""
 
 import json
 from importlib.resources import files
@@ -15,15 +15,18 @@ from ackclock.results import Results
 from ackclock.results.run_labels import common, facts, labels
 
 _MOST_ROWS: Final = 12
-"""A table with more is folded."""
+"""Number of rows above which a table is folded."""
 
 _MOST_LANES: Final = 16
-"""Flows whose states are drawn at once."""
+"""Largest number of flows whose states are drawn at once."""
+
+_STATIC: Final = ("svg", "png")
+"""Formats of static figures."""
 
 _LIBRARY: Final = "vendor/uplot/uPlot.iife.min.js"
 
 _SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
-"""Of `pages/report/`, in the order in which they build on each other."""
+"""Scripts of `pages/report/`, in order of dependency."""
 
 
 def write_report(
@@ -34,34 +37,31 @@ def write_report(
     force: bool = False,
     window: Window | None = None,
 ) -> None:
-    """Write the page, and its figures as SVG and PNG if a folder is named. Those of an earlier report are replaced.
+    """Write the page, and its figures as SVG and PNG if a folder is given. Those of an earlier report are replaced.
 
     Args:
         results: One run or several; several are drawn into the same plots.
-        path: The page.
-        static_dir: Where the SVG and PNG figures go; None for none.
-        force: Replace also files that ackclock did not write.
-        window: The part of the runs to show; by default all.
+        path: Path of the page.
+        static_dir: Folder for the SVG and PNG figures; None for none.
+        force: Also replace files that ackclock did not write.
+        window: Part of the runs to show; by default all.
 
     Raises:
-        ackclock.base.storage.OutputExistsError: If a file that ackclock did not write is in the way and `force` is not
-            set.
+        ackclock.base.storage.OutputExistsError: If a file that ackclock did not write exists and `force` is not set.
         OSError: If a file cannot be written.
     """
     extras.require("report")
-    storage.check_file(path, force=force)
-    if static_dir is not None:
-        from ackclock.plotting.plots import static_files
+    from ackclock.plotting.figures import save
+    from ackclock.plotting.plots import static_figures
 
-        for file in static_files(results, static_dir):
-            storage.check_file(file, force=force)
+    figures = {} if static_dir is None else {static_dir / name: one for name, one in static_figures(results).items()}
+    for file in (path, *(place.with_name(f"{place.name}.{form}") for place in figures for form in _STATIC)):
+        storage.check_file(file, force=force)
     page = _page(results, window or Window())
     path.parent.mkdir(parents=True, exist_ok=True)
     storage.write_file(path, page.encode())
-    if static_dir is not None:
-        from ackclock.plotting.plots import write_static
-
-        write_static(results, static_dir)
+    for place, draw in figures.items():
+        save(draw(), place, forms=_STATIC)
 
 
 def _page(results: list[Results], window: Window) -> str:
@@ -77,17 +77,17 @@ def _page(results: list[Results], window: Window) -> str:
 
 
 def style() -> str:
-    """Return the styles of the report where its root is a shadow: in a notebook."""
+    """Return the styles of the report for a shadow root in a notebook."""
     return render("widget.css", **_styles())
 
 
 def module() -> str:
-    """Return the report as a module of JavaScript with `render`, as anywidget takes it."""
+    """Return the report as a JavaScript module with `render`, as required by anywidget."""
     return f"{_file(_LIBRARY)}\n{_file('theme.js')}\n{_scripts('widget')}"
 
 
 def shown(results: list[Results], found: dict[str, Any]) -> dict[str, Any]:
-    """Return what the templates of the report name."""
+    """Return the data for the templates of the report."""
     panels, flows = found["panels"], found["flows"]
     has_moments = found["moments"]["count"] > 0
     return dict(
@@ -117,13 +117,13 @@ def _file(name: str) -> str:
 
 
 def _scripts(host: str) -> str:
-    """The report as a function of its content, its root and where it is shown, and what shows it there."""
+    """Return the report as a function of its content, root and host, followed by the code that shows it."""
     parts = "\n".join(_file(f"report/{name}.js") for name in _SCRIPTS)
     return f"function show(content, root, host) {{\n{parts}\n}}\n{_file(f'report/{host}.js')}"
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """Return what the scripts read, without a sign that would end its place in a page."""
+    """Return JSON for the scripts, without characters that would end its element in the page."""
     found = {**found, "lanes": _MOST_LANES}
     return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -158,7 +158,7 @@ def _of_lanes(joined_s: float, flows: int) -> str:
 
 
 def _missing(results: list[Results], found: dict[str, Any]) -> dict[str, str] | None:
-    """How to record what the page could have shown besides."""
+    """Return a note on how to record data that the page could also have shown."""
     flows = [str(flow["name"]) for flow in results[0].summary["flows"]]
     if not flows or not found["panels"] or (found["packets"] and found["states"]["count"]):
         return None
@@ -179,7 +179,7 @@ def _how(result: Results) -> str:
 
 
 def _run(result: Results, label: str) -> dict[str, str]:
-    """What was run, what it came to, and how it can be run again."""
+    """Return the settings and the outcome of a run, and how to repeat it."""
     index = result.summary["jain_index"]
     said = [text for key, text in facts(result).items() if key in ("flows", "profile", "rate", "queue")]
     said += [

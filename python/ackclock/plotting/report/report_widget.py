@@ -1,4 +1,4 @@
-"""The report in a cell of a notebook: the page's plots, linked in time, as a widget (anywidget)."""
+"""Report in a notebook cell: the page's plots, linked in time, as a widget (anywidget)."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from ackclock.results import Results
 
 
 class ReportWidget(anywidget.AnyWidget):
-    """Plots of runs over one time, with their tables.
+    """Widget with plots of runs over a common time, and their tables.
 
     Attributes:
-        window_s: The time shown, from and to. It follows what is dragged and typed in the notebook, and the plots
-            follow what is set here.
+        window_s: Beginning and end of the time shown. It follows the notebook's controls, and setting it updates the
+            plots.
     """
 
     _esm = report_page.module()
@@ -26,11 +26,11 @@ class ReportWidget(anywidget.AnyWidget):
     window_s = traitlets.Tuple(traitlets.Float(), traitlets.Float()).tag(sync=True)
 
     def __init__(self, results: list[Results], window: Window | None = None) -> None:
-        """Prepare what the notebook draws; nothing is simulated.
+        """Prepare the widget; nothing is simulated.
 
         Args:
             results: One run or several; several are drawn into the same plots.
-            window: The part of the runs that there is to see; by default all.
+            window: Part of the runs that is available; by default all.
         """
         found = content(results, window or Window())
         super().__init__(

@@ -1,4 +1,4 @@
-"""Runs side by side: a table for each kind of thing, a column for each run, named by what differs."""
+"""Comparison of runs: a table for each kind of item, with a column for each run, labelled by the differences."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def compare(results: list[Results]) -> None:
     """Print the flows and links of several runs side by side.
 
     Args:
-        results: The runs. Of one with many flows, groups with percentiles, and the flows that stand out.
+        results: The runs. With many flows, groups with percentiles and the outermost flows are shown.
     """
     console = filtered(Console(emoji=False))
     about = common(results)
@@ -36,7 +36,7 @@ def compare(results: list[Results]) -> None:
 
 
 def tables(results: list[Results]) -> list[Table]:
-    """Return runs side by side as tables: flows, what else there is, links, fairness."""
+    """Return tables that compare runs: flows, other traffic, links, fairness."""
     runs, about = labels(results), common(results)
     flows = [result.summary["flows"] for result in results]
     found = _of_flows(runs, flows, about) if any(flows) else []
@@ -55,7 +55,7 @@ def tables(results: list[Results]) -> list[Table]:
 
 
 _WORD = 16
-"""Characters of a word that no column cuts."""
+"""Length of words that no column breaks, characters."""
 
 
 def _run_columns(runs: Sequence[str]) -> list[Column]:
@@ -63,7 +63,7 @@ def _run_columns(runs: Sequence[str]) -> list[Column]:
 
 
 def _shown(table: Table) -> Shown:
-    """A table in a terminal; a line below each flow or link."""
+    """Return a table for a terminal, with a line below each flow or link."""
     shown = Shown(title=table.title)
     for column in table.columns:
         if column.is_text:
@@ -99,12 +99,12 @@ def _most(groups: Sequence[Entry]) -> int:
 
 
 def _standing_out(flows: Sequence[Sequence[Entry]]) -> list[str]:
-    """Of each run."""
+    """Return the names of the outermost flows of each run."""
     return list(dict.fromkeys(str(flow["name"]) for run in flows for flow in outermost(run)))
 
 
 def _classes(summary: Entry) -> list[Entry]:
-    """Every group of short flows, as a whole and by size."""
+    """Return every group of short flows, as a whole and by size class."""
     rows = ((group, row) for group in summary.get("groups", []) for row in size_rows(group))
     return [{**row, "name": f"{group['name']}, {row['name']}"} for group, row in rows]
 
@@ -117,7 +117,7 @@ def _table(
     about: str,
     wanted: list[str] | None = None,
 ) -> Table:
-    """One block of rows for each flow or link, or for those that are wanted; a column for each run."""
+    """Return a table with a block of rows for each flow or link, or for selected ones, and a column for each run."""
     thing = title.partition(" ")[0].removesuffix("s")
     columns = [Column("thing", thing, is_text=True), Column("figure", "figure", is_text=True), *_run_columns(runs)]
     by_name = [{str(entry["name"]): entry for entry in reversed(run)} for run in entries]

@@ -1,4 +1,4 @@
-"""What a run came to, as tables: flows, their traffic, and the links worth showing."""
+"""Tables of a run's outcome: flows, other traffic, and the relevant links."""
 
 from collections.abc import Sequence
 
@@ -16,15 +16,15 @@ from ackclock.stats.flow_groups import SHOWN_SINGLY, by_controller, grouped, out
 from ackclock.stats.run_window import flows_over_window
 
 _SEVERAL = 4
-"""With so many flows or more, of fewer controllers, there are totals by controller."""
+"""Number of flows from which totals by controller are shown, if there are fewer controllers."""
 
 
 def tables(summary: RunSummary, most: int = SHOWN_SINGLY) -> list[Table]:
-    """Return tables of all that there is in a summary.
+    """Return tables of everything in a summary.
 
     Args:
-        summary: As in `summary.json`.
-        most: Rows of a table; how many more there are is said below it.
+        summary: Summary, as in `summary.json`.
+        most: Largest number of rows in a table; a note gives the number of omitted rows.
     """
     return [
         *_flows(summary, most),
@@ -34,7 +34,7 @@ def tables(summary: RunSummary, most: int = SHOWN_SINGLY) -> list[Table]:
 
 
 def _flows(summary: RunSummary, most: int) -> list[Table]:
-    """Totals by controller, and every flow; of many, groups with percentiles over their flows, and who stands out."""
+    """Return totals by controller and every flow; with many flows, groups with percentiles and the outermost flows."""
     flows = summary["flows"]
     if not flows:
         return []
@@ -54,7 +54,7 @@ def _flows(summary: RunSummary, most: int) -> list[Table]:
 
 
 def _traffic(summary: RunSummary, most: int) -> list[Table]:
-    """Tables of short flows by size, requests, videos, datagrams, media and appliances, as far as there are any."""
+    """Return tables of short flows by size, requests, videos, datagrams, media and appliances, where present."""
     parts = [_table(group["name"], size_rows(group), GROUP_CELLS, most) for group in summary.get("groups", [])]
     for kind, cells, entries_of in TRAFFIC:
         if entries := entries_of(summary):

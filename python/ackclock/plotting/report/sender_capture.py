@@ -1,13 +1,14 @@
-"""A flow's capture at its sender's host, as columns: data, acknowledgments and blocks of SACKs (RFC 9293, 2018, 7323).
+"""Capture at a flow's sender, as columns: data, ACKs and SACK blocks (RFC 9293, 2018, 7323).
 
-The flow is the first that opens; what goes the way of its SYN is data, what comes back acknowledges it. Numbers are
-turned into positions since the SYN, whole however often they wrap.
+The flow is the first one opened. Segments in the direction of its SYN are data, the others acknowledge it. Sequence
+numbers are converted to positions since the SYN, however often they wrap.
 
-Departures: data that the other end sends is left out, and so are duplicates that a SACK reports (RFC 2883), which lie
-below what is acknowledged.
+Departures: data sent by the other end is left out, and so are duplicates that a SACK reports (RFC 2883), which lie
+below the acknowledged position.
 """
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,28 +24,7 @@ from ackclock.stats.metrics import Floats
 _SYN, _ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK
 _WRAP: Final = 1 << 32
 _LEAST: Final = 40
-"""Octets of the headers of IPv4 and TCP without options."""
-
-
-@dataclass(slots=True)
-class _Rows:
-    """Times with two positions each."""
-
-    time_s: list[float] = field(default_factory=list)
-    begin: list[int] = field(default_factory=list)
-    end: list[int] = field(default_factory=list)
-
-    def add(self, time_s: float, begin: int, end: int) -> None:
-        self.time_s.append(time_s)
-        self.begin.append(begin)
-        self.end.append(end)
-
-    def as_columns(self) -> "Marks":
-        return Marks(
-            np.array(self.time_s, dtype=np.float64),
-            np.array(self.begin, dtype=np.int64),
-            np.array(self.end, dtype=np.int64),
-        )
+"""Size of the IPv4 and TCP headers without options, octets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +32,28 @@ class Marks:
     """Times with two positions each.
 
     Attributes:
-        time_s: Ascending.
-        begin: Of data or of a block; of an ACK what it acknowledges.
-        end: Of these; of an ACK up to where the window reaches.
+        time_s: Times, ascending.
+        begin: First position of data or of a block; for an ACK the acknowledged position.
+        end: End of data or of a block; for an ACK the end of the receive window, or nothing if unknown.
     """
 
-    time_s: Floats
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
+    time_s: Floats = field(default_factory=lambda: np.empty(0))
+    begin: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    end: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, rows: list[tuple[float, int, int]]) -> "Marks":
+        """Return rows as columns."""
+        times, *positions = zip(*rows, strict=True) if rows else ((), (), ())
+        return cls(np.array(times, dtype=np.float64), *(np.array(column, dtype=np.int64) for column in positions))
+
+    def __getitem__(self, chosen: slice | NDArray[np.int64]) -> "Marks":
+        """Return a selection of the rows."""
+        return Marks(self.time_s[chosen], self.begin[chosen], self.end[chosen] if self.end.size else self.end)
 
 
 class _Positions:
-    """Positions since the SYN of numbers that wrap: those nearest to the last."""
+    """Unwrapped positions since the SYN: for each number, the position nearest to the last."""
 
     def __init__(self, first: int) -> None:
         self._first = first
@@ -78,17 +68,17 @@ class _Positions:
 
 @dataclass(slots=True)
 class _Reader:
-    """What has been read of a capture."""
+    """State of reading a capture."""
 
-    data: _Rows = field(default_factory=_Rows)
-    acks: _Rows = field(default_factory=_Rows)
-    blocks: _Rows = field(default_factory=_Rows)
+    data: list[tuple[float, int, int]] = field(default_factory=list)
+    acks: list[tuple[float, int, int]] = field(default_factory=list)
+    blocks: list[tuple[float, int, int]] = field(default_factory=list)
     positions: _Positions | None = None
     opener: bytes = b""
     scale: int = 0
 
     def read(self, time_s: float, frame: bytes) -> None:
-        """Take in a packet of IPv4 and TCP."""
+        """Process a packet of IPv4 and TCP."""
         head = (frame[0] & 15) * 4
         _, _, sequence, acknowledgment, flags, window = struct.unpack_from("!HHIIHH", frame, head)
         header = (flags >> 12) * 4
@@ -99,15 +89,16 @@ class _Reader:
             size = int.from_bytes(frame[2:4], "big") - head - header
             if size > 0:
                 begin = self.positions.of(sequence)
-                self.data.add(time_s, begin, begin + size)
+                self.data.append((time_s, begin, begin + size))
         elif self.positions is not None and flags & _ACK:
             acked = self.positions.of(acknowledgment)
-            self.acks.add(time_s, acked, acked + (window << self.scale))
-            _add_blocks(self.blocks, time_s, options, self.positions, acked)
+            self.acks.append((time_s, acked, acked + (window << self.scale)))
+            blocks = _blocks(options, self.positions)
+            self.blocks += [(time_s, left, right) for left, right in blocks if left >= acked]
 
     def _open(self, sequence: int, source: bytes, options: bytes, *, answers: bool) -> None:
         if answers:
-            self.scale = _window_scale(options)
+            self.scale = next((body[0] for body in _bodies(options, dpkt.tcp.TCP_OPT_WSCALE) if body), 0)
         elif self.positions is None:
             self.opener, self.positions = source, _Positions(sequence)
 
@@ -116,14 +107,14 @@ def segments(path: Path) -> tuple[Marks, Marks, Marks]:
     """Read a flow's capture.
 
     Args:
-        path: As `flow.NAME.capture` leaves it: raw IPv4 in pcapng.
+        path: File written for `flow.NAME.capture`: raw IPv4 in pcapng.
 
     Returns:
-        Segments of data, ACKs, and blocks of SACKs.
+        Segments of data, ACKs, and SACK blocks.
 
     Raises:
         OSError: If it cannot be read.
-        ackclock.base.checked_files.DamagedError: If it is no capture, or cut.
+        ackclock.base.checked_files.DamagedError: If it is not a capture, or truncated.
     """
     reader = _Reader()
     try:
@@ -132,34 +123,21 @@ def segments(path: Path) -> tuple[Marks, Marks, Marks]:
                 if len(frame) >= _LEAST and frame[9] == dpkt.ip.IP_PROTO_TCP:
                     reader.read(float(time_s), frame)
     except (ValueError, LookupError, struct.error) as error:
-        raise DamagedError(path, f"it is no whole capture ({error})", "run the scenario again") from error
-    return reader.data.as_columns(), reader.acks.as_columns(), reader.blocks.as_columns()
+        raise DamagedError(path, f"it is not a complete capture ({error})", "run the scenario again") from error
+    return Marks.of(reader.data), Marks.of(reader.acks), Marks.of(reader.blocks)
 
 
-def _options(options: bytes) -> list[tuple[int, bytes]]:
-    found, at = [], 0
-    while at < len(options) and options[at] != dpkt.tcp.TCP_OPT_EOL:
-        if options[at] == dpkt.tcp.TCP_OPT_NOP:
-            at += 1
-            continue
-        length = options[at + 1] if at + 1 < len(options) else 0
-        if length < 2:
-            break
-        found.append((options[at], options[at + 2 : at + length]))
-        at += length
-    return found
+def _bodies(options: bytes, kind: int) -> Iterator[bytes]:
+    """Yield the content of each option of a kind, up to the end of options or a truncated one."""
+    for option in dpkt.tcp.parse_opts(options) if options else ():
+        if option is None or option[0] == dpkt.tcp.TCP_OPT_EOL:
+            return
+        if option[0] == kind:
+            yield option[1]
 
 
-def _window_scale(options: bytes) -> int:
-    return next((body[0] for kind, body in _options(options) if kind == dpkt.tcp.TCP_OPT_WSCALE and body), 0)
-
-
-def _add_blocks(blocks: _Rows, time_s: float, options: bytes, positions: _Positions, acked: int) -> None:
-    for kind, body in _options(options):
-        if kind != dpkt.tcp.TCP_OPT_SACK:
-            continue
-        for at in range(0, len(body) - 7, 8):
-            left, right = struct.unpack_from("!II", body, at)
+def _blocks(options: bytes, positions: _Positions) -> Iterator[tuple[int, int]]:
+    for body in _bodies(options, dpkt.tcp.TCP_OPT_SACK):
+        for left, right in struct.iter_unpack("!II", body[: len(body) // 8 * 8]):
             begin = positions.of(left)
-            if begin >= acked:
-                blocks.add(time_s, begin, begin + (right - left) % _WRAP)
+            yield begin, begin + (right - left) % _WRAP

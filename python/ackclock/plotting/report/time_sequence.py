@@ -1,4 +1,4 @@
-"""What the time-sequence plot of a flow shows: data, retransmissions, ACKs, SACKs, the receiver's window, drops.
+"""Time-sequence plot of a flow: data, retransmissions, ACKs, SACKs, the receive window, drops.
 
 From the capture at the sender's host where there is one (`flow.NAME.capture = true`), which alone has SACKs and the
 window; else from the events `segment_sent` and `ack_arrived`. Drops are of the event `packet_dropped`. Positions count
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.plotting.report.packed_columns import Columns
-from ackclock.plotting.report.sender_capture import segments
+from ackclock.plotting.report.sender_capture import Marks, segments
 from ackclock.results import Results
 from ackclock.stats.metrics import Floats
 
@@ -24,65 +24,41 @@ if TYPE_CHECKING:
     from ackclock.plotting.report.page_content import Window
 
 _MOST: Final = 150_000
-"""Bars of data and steps of ACKs in a page; with more, those close to each other are drawn as one."""
-
-_Whole = NDArray[np.int64]
-
-
-def _none() -> _Whole:
-    return np.empty(0, dtype=np.int64)
-
-
-def _never() -> Floats:
-    return np.empty(0)
+"""Largest number of bars of data and steps of ACKs in a page; beyond it, adjacent ones are merged."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSequence:
-    """One flow's packets: times in seconds, positions in octets since the SYN.
+    """Packets of one flow: times in seconds, positions in octets since the SYN.
 
     Attributes:
         source: `capture` or `events`.
-        sent_s: When each segment of data left.
-        begin: Where it begins.
-        end: And ends.
-        is_again: Whether it was a retransmission.
-        acked_s: When each ACK arrived.
-        acked: What it acknowledged.
-        edge: Up to where the receiver's window reached; empty where that is not known.
-        sacked_s: When each block of a SACK arrived.
-        left: Where it begins.
-        right: And ends.
-        dropped_s: When a segment of it was dropped on the way.
-        dropped: Where that begins.
-        merged_s: What lies within this time is one bar; 0 where nothing was merged.
+        data: Transmission time, begin and end of each data segment.
+        is_again: Whether each was a retransmission.
+        acks: Arrival time and acknowledged position of each ACK, and the end of the receive window, if known.
+        sacks: Arrival time, begin and end of each SACK block.
+        drops: Time and begin of each dropped segment.
+        merged_s: Time span within which data was merged; 0 if none was.
     """
 
     source: str
-    sent_s: Floats = field(default_factory=_never)
-    begin: _Whole = field(default_factory=_none)
-    end: _Whole = field(default_factory=_none)
-    is_again: _Whole = field(default_factory=_none)
-    acked_s: Floats = field(default_factory=_never)
-    acked: _Whole = field(default_factory=_none)
-    edge: _Whole = field(default_factory=_none)
-    sacked_s: Floats = field(default_factory=_never)
-    left: _Whole = field(default_factory=_none)
-    right: _Whole = field(default_factory=_none)
-    dropped_s: Floats = field(default_factory=_never)
-    dropped: _Whole = field(default_factory=_none)
+    data: Marks
+    is_again: NDArray[np.int64]
+    acks: Marks
+    sacks: Marks = field(default_factory=Marks)
+    drops: Marks = field(default_factory=Marks)
     merged_s: float = 0.0
 
     @property
     def size(self) -> int:
-        """How much there is to draw."""
-        return self.sent_s.size + self.acked_s.size
+        """Number of items to draw."""
+        return self.data.time_s.size + self.acks.time_s.size
 
 
 def packets(
     results: list[Results], places: Mapping[tuple[int, str], int], columns: Columns, window: "Window"
 ) -> list[dict[str, Any]]:
-    """Return the time-sequences of a page, of every flow whose packets were recorded."""
+    """Return the time sequences of a page, for every flow with recorded packets."""
     found = []
     for run, result in enumerate(results):
         for flow in result.summary["flows"]:
@@ -105,23 +81,18 @@ def time_sequence(result: Results, flow: str) -> TimeSequence | None:
         return found
     drops = events.filter((events["kind"] == "packet_dropped") & events["is_forward"] & (events["payload_bytes"] > 0))
     at, sequence = drops["time_s"].to_numpy(), drops["sequence"].cast(int).to_numpy()
-    return replace(found, dropped_s=at, dropped=_near_what_was_sent(sequence, at, found))
+    return replace(found, drops=Marks(at, _near_what_was_sent(sequence, at, found.data)))
 
 
 def _of_capture(path: Path) -> TimeSequence:
     data, acks, blocks = segments(path)
-    again = _is_again(data.begin, data.end)
-    return TimeSequence(
-        "capture", data.time_s, data.begin, data.end, again, acks.time_s, acks.begin, acks.end,
-        blocks.time_s, blocks.begin, blocks.end,
-    )  # fmt: skip
+    return TimeSequence("capture", data, _is_again(data), acks, blocks)
 
 
-def _is_again(begin: _Whole, end: _Whole) -> _Whole:
-    """Whether each segment begins below what was sent before it."""
-    highest = np.maximum.accumulate(end) if end.size else end
-    before = np.concatenate(([0], highest[:-1])) if end.size else end
-    return (begin < before).astype(np.int64)
+def _is_again(data: Marks) -> NDArray[np.int64]:
+    """Return whether each segment begins below the highest position sent before it."""
+    before = np.concatenate(([0], np.maximum.accumulate(data.end)[:-1])) if data.end.size else data.end
+    return (data.begin < before).astype(np.int64)
 
 
 def _of_events(events: "pl.DataFrame") -> TimeSequence | None:
@@ -132,40 +103,31 @@ def _of_events(events: "pl.DataFrame") -> TimeSequence | None:
     begin = sent["offset_bytes"].cast(int).to_numpy()
     return TimeSequence(
         "events",
-        sent["time_s"].to_numpy(),
-        begin,
-        begin + sent["size_bytes"].cast(int).to_numpy(),
+        Marks(sent["time_s"].to_numpy(), begin, begin + sent["size_bytes"].cast(int).to_numpy()),
         sent["is_retransmission"].fill_null(False).cast(int).to_numpy(),
-        acks["time_s"].to_numpy(),
-        acks["offset_bytes"].cast(int).to_numpy(),
+        Marks(acks["time_s"].to_numpy(), acks["offset_bytes"].cast(int).to_numpy()),
     )
 
 
-def _near_what_was_sent(sequence: _Whole, at: Floats, one: TimeSequence) -> _Whole:
-    """Numbers of 32 bits as positions: those nearest to what had been sent by then."""
-    if not one.sent_s.size:
+def _near_what_was_sent(sequence: NDArray[np.int64], at: Floats, data: Marks) -> NDArray[np.int64]:
+    """Convert 32-bit sequence numbers to the positions nearest to the highest one sent by then."""
+    if not data.time_s.size:
         return sequence
-    highest = np.maximum.accumulate(one.end)
-    near = highest[np.maximum(np.searchsorted(one.sent_s, at, "right") - 1, 0)]
+    near = np.maximum.accumulate(data.end)[np.maximum(np.searchsorted(data.time_s, at, "right") - 1, 0)]
     return sequence + ((near - sequence + 2**31) >> 32 << 32)
 
 
 def _within(one: TimeSequence, window: "Window") -> TimeSequence:
-    sent, acked = window.of(one.sent_s), window.of(one.acked_s)
-    sacked, dropped = window.of(one.sacked_s), window.of(one.dropped_s)
-    return TimeSequence(
-        one.source, one.sent_s[sent], one.begin[sent], one.end[sent], one.is_again[sent], one.acked_s[acked],
-        one.acked[acked], one.edge[acked] if one.edge.size else one.edge, one.sacked_s[sacked], one.left[sacked],
-        one.right[sacked], one.dropped_s[dropped], one.dropped[dropped],
-    )  # fmt: skip
+    data, acks, sacks, drops = (of[window.of(of.time_s)] for of in (one.data, one.acks, one.sacks, one.drops))
+    return TimeSequence(one.source, data, one.is_again[window.of(one.data.time_s)], acks, sacks, drops)
 
 
 def merged(one: TimeSequence, most: int) -> TimeSequence:
-    """Return packets with those that follow each other closely as one, until there are few enough.
+    """Merge adjacent packets, until there are few enough.
 
-    Retransmissions, SACKs and drops stay single.
+    Retransmissions, SACKs and drops are not merged.
     """
-    span_s = float(one.sent_s[-1] - one.sent_s[0]) if one.sent_s.size else 0.0
+    span_s = float(np.ptp(one.data.time_s)) if one.data.time_s.size else 0.0
     gap_s = span_s / max(1, most) / 4
     found = one
     while found.size > most and gap_s < span_s:
@@ -175,41 +137,23 @@ def merged(one: TimeSequence, most: int) -> TimeSequence:
 
 
 def _merged(one: TimeSequence, gap_s: float) -> TimeSequence:
-    """New data in order within the same while, as one bar; of the ACKs in it the last."""
-    while_of = np.floor(one.sent_s / gap_s)
-    follows = (
-        (one.begin[1:] == one.end[:-1])
-        & (one.is_again[1:] == 0)
-        & (one.is_again[:-1] == 0)
-        & (while_of[1:] == while_of[:-1])
-    )
+    """Merge new in-order data within a time span into one bar, and keep the last of its ACKs."""
+    data, is_new, while_of = one.data, one.is_again == 0, np.floor(one.data.time_s / gap_s)
+    follows = (data.begin[1:] == data.end[:-1]) & is_new[1:] & is_new[:-1] & (while_of[1:] == while_of[:-1])
     first = np.flatnonzero(np.concatenate(([True], ~follows)))
-    last = np.append(first[1:] - 1, one.sent_s.size - 1)
-    acks = (
-        np.flatnonzero(np.append(np.diff(np.floor(one.acked_s / gap_s)) > 0, True)) if one.acked_s.size else first[:0]
-    )
-    return replace(
-        one, sent_s=one.sent_s[first], begin=one.begin[first], end=one.end[last], is_again=one.is_again[first],
-        acked_s=one.acked_s[acks], acked=one.acked[acks], edge=one.edge[acks] if one.edge.size else one.edge,
-        merged_s=gap_s,
-    )  # fmt: skip
+    last = np.append(first[1:] - 1, while_of.size - 1)
+    is_last = np.append(np.diff(np.floor(one.acks.time_s / gap_s)) > 0, True)[: one.acks.time_s.size]
+    bars = Marks(data.time_s[first], data.begin[first], data.end[last])
+    return replace(one, data=bars, is_again=one.is_again[first], acks=one.acks[np.flatnonzero(is_last)], merged_s=gap_s)
 
 
 def _entry(place: int, one: TimeSequence, columns: Columns) -> dict[str, Any]:
+    times, counts = columns.times, columns.counts
     return {
-        "flow": place,
-        "source": one.source,
-        "merged": one.merged_s,
-        "sent": columns.times(one.sent_s),
-        "begin": columns.counts(one.begin),
-        "size": columns.counts(one.end - one.begin),
-        "again": columns.values(one.is_again.astype(np.float64)),
-        "acked": columns.times(one.acked_s),
-        "ack": columns.counts(one.acked),
-        "edge": columns.counts(one.edge) if one.edge.size else None,
-        "sacked": columns.times(one.sacked_s),
-        "left": columns.counts(one.left),
-        "right": columns.counts(one.right),
-        "dropped": columns.times(one.dropped_s),
-        "drop": columns.counts(one.dropped),
-    }
+        "flow": place, "source": one.source, "merged": one.merged_s,
+        "sent": times(one.data.time_s), "begin": counts(one.data.begin), "size": counts(one.data.end - one.data.begin),
+        "again": columns.values(one.is_again.astype(np.float64)), "acked": times(one.acks.time_s),
+        "ack": counts(one.acks.begin), "edge": counts(one.acks.end) if one.acks.end.size else None,
+        "sacked": times(one.sacks.time_s), "left": counts(one.sacks.begin), "right": counts(one.sacks.end),
+        "dropped": times(one.drops.time_s), "drop": counts(one.drops.begin),
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tables for papers, pages and programs: a table once, as Markdown, LaTeX, CSV, JSON or HTML."""
+"""Tables for papers, pages and programs: declared once, rendered as Markdown, LaTeX, CSV, JSON or HTML."""
 
 from ackclock.plotting.tables.cells import Cell, Entry, count_of, figure_of, of_cells
 from ackclock.plotting.tables.table import Column, Table, Tag, figure, number, shown

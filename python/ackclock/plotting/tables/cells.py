@@ -1,4 +1,4 @@
-"""Entries of a summary as a table: a row for each, a column for each figure that is read off it as a text."""
+"""Tables of a summary's entries: a row for each entry, a column for each metric."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,11 @@ from ackclock.plotting.tables.table import NONE, Column, Table, figure
 
 Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
-"""The heading of a figure, with its unit in brackets, and the figure of an entry."""
+"""Heading of a metric, with its unit in brackets, and the function that formats it."""
 
 
 def figure_of(key: str, part: str = "", *, per: float = 1.0, digits: int = 4) -> Callable[[Entry], str]:
-    """Return what writes the figure under a key, or a part of the table there."""
+    """Return a function that formats the number at a key, or at a part of the table there."""
 
     def text(entry: Entry) -> str:
         found = entry.get(key)
@@ -23,17 +23,17 @@ def figure_of(key: str, part: str = "", *, per: float = 1.0, digits: int = 4) ->
 
 
 def count_of(key: str) -> Callable[[Entry], str]:
-    """Return what writes the count under a key."""
+    """Return a function that formats the count at a key."""
     return lambda entry: count_text(entry.get(key))
 
 
 def count_text(value: int | None) -> str:
-    """Write a count; a dash for none."""
+    """Format a count; a dash for none."""
     return NONE if value is None else f"{value:,}"
 
 
 _WORDS = ("controller", "profile", "limited by", "limited\nby")
-"""Figures that are none."""
+"""Headings of columns that hold words."""
 
 _WITH_UNIT = re.compile(r"(.*) \(([^()]*)\)")
 
@@ -44,11 +44,11 @@ def of_cells(
     """Return entries as a table.
 
     Args:
-        kind: Of the entries: the heading of their names.
-        entries: Each with a `name`.
-        cells: The figures, from left to right.
-        title: Above it.
-        notes: Below it; those without a word are left out.
+        kind: Kind of the entries, the heading of their names.
+        entries: Entries, each with a `name`.
+        cells: Metrics, from left to right.
+        title: Title above the table.
+        notes: Notes below the table; empty ones are left out.
 
     Examples:
         >>> drops = ("drops (packets)", lambda link: str(link["drops"]))

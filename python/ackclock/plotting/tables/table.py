@@ -1,4 +1,4 @@
-"""A table of results: columns with units, rows with values, of values their intervals. Nothing heavy is loaded here."""
+"""Table of results: columns with units, rows of values with their intervals. It imports nothing heavy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,17 +11,17 @@ MINUS: Final = "\N{MINUS SIGN}"
 NONE: Final = "\N{EN DASH}"
 
 _LEAST: Final = 1e-4
-"""Numbers nearer to zero are written with an exponent: six decimals would not show them."""
+"""Size below which numbers are written with an exponent, since six decimals would not show them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A text that a page shows as more than a text; elsewhere it is one.
+    """Text with a special form on a page; plain text elsewhere.
 
     Attributes:
-        text: It.
-        kind: A class of the page's style, such as a verdict.
-        target: What a click on it leads to.
+        text: The text.
+        kind: CSS class, such as a verdict.
+        target: Target of the link.
     """
 
     text: str
@@ -35,15 +35,15 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column.
+    """Column of a table.
 
     Attributes:
-        key: Of the rows' values, and its name in CSV and JSON; the unit is in it.
-        title: What a reader sees.
-        unit: Below or behind the title; empty for none.
+        key: Key of its values in rows, in CSV and in JSON, including the unit.
+        title: Title for readers.
+        unit: Unit, shown below or behind the title; empty for none.
         is_text: Whether its values are words.
-        signed: Whether a plus is written, too: of differences.
-        factor: From the values' unit, in which CSV and JSON have them, to the one shown.
+        signed: Whether positive numbers get a plus sign, as for differences.
+        factor: Factor from the unit of the values, used in CSV and JSON, to the unit shown.
     """
 
     key: str
@@ -55,20 +55,21 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Title and unit in a line."""
+        """Title and unit in one line."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table.
+    """Table of results.
 
     Attributes:
-        title: What it shows.
-        about: What was run.
-        columns: From left to right.
-        rows: From above: a value for each column's key. An `Estimate`, a number, a text, a `Tag`, or None for nothing.
-        notes: Below it.
+        title: Title of the table.
+        about: Description of the runs.
+        columns: Columns, from left to right.
+        rows: Rows, from above: a value for each column's key, which is an `Estimate`, a number, a text, a `Tag`, or
+            None for nothing.
+        notes: Notes below the table.
     """
 
     title: str
@@ -78,14 +79,14 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
 
     def cells(self, row: Mapping[str, Any]) -> list[str]:
-        """Return a row as texts that people read."""
+        """Return a row as formatted texts."""
         return [shown(row.get(column.key), column) for column in self.columns]
 
     def narrowed(self, names: Sequence[str]) -> "Table":
-        """Return it with some columns only: those on the left that say what a row is, and those that are named.
+        """Return the table with fewer columns: the key columns on the left, and the named ones.
 
         Args:
-            names: Titles or keys; those that it does not have are passed over.
+            names: Titles or keys; unknown ones are ignored.
         """
         values = next((place for place, column in enumerate(self.columns) if not column.is_text), len(self.columns))
         wanted = [column for column in self.columns[values:] if {column.title.strip(), column.key} & set(names)]
@@ -93,11 +94,11 @@ class Table:
 
 
 def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell may hold
-    """Write a cell.
+    """Format a cell.
 
     Args:
         value: An `Estimate`, a number, a text, a `Tag`, or None.
-        column: Where it stands.
+        column: Column of the cell.
 
     Examples:
         >>> shown(Estimate(47.831, 2.6543, 5), Column("x", "x")), shown(Estimate(-0.0123, None, 1), Column("x", "x"))
@@ -124,7 +125,7 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
 
 
 def number(value: float, *, signed: bool = False) -> str:
-    """Write a number with three significant digits, whole numbers whole.
+    """Format a number with three significant digits, integers in full.
 
     Examples:
         >>> number(1234.5), number(0.0314159), number(-2.5, signed=True), number(1.25e-7), number(5)
@@ -138,7 +139,7 @@ def number(value: float, *, signed: bool = False) -> str:
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """Write a figure of a run with so many significant digits and without an exponent; a dash for none.
+    """Format a metric with this number of significant digits and without an exponent; a dash for None.
 
     Examples:
         >>> figure(95.7213), figure(0.0012345), figure(12345.6), figure(None), figure(3e-7)
@@ -156,7 +157,7 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def _places(size: float, digits: int) -> int:
-    """Decimals with which a number has so many digits that count."""
+    """Return the number of decimals that gives this number of significant digits."""
     return 0 if size == 0 or not isfinite(size) else max(0, min(6, digits - 1 - floor(log10(abs(size)))))
 
 

@@ -1,7 +1,7 @@
-"""A table as Markdown, LaTeX, CSV, JSON and HTML.
+"""Formats of a table: Markdown, LaTeX, CSV, JSON and HTML.
 
-LaTeX is for `booktabs` and nothing else; what LaTeX would obey is written out. CSV and JSON hold all digits, in the
-units that their keys name, with mean, half width of the interval and count as columns of their own.
+LaTeX needs only `booktabs`; its special characters are escaped. CSV and JSON hold all digits, in the units of their
+keys, with mean, half width of the interval and count as separate columns.
 """
 
 import csv
@@ -24,7 +24,7 @@ _LATEX_SIGNS: Final = {
 
 
 def markdown(table: Table) -> str:
-    """Return a table as GitHub's Markdown."""
+    """Return a table as GitHub Markdown."""
     head = "| " + " | ".join(_for_markdown(column.heading) for column in table.columns) + " |"
     rule = "|" + "|".join("---" if column.is_text else "---:" for column in table.columns) + "|"
     rows = ["| " + " | ".join(map(_for_markdown, table.cells(row))) + " |" for row in table.rows]
@@ -41,7 +41,7 @@ def latex(table: Table) -> str:
     """Return a table as LaTeX, with caption and label.
 
     Args:
-        table: Any. Numbers are set at the right; the package `booktabs` is wanted.
+        table: The table. Numbers are right-aligned; the package `booktabs` is required.
     """
     align = "".join("l" if column.is_text else "r" for column in table.columns)
     titles = " & ".join(for_latex(column.title) for column in table.columns)
@@ -71,7 +71,7 @@ def latex(table: Table) -> str:
 
 
 def for_latex(text: str) -> str:
-    r"""Return a text as LaTeX sets it.
+    r"""Escape a text for LaTeX.
 
     Examples:
         >>> for_latex("50 % of a_b ± 2")
@@ -81,7 +81,7 @@ def for_latex(text: str) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Return a table as CSV with all digits; what was run is in lines with # above it."""
+    """Return a table as CSV with all digits; comment lines above it describe the runs."""
     content = StringIO()
     for line in (table.title, table.about):
         content.write(f"# {plain(line)}\n")
@@ -94,7 +94,7 @@ def as_csv(table: Table) -> str:
 
 
 def _estimated(table: Table) -> set[str]:
-    """Columns in which a mean with an interval stands."""
+    """Return the keys of columns that hold a mean with an interval."""
     return {
         column.key for column in table.columns if any(isinstance(row.get(column.key), Estimate) for row in table.rows)
     }
@@ -116,7 +116,7 @@ def _values(row: Mapping[str, Any], column: Column, estimated: set[str]) -> list
 
 
 def as_json(table: Table) -> dict[str, Any]:
-    """Return a table as what JSON can say, with all digits."""
+    """Return a table as JSON data, with all digits."""
     rows = [{column.key: _plain_value(row.get(column.key)) for column in table.columns} for row in table.rows]
     return {"title": table.title, "about": table.about, "notes": list(table.notes), "rows": rows}
 
@@ -128,7 +128,7 @@ def _plain_value(value: Any) -> Any:  # noqa: ANN401
 
 
 def html(table: Table) -> str:
-    """Return a table as HTML, without a page around it."""
+    """Return a table as an HTML fragment."""
     head = "".join(f"<th{_kind(column)}>{_text(column.title)}{_unit(column)}</th>" for column in table.columns)
     body = "".join(
         "<tr>"
@@ -175,4 +175,4 @@ FORMS: Final[dict[str, Callable[[Table], str]]] = {
     "json": json_text,
     "html": html,
 }
-"""By the suffix of a file."""
+"""Formats of a table, by file suffix."""

@@ -1,4 +1,4 @@
-"""Finding the path that explains a recording: rate, delay, queue, loss, cross traffic; as a scenario."""
+"""Estimation of the path of a recording: rate, delay, queue, loss and cross traffic, as a scenario."""
 
 from ackclock.recording.fit.path import FitError
 from ackclock.recording.fit.search import Fit, fit

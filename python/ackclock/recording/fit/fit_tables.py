@@ -1,4 +1,4 @@
-"""A fit as tables."""
+"""Tables of a fit."""
 
 import math
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def tables(found: "Fit") -> list[Table]:
-    """Return what was found, and how near a run of it comes to the recording."""
+    """Return the tables of the estimates, and of the agreement between recording and simulation."""
     return [_parameters(found), _residuals(found)]
 
 

@@ -1,24 +1,24 @@
-"""The least value of a function of one variable within bounds, by the golden section.
+"""Minimum of a function of one variable within bounds, by golden-section search.
 
-Source: Kiefer 1953: each evaluation keeps the golden share of the interval. Departures: none; where the function has
-several hollows, one of them is found.
+Source: Kiefer 1953: each evaluation keeps the golden share of the interval. Departures: none; if the function has
+several minima, one of them is found.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 _SHARE: Final = (5**0.5 - 1) / 2
-"""The golden share: of two parts the longer is to the whole as the shorter is to it."""
+"""Golden share: the longer of two parts is to the whole as the shorter is to it."""
 
 
 def least(function: Callable[[float], float], low: float, high: float, evaluations: int) -> tuple[float, float]:
-    """Return where a function is least between two bounds, and its value there.
+    """Return the minimum of a function between two bounds: its place and value.
 
     Args:
-        function: Of one variable.
-        low: The lower bound.
-        high: The upper bound.
-        evaluations: How often the function is asked, at least two times.
+        function: Function of one variable.
+        low: Lower bound.
+        high: Upper bound.
+        evaluations: Number of evaluations, at least two.
 
     Examples:
         >>> place, value = least(lambda x: (x - 0.3) ** 2, -1.0, 1.0, 20)

@@ -1,4 +1,4 @@
-"""A path, the flows over it, and the scenario that they make."""
+"""Path with its flows, and the scenario that they define."""
 
 import re
 from collections.abc import Sequence
@@ -12,28 +12,28 @@ from ackclock.recording.fit.path_figures import PACKET, SEGMENT, Burst
 from ackclock.stats.metrics import Floats
 
 PAYLOAD: Final = SEGMENT / PACKET
-"""Of a packet with timestamps, the share that is payload."""
+"""Share of payload in a packet with timestamps."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""Signs that a comment of TOML must not have."""
+"""Characters not allowed in a TOML comment."""
 
 _ACCESS_FACTOR: Final = 50
-"""Access links are so much faster than the bottleneck, so that only it queues."""
+"""Ratio of access rate to bottleneck rate, large enough that only the bottleneck queues."""
 
 
 class FitError(ValueError):
-    """A recording does not tell enough of a path: wrong input; the message says what is missing."""
+    """Error: a recording does not determine a path. The message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A flow of the recording.
+    """Flow of the recording.
 
     Attributes:
-        name: As there.
-        controller: Its congestion control.
-        start_s: When it began.
-        size_bytes: What it delivered, if it ended; None of one that was still sending.
+        name: Name in the recording.
+        controller: Congestion control.
+        start_s: Start time.
+        size_bytes: Delivered payload if it ended; None if it was still sending.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What is looked for.
+    """Parameters of the path to be estimated.
 
     Attributes:
-        rate_bps: Of the bottleneck.
+        rate_bps: Rate of the bottleneck.
         rtt_s: Two-way propagation delay of each flow.
-        queue_packets: How many may wait.
-        loss: Probability with which a packet is lost at random.
-        burst: Cross traffic, as datagrams of a constant rate.
+        queue_packets: Limit of the queue.
+        loss: Probability of random loss of a packet.
+        burst: Cross traffic, as datagrams at a constant rate.
     """
 
     rate_bps: float
@@ -63,14 +63,14 @@ class Path:
     def scaled(
         self, rate: float = 1.0, rtt: float = 1.0, queue: float = 1.0, loss: float = 1.0, cross: float = 1.0
     ) -> "Path":
-        """Return it with its figures multiplied.
+        """Return a copy with scaled parameters.
 
         Args:
-            rate: Factor of the rate.
-            rtt: Of every round trip.
-            queue: Of the queue.
-            loss: Of the loss.
-            cross: Of the rate of the cross traffic.
+            rate: Factor for the rate.
+            rtt: Factor for every round-trip time.
+            queue: Factor for the queue limit.
+            loss: Factor for the loss probability.
+            cross: Factor for the rate of the cross traffic.
         """
         burst = None if self.burst is None else replace(self.burst, rate_bps=self.burst.rate_bps * cross)
         return Path(
@@ -85,15 +85,15 @@ class Path:
 def document(
     name: str, path: Path, senders: Sequence[Sender], duration_s: float, profile: str, jitter_s: float = 0.0
 ) -> dict[str, Any]:
-    """Return a scenario as a tree, which `toml` writes and `Scenario` reads.
+    """Return the scenario as a tree, for `toml` and `Scenario`.
 
     Args:
-        name: Of the scenario.
+        name: Name of the scenario.
         path: The path.
-        senders: The flows over it.
-        duration_s: How long.
-        profile: Of the hosts' TCP.
-        jitter_s: By which flows begin later, to see what an accident of the beginning makes.
+        senders: Flows over the path.
+        duration_s: Simulated time.
+        profile: Stack profile of the hosts.
+        jitter_s: Delay of the flows' starts, to reveal effects of chance at the beginning.
     """
     # Whole microseconds, so that no flow's round trip is shorter than twice this.
     delay_s = (round(1e6 * float(np.min(path.rtt_s))) // 2) / 1e6
@@ -138,11 +138,11 @@ def _time(seconds: float) -> str:
 
 
 def toml(tree: dict[str, Any], comments: Sequence[str]) -> str:
-    """Return a scenario as a file.
+    """Return the scenario as a TOML file.
 
     Args:
-        tree: As `document` makes it.
-        comments: Lines at the top.
+        tree: Tree returned by `document`.
+        comments: Comment lines at the top.
     """
     topology = tree["topology"]
     lines = [f"# {_CONTROL.sub(' ', comment)}" for comment in comments]

@@ -1,8 +1,8 @@
-"""What results show of the path that they were made over: the same figures of a recording and of a simulation.
+"""Observables of a path in results, defined alike for recordings and simulations.
 
-Each is a plain estimate that anybody would make by eye: the least round trip; what arrives in all while packets wait;
-how much longer round trips become at most; how many segments are lost while few packets wait; for how long, and by
-how much, less arrives than at other times. Their bias is not corrected here: `search` does it with simulations.
+Each is a plain estimate: the minimum RTT; the total arrival rate while packets queue; the maximum queueing delay; the
+losses while the queue is short; and the time and amount of a drop in the arrival rate. Their bias is not corrected
+here: `search` does so with simulations.
 """
 
 import math
@@ -21,43 +21,43 @@ if TYPE_CHECKING:
     from ackclock.results import Results
 
 PACKET: Final = 1500
-"""Octets of a full packet, in which queues are counted."""
+"""Size of a full packet, the unit of queue lengths, octets."""
 
 SEGMENT: Final = 1448
-"""Octets of payload in one, with timestamps."""
+"""Payload of a full packet with timestamps, octets."""
 
 FULL_QUANTILE: Final = 0.98
-"""The queue is full when the round trip is as long as this share of the time it is shorter."""
+"""Quantile of the RTT over time at which the queue counts as full."""
 
 _BUSY: Final = 0.2
-"""Packets wait while a round trip is longer than the least by this share of the greatest wait."""
+"""Fraction of the maximum queueing delay above which packets count as queued."""
 
 _EARLY: Final = 0.5
-"""A loss is not the queue's while the wait is shorter than this share of the greatest."""
+"""Fraction of the maximum queueing delay below which a loss does not count as the queue's."""
 
 _WAITING: Final = 0.1
 _PACKETS: Final = 2 * 8 * PACKET
-"""Packets wait at a time, if a round trip is longer by a tenth of the greatest wait and by two packets, in bits."""
+"""Size of two packets in bits: a delay above it and above a tenth of the maximum counts as queueing."""
 
 _AT_WINDOW: Final = 0.9
-"""As much of the receiver's window is under way where that, and not the path, is what holds a flow back."""
+"""Share of the receive window in flight above which the window, not the path, limits a flow."""
 
 _FEWEST_WINDOWS: Final = 4
 _LEAST_CROSS: Final = 0.1
-"""Cross traffic of less than this share of the rate is not looked for."""
+"""Share of the rate below which cross traffic is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How results are looked at, the same for a recording and for what is held beside it.
+    """Settings of the observation, the same for a recording and its simulations.
 
     Attributes:
         flows: Names of the flows that count.
-        rtt: The column of round trips.
-        rate: The column of rates.
-        step_s: Between two looks at a round trip.
-        window_s: Over which rates are taken.
-        duration_s: Until when.
+        rtt: Column of round-trip times.
+        rate: Column of rates.
+        step_s: Sampling interval of round-trip times.
+        window_s: Averaging window of rates.
+        duration_s: End of the observation.
     """
 
     flows: tuple[str, ...]
@@ -70,7 +70,7 @@ class How:
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Cross traffic of a constant rate for some time."""
+    """Cross traffic at a constant rate for some time."""
 
     rate_bps: float
     from_s: float
@@ -79,25 +79,25 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is seen; NaN where nothing is.
+    """Observables of a path; NaN where not observed.
 
     Attributes:
-        base_s: The least round trip of each flow.
-        rate_bps: Payload of all flows together while packets wait.
-        depth_s: How much longer than the least a round trip becomes.
-        early_loss: Segments lost while few packets waited, as a share of those sent.
-        early_losses: How many that are.
-        burst: When less arrived, if at any time; beside it `rate_bps` is that of the rest.
-        waiting: The share of the time in which packets waited.
-        quiet: The share of the time in which a loss would have been told from one of the queue.
+        base_s: Minimum RTT of each flow.
+        rate_bps: Payload rate of all flows together while packets queue.
+        depth_s: Maximum queueing delay.
+        early_loss: Segments lost while the queue was short, as a share of those sent.
+        early_losses: Number of these segments.
+        burst: Time of a lower arrival rate, if any; `rate_bps` then covers the rest.
+        waiting: Share of the time in which packets queued.
+        quiet: Share of the time in which a random loss could be distinguished from one at the queue.
         sent: Segments sent.
-        goodput_bps: Of each flow, over its time.
-        rtt_mean_s: Of all flows, over time.
-        rtt_p95_s: Likewise.
-        cwnd_bytes: Mean over time, of all flows.
-        retransmitted: Segments sent again, as a share of those sent.
-        full_losses: How many episodes of loss began while packets waited: only these show where a queue ends.
-        limited: The share of the time in which a flow stood at its receiver's window; NaN where that is not recorded.
+        goodput_bps: Goodput of each flow, over its time.
+        rtt_mean_s: Time-weighted mean RTT of all flows.
+        rtt_p95_s: 95th percentile of the RTT of all flows, over time.
+        cwnd_bytes: Time-weighted mean window of all flows.
+        retransmitted: Segments retransmitted, as a share of those sent.
+        full_losses: Number of loss episodes that began while packets queued; only these reveal the queue's limit.
+        limited: Share of the time in which a flow filled its receive window; NaN if not recorded.
     """
 
     base_s: Floats
@@ -129,13 +129,13 @@ class _Flow:
 
 
 def figures(results: "Results", how: How, burst: Burst | None = None, *, searches: bool = False) -> Figures:
-    """Look at results.
+    """Compute the observables of results.
 
     Args:
         results: A recording, or a run.
-        how: How to look.
-        burst: When less arrived, as it was found in the recording; None if that was never.
-        searches: Look for it.
+        how: Settings of the observation.
+        burst: Time of a lower arrival rate in the recording; None if there is none.
+        searches: Whether to search for it.
     """
     rows = {name: until_completed(results, name) for name in how.flows}
     flows = {name: _flow(rows[name], how) for name in how.flows}
@@ -194,7 +194,7 @@ def _known(rows: "pl.DataFrame", column: str) -> tuple[Floats, Floats]:
 
 
 def _held(grid: Floats, times: Floats, values: Floats) -> Floats:
-    """The latest value at each time of a grid; NaN before the first."""
+    """Return the latest value at each time of a grid; NaN before the first."""
     if not times.size:
         return np.full(grid.size, math.nan)
     places = np.searchsorted(times, grid, side="right") - 1
@@ -202,7 +202,7 @@ def _held(grid: Floats, times: Floats, values: Floats) -> Floats:
 
 
 def _arrived(rows: "pl.DataFrame", column: str, edges: Floats) -> Floats:
-    """What a series of rates, each since the value before it, comes to by some times."""
+    """Return the cumulative sum of a rate series at some times."""
     times, rates = _known(rows, column)
     if times.size < 2 or not edges.size:
         return np.zeros(edges.size)
@@ -212,7 +212,7 @@ def _arrived(rows: "pl.DataFrame", column: str, edges: Floats) -> Floats:
 
 
 def _least(flow: _Flow, results: "Results", name: str, how: How) -> float:
-    """Of the samples; where only smoothed ones were recorded, what the kernel remembers as the least, if that was."""
+    """Return the minimum RTT sample; or the kernel's own minimum, if only smoothed samples were recorded."""
     rows = results.flows.filter(results.flows["flow"] == name)
     if how.rtt == "srtt_s" and "min_rtt_s" in rows.columns and rows["min_rtt_s"].count():
         return float(rows["min_rtt_s"].drop_nulls().min())  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ def _least(flow: _Flow, results: "Results", name: str, how: How) -> float:
 
 
 def _windows(flows: dict[str, _Flow], waits: dict[str, Floats], depth_s: float) -> tuple[Floats, Flags, Floats]:
-    """Of each window with all flows together: bits per second, whether packets waited, and its middle."""
+    """Return, for each window over all flows: rate in bits per second, whether packets queued, and middle time."""
     last = max((flow.edges_s[-1] for flow in flows.values() if flow.edges_s.size), default=0.0)
     first = min((flow.edges_s[0] for flow in flows.values() if flow.edges_s.size), default=0.0)
     width = next((flow.edges_s[1] - flow.edges_s[0] for flow in flows.values() if flow.edges_s.size > 1), 1.0)
@@ -242,7 +242,7 @@ def _windows(flows: dict[str, _Flow], waits: dict[str, Floats], depth_s: float) 
 
 
 def _limited(flows: "Sequence[pl.DataFrame]") -> float:
-    """The share of samples in which as much was under way as the receiver has room for, of the flow with the most."""
+    """Return the largest share, over flows, of samples that fill the receive window."""
     columns = flows[0].columns
     sent = next((name for name in ("flight_size_bytes", "cwnd_bytes") if name in columns), "")
     if not sent or "rwnd_bytes" not in columns:
@@ -257,26 +257,26 @@ def _limited(flows: "Sequence[pl.DataFrame]") -> float:
 
 
 def burst_in(totals: Floats, is_busy: Flags, middle_s: Floats, width_s: float) -> Burst | None:
-    """Return when less arrived than at other times, if ever.
+    """Return the time of a lower arrival rate, if there is one.
 
     Args:
-        totals: What arrived in each window, bits per second.
-        is_busy: Whether packets waited in it.
-        middle_s: Its middle.
-        width_s: Of a window.
+        totals: Arrival rate in each window, bits per second.
+        is_busy: Whether packets queued in each window.
+        middle_s: Middle of each window.
+        width_s: Width of a window.
     """
     busy = totals[is_busy]
     return _burst(busy, middle_s[is_busy], width_s) if busy.size >= _FEWEST_WINDOWS else None
 
 
 def rate_outside(totals: Floats, is_busy: Flags, middle_s: Floats, burst: Burst | None) -> tuple[float, Burst | None]:
-    """Return the rate while packets wait, and the time in which it is lower, if any.
+    """Return the arrival rate while packets queue, and the time in which it is lower, if any.
 
     Args:
-        totals: What arrived in each window, bits per second.
-        is_busy: Whether packets waited in it.
-        middle_s: Its middle.
-        burst: When less arrived, if ever.
+        totals: Arrival rate in each window, bits per second.
+        is_busy: Whether packets queued in each window.
+        middle_s: Middle of each window.
+        burst: Known time of a lower rate, if any.
     """
     busy, times = totals[is_busy], middle_s[is_busy]
     if busy.size < _FEWEST_WINDOWS:
@@ -291,7 +291,7 @@ def rate_outside(totals: Floats, is_busy: Flags, middle_s: Floats, burst: Burst 
 
 
 def _burst(rates: Floats, times: Floats, width_s: float) -> Burst | None:
-    """The one interval whose mean differs most from the rest, by least squares; None if it is not worth it."""
+    """Return the interval whose mean differs most from the rest, by least squares; None if not significant."""
     count = rates.size
     sums = np.concatenate([[0.0], np.cumsum(rates)])
     best, place = 0.0, (0, 0)
@@ -317,7 +317,7 @@ def _burst(rates: Floats, times: Floats, width_s: float) -> Burst | None:
 
 
 def _is_worth_it(rates: Floats, inside: Flags) -> bool:
-    """Less by a tenth at least, by six standard errors, and in every window below nearly every one outside."""
+    """Return whether a drop is significant: at least a tenth and six standard errors, and consistent across windows."""
     rest, within = rates[~inside], rates[inside]
     missing = float(np.median(rest) - np.median(within))
     error = math.sqrt(float(rest.var()) / rest.size + float(within.var()) / within.size)
@@ -328,7 +328,7 @@ def _is_worth_it(rates: Floats, inside: Flags) -> bool:
 def _early(
     results: "Results", flows: dict[str, _Flow], waits: dict[str, Floats], depth_s: float, how: How
 ) -> tuple[int, int, int]:
-    """Episodes that began while few packets waited, those that did not, and the segments lost in the former."""
+    """Return the loss episodes that began with a short queue, all others, and the segments lost in the former."""
     episodes, count, full, lost = results.episodes, 0, 0, 0
     for row in episodes.filter(episodes["flow"].is_in(how.flows)).iter_rows(named=True):
         flow, wait = flows[row["flow"]], waits[row["flow"]]
@@ -345,7 +345,7 @@ def _early(
 
 
 def _sent(entries: Sequence[Any]) -> int:
-    """Segments; of a source that does not count them, as many as the payload has of the usual size."""
+    """Return the number of segments sent, derived from the payload if the source does not count them."""
     counts = [entry["sent_segments"] for entry in entries]
     octets = [entry["delivered_bytes"] or 0 for entry in entries]
     return sum(size // SEGMENT if count is None else count for count, size in zip(counts, octets, strict=True))

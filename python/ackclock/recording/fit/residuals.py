@@ -1,4 +1,4 @@
-"""What a recording and runs of the scenario that explains it have, side by side."""
+"""Comparison of a recording with runs of its fitted scenario."""
 
 import math
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from ackclock.stats.student_t import quantile
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """A quantity on both sides.
+    """Quantity on both sides.
 
     Attributes:
-        name: In words, with its unit.
-        recorded: In the recording.
-        simulated: The mean of several runs with other seeds and beginnings.
-        spread: In so much around the mean a single run lies with 95 % confidence, over a path as uncertain as it is.
-        score: How alike they are: the lesser over the greater, 1 if they are the same.
+        name: Description with unit.
+        recorded: Value in the recording.
+        simulated: Mean of several runs with other seeds and start times.
+        spread: Half width around the mean of the 95 % range of a single run, including the path's uncertainty.
+        score: Similarity: the smaller value divided by the larger, 1 if they are equal.
     """
 
     name: str
@@ -32,19 +32,19 @@ class Residual:
 
     @property
     def is_within(self) -> bool:
-        """Whether the recording is within the spread of runs."""
+        """Whether the recorded value is within the spread of the runs."""
         return abs(self.recorded - self.simulated) <= self.spread
 
 
 def residuals(
     recorded: Figures, runs: Sequence[Figures], around: Sequence[Figures], flows: Sequence[str]
 ) -> list[Residual]:
-    """Hold a recording beside runs.
+    """Compare a recording with runs.
 
     Args:
-        recorded: What is seen of the recording.
-        runs: What is seen of each run over the path.
-        around: What is seen of as many runs or more, each over a path that may be the right one as well.
+        recorded: Observables of the recording.
+        runs: Observables of each run over the path.
+        around: Observables of at least as many runs, each over an equally plausible path.
         flows: Names of the flows.
     """
     found = []

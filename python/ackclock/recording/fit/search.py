@@ -1,14 +1,13 @@
-"""The search: what is seen of a recording is what must be seen of the scenario's simulation.
+"""Search for the path whose simulation shows the same observables as a recording.
 
-Method: indirect inference (Gourieroux, Monfort and Renault 1993). The figures of `seen` are biased estimates, each
-mostly of one parameter; simulations have the same bias. So each parameter is multiplied by what its figure is in the
-recording over what it is in the simulation, until that is one. Queue and rate are then moved within bounds, by golden
-sections, for as long as all that was recorded comes nearer together. How far off a parameter may be is found by
-finding known ones again: paths near the found one are simulated with other seeds and beginnings, and looked at in the
-same way.
+Method: indirect inference (Gourieroux, Monfort and Renault 1993). The observables of `path_figures` are biased
+estimates, each mostly of one parameter; simulations have the same bias. So each parameter is multiplied by the ratio of
+its observable in the recording to that in the simulation, until the ratio is one. Rate and queue are then refined
+within bounds by golden sections, as long as the overall distance shrinks. The error of a parameter is found by
+recovering known ones: paths near the estimate are simulated with other seeds and start times, and estimated alike.
 
-Departures: the search is over one bottleneck with a DropTail queue, the same both ways; loss is independent; the
-application of a flow that had not ended sends all the time.
+Departures: the search assumes one bottleneck with a DropTail queue in both directions, independent loss, and a flow
+that had not ended to send all the time.
 """
 
 import json
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 _ROUNDS: Final = 6
 _CLOSE: Final = 0.003
-"""Figures that are this near to each other are the same."""
+"""Relative difference at which observables count as equal."""
 
 _SEEDS: Final = 2
 _KNOWN_PATHS: Final = 12
@@ -43,42 +42,42 @@ _RUNS: Final = 6
 _REFINEMENTS: Final = 10
 _REACH_OF_RATE: Final = 0.03
 _REACH: Final = 0.12
-"""How far the last search may go from where it began, as a share: of the rate, and of the queue."""
+"""Range of the final search around its start, as a share of the rate and of the queue."""
 
 _LEAST_LOSSES: Final = 3
 _LEAST_SHARE: Final = 0.05
-"""Flows that delivered less than this share of the largest are left out."""
+"""Share of the largest flow's payload below which flows are left out."""
 
 _LEAST_SCORE: Final = 0.8
-"""A path whose runs miss something of the recording by more does not explain it."""
+"""Score of a quantity below which a path does not explain the recording."""
 
 _MOSTLY: Final = 0.5
-"""A flow that is at its receiver's window for more of the time shows that window, and not the path."""
+"""Share of time at the receive window above which a flow reveals that window, not the path."""
 
 _WORTH_IT: Final = 0.5
-"""Cross traffic is three parameters more: with it, what is not explained must be less than this share."""
+"""Factor by which cross traffic, with its three parameters, must reduce the unexplained distance."""
 
 _SELDOM: Final = 0.15
-"""Where packets wait for less than this share of the time, a faster path would look the same."""
+"""Share of time with a queue below which a faster path would look the same."""
 
 _MOST_STEPS: Final = 2_000_000
-"""A longer recording is not looked at: memory and time would have no bound."""
+"""Largest number of samples, which bounds memory and time."""
 
 _FLAT: Final = 0.3
-"""A queue of twice the length of which no more than this is seen was never full."""
+"""Growth of the observable with a doubled queue below which the queue was never full."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A parameter with the range that it lies in, with 95 % confidence.
+    """Parameter with its 95 % confidence interval.
 
     Attributes:
-        name: In words, with its unit.
-        value: What was found.
-        low: The least that it may be.
-        high: The most; infinite where the recording sets no bound.
+        name: Description with unit.
+        value: Estimate.
+        low: Lower bound.
+        high: Upper bound; infinite where the recording sets none.
     """
 
     name: str
@@ -89,16 +88,16 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A path that was found.
+    """Estimated path.
 
     Attributes:
         path: The path.
-        parameters: Each with its interval.
-        residuals: What the recording and the scenario's runs have, side by side.
-        notes: What could not be told, in words.
+        parameters: Estimates with their intervals.
+        residuals: Comparison of the recording with the scenario's runs.
+        notes: Limits of the estimate, in words.
         scenario: The scenario.
-        text: Its file.
-        results: One run of it.
+        text: Text of its file.
+        results: Results of one run.
     """
 
     path: Path
@@ -112,7 +111,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What stays the same in a search."""
+    """Constants of a search."""
 
     name: str
     senders: tuple[Sender, ...]
@@ -133,7 +132,7 @@ class _Task:
 
 
 def _jitter(path: Path, seed: int) -> float:
-    """Beginnings within a round trip."""
+    """Return a random start delay within a round trip."""
     return float(np.random.default_rng(seed).uniform(0, float(path.rtt_s.min()))) if seed > 1 else 0.0
 
 
@@ -172,17 +171,17 @@ def fit(
     name: str | None = None,
     say: Say = lambda _: None,
 ) -> Fit:
-    """Find the path that explains a recording.
+    """Estimate the path of a recording.
 
     Args:
-        recording: Of connections that filled their path for a while; or a run, as if it were one.
-        controller: Of every flow, in place of the recorded ones.
-        profile: Of the hosts; by default the run's own, or `linux-6.x` of a recording.
-        name: Of the scenario.
-        say: Told now and then what is being done.
+        recording: Recording of connections that filled their path for a while; or a run, treated alike.
+        controller: Controller for all flows, in place of the recorded ones.
+        profile: Stack profile of the hosts; by default the run's own, or `linux-6.x` for a recording.
+        name: Name of the scenario.
+        say: Called with progress messages.
 
     Raises:
-        FitError: If the recording does not tell enough.
+        FitError: If the recording does not determine a path.
     """
     task, notes = _task(recording, controller, profile, name or f"{recording.name}, fitted")
     say("simulating first estimates")
@@ -207,10 +206,10 @@ def fit(
 
 
 def _first_path(task: _Task, recording: "Results") -> tuple[Figures, Path, Figures]:
-    """What is seen of the recording, the path that shows about the same, and what is seen of that.
+    """Return the observables of the recording, a path that reproduces them, and those of its simulation.
 
-    Where less arrived for a while, that may be one's own flow: of all intervals the best one was looked for, and some
-    stand out by chance. Cross traffic stays only where a path without it explains the recording much worse.
+    A drop of the arrival rate may be the flow's own doing: as the most significant of all intervals is searched, some
+    stand out by chance. Cross traffic is kept only if a path without it explains the recording much worse.
     """
     plain = figures(recording, task.how)
     path, simulated = _calibrated(task, _first(plain), plain)
@@ -224,7 +223,7 @@ def _first_path(task: _Task, recording: "Results") -> tuple[Figures, Path, Figur
 
 
 def _unbounded(task: _Task, path: Path, recorded: Figures, simulated: Figures, notes: list[str]) -> tuple[str, ...]:
-    """The parameters of which the recording shows no upper end, whatever the simulation would show of them."""
+    """Return the parameters for which the recording sets no upper bound, whatever a simulation would show."""
     found = []
     is_limited = recorded.limited > _MOSTLY
     if is_limited:
@@ -241,12 +240,12 @@ def _unbounded(task: _Task, path: Path, recorded: Figures, simulated: Figures, n
 
 
 def _was_full(recorded: Figures) -> bool:
-    """Whether packets were lost while others waited; without a list of episodes, whether any were."""
+    """Return whether packets were lost while others queued; without a list of episodes, whether any were lost."""
     return recorded.full_losses > 0 or (recorded.early_losses == 0 and recorded.retransmitted > 0)
 
 
 def _drawn(path: Path, parameters: Sequence[Interval]) -> list[tuple[int, Path]]:
-    """Paths as probable as their intervals say, each with a seed: what a run shows is as uncertain as the path is."""
+    """Draw paths from the intervals of the parameters, each with a seed, as a run is as uncertain as its path."""
     t = quantile(_KNOWN_PATHS - 1, CONFIDENCE)
     draws = np.random.default_rng(2)
     keys = {"rate": "rate", "round": "rtt", "queue": "queue", "random": "loss", "cross": "cross"}
@@ -287,7 +286,7 @@ def _task(recording: "Results", controller: str | None, profile: str | None, nam
 
 
 def _unexplained(found: "Sequence[Residual]") -> list[str]:
-    """What the path does not account for: its intervals are then worth nothing."""
+    """Return the quantities that the path does not explain, which make its intervals meaningless."""
     far = [one.name for one in found if not one.is_within and one.score < _LEAST_SCORE]
     if not far:
         return []
@@ -299,7 +298,7 @@ def _unexplained(found: "Sequence[Residual]") -> list[str]:
 
 
 def _check(task: _Task) -> None:
-    """Find out whether there are such controllers and such a profile."""
+    """Check that controllers and profile exist."""
     path = Path(1e7, np.full(len(task.senders), 0.05), 50, 0.0, None)
     try:
         task.scenario(path)
@@ -336,7 +335,7 @@ def _how(recording: "Results", flows: tuple[str, ...]) -> How:
 
 
 def _first(seen: Figures) -> Path:
-    """What the figures say by themselves."""
+    """Return the path that the observables suggest directly."""
     if math.isnan(seen.rate_bps) or seen.rate_bps <= 0 or np.isnan(seen.base_s).any():
         raise FitError("the recording shows no rate, or no round trip; record the sending end for some seconds")
     rate_bps = seen.rate_bps / PAYLOAD
@@ -355,7 +354,7 @@ def _ratio(wanted: float, got: float) -> float:
 
 
 def _next(path: Path, wanted: Figures, got: Figures) -> tuple[Path, float]:
-    """Every parameter by its own figure; and how far off the farthest was."""
+    """Update every parameter by the ratio of its observable; also return the largest deviation from 1."""
     rate = _ratio(wanted.rate_bps, got.rate_bps)
     queue = _ratio(wanted.depth_s, got.depth_s) * rate
     loss = _ratio(wanted.early_loss, got.early_loss) if path.loss > 0 else 1.0
@@ -385,18 +384,18 @@ def _calibrated(task: _Task, path: Path, wanted: Figures) -> tuple[Path, Figures
 
 
 def _most_loss(seen: Figures) -> float:
-    """The most that the loss may be where too few were seen to tell: by Poisson's law, with 95 % confidence."""
+    """Return the upper 95 % bound of the loss probability if losses are rare, by the Poisson distribution."""
     return min(1.0, most_expected(seen.early_losses) / max(seen.sent * seen.quiet, 1.0))
 
 
 def most_expected(count: int) -> float:
-    """Return the mean with which no more than a count comes in one of twenty cases (Poisson).
+    """Return the Poisson mean at which a count this low has a probability of 5 %.
 
     Args:
-        count: What was counted.
+        count: Observed count.
 
     Examples:
-        The rule of three, and what tables of the law have beside it.
+        The rule of three, and further values from tables of the distribution.
 
         >>> [round(most_expected(count), 3) for count in range(3)]
         [2.996, 4.744, 6.296]
@@ -410,13 +409,13 @@ def most_expected(count: int) -> float:
 
 
 def _is_queue_seen(task: _Task, path: Path, seen: Figures) -> bool:
-    """Whether a longer queue would have shown."""
+    """Return whether a longer queue would have been noticed."""
     longer = task.mean(path.scaled(queue=2.0), range(1, 1 + _SEEDS))
     return bool(seen.depth_s > 0 and math.log(max(longer.depth_s, 1e-9) / seen.depth_s) / math.log(2) > _FLAT)
 
 
 def _distance(wanted: Figures, got: Figures) -> float:
-    """Over all that was recorded, the sum of squared differences of logarithms."""
+    """Return the sum over all observables of squared differences of logarithms."""
     pairs = [
         (wanted.rate_bps, got.rate_bps),
         (wanted.depth_s, got.depth_s),
@@ -433,7 +432,7 @@ def _distance(wanted: Figures, got: Figures) -> float:
 
 
 def _refined(task: _Task, path: Path, wanted: Figures) -> Path:
-    """Move the queue, the rate and the queue again for as long as all that was recorded comes nearer together."""
+    """Refine the queue, the rate and the queue again, as long as the distance shrinks."""
     seeds = range(1, 1 + _SEEDS)
     before = _distance(wanted, task.mean(path, seeds))
     # Where losses are random, two runs differ by more than what there is to be won.
@@ -456,7 +455,7 @@ def _refined(task: _Task, path: Path, wanted: Figures) -> Path:
 
 
 def _intervals(task: _Task, path: Path, calibrated: Path, unbounded: tuple[str, ...]) -> list[Interval]:
-    """Find known paths around this one again: how far off that is. Some have no upper bound."""
+    """Estimate intervals by recovering known paths around this one; some parameters have no upper bound."""
     at = task.mean(path, range(1, 1 + _SEEDS))
     errors: dict[str, list[float]] = {}
     draws = np.random.default_rng(1)

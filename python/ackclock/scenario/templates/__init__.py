@@ -1,8 +1,8 @@
-"""Templates of parts of one's own: folders by language and kind; claims have no language.
+"""Templates of user-written parts: folders by language and kind; claims have no language.
 
-A file's name ends in `.in`, so that nobody takes it for what it becomes. `NAME` in its name, `@NAME@`, `@CLASS@` and
-`@ID@` in its text become the name, that of the class, and the beginning of the ids of claims; `@PLUGIN@` becomes where
-Cargo finds the crate that plug-ins are written with.
+File names end in `.in`, so that tools ignore them. `NAME` in a file name and `@NAME@` in a text become the part's
+name, `@CLASS@` that of its class, `@ID@` the prefix of its claims' ids, and `@PLUGIN@` the location of the crate for
+writing plug-ins.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Final
 
 from ackclock import _core
 from ackclock.base import storage
+from ackclock.base.input_files import InputError
 from ackclock.base.version import __version__
 
 _ROOT = Path(__file__).parent
@@ -32,11 +33,11 @@ _RUST_WORDS: Final = (
     "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "test",
     "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 )  # fmt: skip
-"""Keywords of the Rust Reference, strict and reserved, and `test`, which Cargo refuses as the name of a package."""
+"""Keywords of the Rust Reference, strict and reserved, and `test`, which Cargo refuses as a package name."""
 
 
-class TemplateError(ValueError):
-    """A folder cannot be written; the message says why and what to do."""
+class TemplateError(InputError):
+    """Error: a folder cannot be written. The message says why and what to do."""
 
 
 def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
@@ -44,20 +45,20 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
 
     Args:
         kind: "controller", "queue" or "claims".
-        name: What it is called.
-        target: The folder to be.
-        lang: "python" or "rust", in which a part is written.
+        name: Name of the part.
+        target: Destination.
+        lang: "python" or "rust", for controllers and queues.
 
     Returns:
         The files, in order.
 
     Raises:
-        TemplateError: If the name will not do, there is no such template, or the folder is there already.
+        TemplateError: If the name is not valid, the template is unknown, or the folder exists.
     """
     _check_name(name, kind, lang)
     template = _ROOT / kind if kind == "claims" else _ROOT / lang / kind
     if not template.is_dir():
-        raise TemplateError(f"there is no template of a {kind} in {lang}; leave --lang out for one in Python")
+        raise TemplateError(f"--lang {lang}: must be python for a {kind}; leave it out")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise TemplateError(f"{target} is there already; name another folder")
     words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name), "@PLUGIN@": _plugin_crate()}
@@ -66,10 +67,10 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
 
 
 def class_name(name: str) -> str:
-    """Return what a class of a name is called.
+    """Return the class name for a part's name.
 
     Args:
-        name: As in scenarios.
+        name: Name in scenarios.
 
     Examples:
         >>> class_name("slow_start_2")
@@ -79,7 +80,7 @@ def class_name(name: str) -> str:
 
 
 def _plugin_crate() -> str:
-    """The crate of the sources beside this package, if there are any; else the published one of this version."""
+    """Return the crate in the sources beside this package, or else the published one of this version."""
     sources = _ROOT.parents[3] / "crates" / "plugin"
     if (sources / "Cargo.toml").is_file():
         return f'{{ path = "{sources.as_posix()}" }}'
@@ -93,7 +94,9 @@ def _check_name(name: str, kind: str, lang: str) -> None:
             f"{name!r} is a word of {lang.capitalize()} itself; call yours otherwise, such as my_{name}"
         )
     if not _NAME.fullmatch(name):
-        raise TemplateError(f"{name!r} is no name: use lower-case letters, digits and underscores, such as my_{kind}")
+        raise TemplateError(
+            f"{name!r} is not a name; use lower-case letters, digits and underscores, such as my_{kind}"
+        )
     if any(name == part["name"] for part in json.loads(_BUILT_IN[kind]())):
         raise TemplateError(f"{name!r} is a {kind} that is built in; call yours otherwise, such as my_{name}")
     if lang == "python" and kind != "claims" and name in sys.stdlib_module_names:
@@ -101,7 +104,7 @@ def _check_name(name: str, kind: str, lang: str) -> None:
 
 
 def _texts(template: Path, name: str, words: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Each file's place in the folder, and its text."""
+    """Yield the path and the text of each file."""
     for source in sorted(template.rglob("*.in")):
         place = str(source.relative_to(template)).removesuffix(".in").replace("NAME", name)
         text = source.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""From the results of a study's cases to the number that is set beside the published one."""
+"""Measures: from the results of a study's cases to the number compared with the published one."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from ackclock.results import Results
 FLOW, LINK = "ftp", "Server->Discarder_1"
 LBOUND_S = 1.0
 ORDINARY_MS = 300
-"""What we take "a few hundred ms" to be."""
+"""Our reading of "a few hundred ms"."""
 
 
 def share_at_lbound(results: Results) -> float:

@@ -1,18 +1,21 @@
 """The figures of the notes: throughput, flight size and cwnd over time, scaling off and on; RTO beside LBOUND."""
 
+from collections.abc import Sequence
+
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock.claims import figures
-from ackclock.claims.figures import Curve, Heat, Panel, Picture
+from ackclock.claims import panels
+from ackclock.claims.figures import Curve, Picture
 from ackclock.claims.folder import Study
 from ackclock.claims.ledger import Choices, Laboratory
+from ackclock.claims.panels import Axis, Panel, Table
 from ackclock.results import Results
 
 FLOW, LINK = "ftp", "Server->Discarder_1"
 OFF, ON, GROWN = "#c8501e", "#1f5fa8", "#e0a030"
 BINS = {"lfn": 5, "lan": 5, "satellite": 12}
-"""How many bins of throughput a point of a figure stands for."""
+"""Number of throughput bins averaged for a point of a figure."""
 LINK_RATE_MBPS = {"lfn": 44.736, "lan": 44.736, "satellite": 1.544}
 
 
@@ -53,11 +56,15 @@ def _queues(study: Study) -> tuple[str, list[str]]:
     return choice.name, [option.name for option in choice.options]
 
 
+def _over_time(y: Axis, parts: Sequence[Panel]) -> Figure:
+    return panels.rows([(y, parts)], Axis("time (s); a dot: file complete"), ends=True)
+
+
 def throughput(laboratory: Laboratory, study: Study) -> Figure:
     """Throughput of the link over time, off and on, a panel for each queue."""
     name, queues = _queues(study)
     rate, bins = LINK_RATE_MBPS[study.name], BINS[study.name]
-    panels = []
+    parts = []
     for queue in queues:
         runs = laboratory.runs(study, _variant(laboratory, study, **{name: queue}))
         on, off = (series(runs[case], "throughput_bps", 1e-6, bins) for case in ("on", "off"))
@@ -65,8 +72,8 @@ def throughput(laboratory: Laboratory, study: Study) -> Figure:
             Curve("scaling on", *on, ON),
             Curve("scaling off", *off, OFF, "--" if study.name == "lan" else "-"),
         ]
-        panels.append(Panel(f"queues: {queue}", curves, lines=[(rate, f"link {rate} Mbit/s")]))
-    return figures.time_series(panels, "throughput on the link (Mbit/s)", top=1.18 * rate)
+        parts.append(Panel(f"queues: {queue}", curves, lines=[(rate, f"link {rate} Mbit/s")]))
+    return _over_time(Axis("throughput on the link (Mbit/s)", top=1.18 * rate), parts)
 
 
 def flight_size(laboratory: Laboratory, study: Study) -> Figure:
@@ -81,7 +88,7 @@ def cwnd(laboratory: Laboratory, study: Study) -> Figure:
 
 def _windows(laboratory: Laboratory, study: Study, column: str, label: str, *, growth: bool = False) -> Figure:
     name, queues = _queues(study)
-    panels = []
+    parts = []
     for queue in queues:
         runs = laboratory.runs(study, _variant(laboratory, study, **{name: queue}))
         curves = [
@@ -91,13 +98,13 @@ def _windows(laboratory: Laboratory, study: Study, column: str, label: str, *, g
         if growth:
             grown = laboratory.runs(study, _variant(laboratory, study, **{name: queue, "growth": "yes"}))
             curves.append(_curve(grown["off"], column, 1.0, "scaling off, cwnd grows unused", GROWN, "--"))
-        panels.append(Panel(f"queues: {queue}", curves, lines=[(65_535, "65,535")]))
-    return figures.time_series(panels, label, log=True)
+        parts.append(Panel(f"queues: {queue}", curves, lines=[(65_535, "65,535")]))
+    return _over_time(Axis(label, "log"), parts)
 
 
 def rto_over_time(laboratory: Laboratory, study: Study) -> Figure:
     """RTO, SRTT and RTO's lower bound over time at several RTTs and roundings."""
-    panels = []
+    parts = []
     for case, rounding in (("50 ms", "nearest"), ("300 ms", "nearest"), ("200 ms", "clock"), ("1500 ms", "nearest")):
         results = laboratory.runs(study, _variant(laboratory, study, rounding=rounding))[case]
         curves = [
@@ -105,12 +112,12 @@ def rto_over_time(laboratory: Laboratory, study: Study) -> Figure:
             _curve(results, "srtt_s", 1.0, "SRTT", OFF),
             _curve(results, "rtt_sample_s", 1.0, "RTT, measured", "#777777", ":"),
         ]
-        panels.append(Panel(f"RTT {case}, {rounding}", curves, lines=[(1.0, "LBOUND")], labels_below=True))
-    return figures.time_series(panels, "seconds", top=4.8)
+        parts.append(Panel(f"RTT {case}, {rounding}", curves, lines=[(1.0, "LBOUND")], labels_below=True))
+    return _over_time(Axis("seconds", top=4.8), parts)
 
 
 def rto_shares(laboratory: Laboratory, study: Study) -> Figure:
-    """How often RTO is LBOUND, over RTT, for each rounding and first sample."""
+    """Share of ACKs with RTO at LBOUND, over RTT, for each rounding and first sample."""
     rounding, first_sample = study.choices[0], study.choices[1]
     cases = [case.name for case in study.cases]
     rows, values = [], []
@@ -120,7 +127,8 @@ def rto_shares(laboratory: Laboratory, study: Study) -> Figure:
             runs = laboratory.runs(study, variant)
             rows.append(f"{how.name}, {first.name}")
             values.append([_share(runs[case]) for case in cases])
-    return figures.heat(Heat(rows, cases, values, "rounding of M, first sample", "RTT", "ACKs with RTO = LBOUND (%)"))
+    table = Table("ACKs with RTO = LBOUND (%)", values, -40.0, 135.0, text=panels.percent)
+    return panels.tables([table], ("rounding of M, first sample", rows), ("RTT", cases))
 
 
 def _share(results: Results) -> float:

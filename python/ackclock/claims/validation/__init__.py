@@ -1,1 +1,0 @@
-"""Simulated flows beside recorded ones: the same settings, the same quantities, the same functions, and a verdict."""

@@ -1,0 +1,1 @@
+"""Validation against recorded flows: the same settings, quantities and functions for both, and a verdict."""
