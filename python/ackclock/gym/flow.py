@@ -216,7 +216,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
     @property
     def time_s(self) -> float:
-        """Time since the episode began, in seconds: simulated, or on the kernel that since the first ACK."""
+        """Time since the episode began, in seconds: simulated, or on the kernel real time since the first ACK."""
         return self._core.now_s
 
     def save(self) -> State:

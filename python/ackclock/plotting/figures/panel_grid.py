@@ -90,7 +90,7 @@ def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[P
 
 
 def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
-    """Write titles and labels, and set how the axes are."""
+    """Write titles and labels, and apply the settings of the axes."""
     for axes, title in zip(drawn, titles, strict=True):
         if title:
             axes.set_title(_folded(for_matplotlib(title)))
