@@ -207,12 +207,13 @@ class Laboratory:
                 done(key, results)
         for key, scenario in wanted.items():
             if key[0] == "kernel":
-                done(key, partial(_itself, run_or_load_on_kernel(scenario, kept=self._kept)))
+                there = run_or_load_on_kernel(scenario, kept=self._kept)
+                done(key, lambda there=there: there)  # type: ignore[misc]
 
     def _simulated(self, scenario: Scenario) -> Callable[[], Results]:
         """Simulate, and return what has the results: of one that is kept, the way to them."""
         results = run_or_load(scenario, self._kept)
-        return partial(_itself, results) if self._kept is None else partial(run_or_load, scenario, self._kept)
+        return (lambda: results) if self._kept is None else partial(run_or_load, scenario, self._kept)
 
     def _told(self, count: int) -> Callable[[_Run, Callable[[], Results]], None]:
         """Return what takes results in and tells how many of `count` there are."""
@@ -270,10 +271,6 @@ class Laboratory:
     def __len__(self) -> int:
         """Return how many simulations were run."""
         return len(self._results)
-
-
-def _itself(results: Results) -> Results:
-    return results
 
 
 def _scenario(case: Case, choices: Choices) -> Scenario:
