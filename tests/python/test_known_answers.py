@@ -17,7 +17,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import ackclock
-from ackclock.claims.claims_page import _others, _overview
+from ackclock.claims.claims_page import _others, overview
 from ackclock.claims.folder import Claim, load_folder
 from ackclock.claims.ledger import Finding
 from ackclock.claims.measured import Measured as ClaimMeasured
@@ -619,7 +619,7 @@ def test_every_column_of_the_page_of_claims(tmp_path: Path) -> None:
     )
     verdict = claim.verdict(measured.value, measured.interval)
     finding = Finding(claim, measured, verdict, verdict, None, (((), ClaimMeasured(7.0), "differs"),))
-    table = _overview([finding])
+    table = overview([finding])
     answers = {
         "claim": "A1", "quantity": "q", "paper": "p", "measured": "2.000", "spread": "± 2.484", "unit": "u",
         "verdict": "agrees", "choices": "1 of 2", "whose": "source", "from": "3 seeds",
