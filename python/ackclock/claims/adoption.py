@@ -79,7 +79,7 @@ def _regions(text: str, claims: Sequence[Claim]) -> str:
 
 
 def _verdicts(text: str, folder: Folder) -> str:
-    """Return the verdicts with the subject of each that has no record, which says its own."""
+    """Return the verdicts with the subjects of those without a record; records have their own."""
     bare = [claim for claim in folder.claims if claim.on_record is None and claim.id in folder.recorded]
     lines = [f'{claim.id} = "{first_subject(claim)}"\n' for claim in bare]
     return text.partition(_TABLE)[0] + (_TABLE + "".join(lines) if lines else "")

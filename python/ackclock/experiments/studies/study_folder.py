@@ -311,7 +311,7 @@ def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tupl
 
 
 def run_name(trial: design.Trial, plan: Plan) -> str:
-    """Name the folder of a run."""
+    """Return the folder name of a run."""
     names = ("".join(sign if sign.isalnum() else " " for sign in line_up.name) for line_up in plan.line_ups)
     stems = distinct(["-".join(name.split()) or "run" for name in names], "{}-{}")
     stem = stems[plan.line_ups.index(trial.line_up)]
