@@ -57,7 +57,7 @@ class KernelFlow:
         self.live = LiveFlow(scenario, flow, settings)
 
     def reset(self, seed: int) -> NDArray[np.float32]:
-        """Start the scenario, and return what is observed at the first decision.
+        """Start the scenario, and return the observation at the first decision.
 
         Args:
             seed: Of the scenario: what is lost at random, when flows start that do so at random.
@@ -72,7 +72,7 @@ class KernelFlow:
         return self.live.observe()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Act, and take in ACKs until the next decision is due; what an environment's `step` returns."""
+        """Act, process ACKs until the next decision is due, and return the result of an environment's `step`."""
         self.live.act(action)
         self._steer()
         goes_on = self._run()
@@ -80,7 +80,7 @@ class KernelFlow:
         return self.live.observe(), reward, False, not goes_on, {} if goes_on else {"kernel": self.told()}
 
     def read(self, agent: int, observation: str, /) -> float:
-        """Return the value of an observation of the one agent."""
+        """Return the value of an observation of the only agent."""
         return self.live.read(observation)
 
     @property
@@ -89,7 +89,7 @@ class KernelFlow:
         return self.live.now_s
 
     def __copy__(self) -> "KernelFlow":
-        """Refuse: time cannot be had again.
+        """Refuse, as time cannot be repeated.
 
         Raises:
             ValueError: Always.
@@ -111,7 +111,7 @@ class KernelFlow:
         self._ends_s = time.monotonic() + self._scenario.duration_s + _PATIENCE_S
 
     def _run(self) -> bool:
-        """Take in ACKs until a decision is due. Returns False if the scenario's time is over first."""
+        """Process ACKs until a decision is due; return False if the scenario's time is over first."""
         assert self._agent is not None
         assert self._child is not None
         while True:

@@ -146,7 +146,7 @@ def distribution_ms(samples_s: Floats) -> Distribution | None:
 
 
 def received(name: str, time_s: Floats, octets: Floats, **known: Any) -> Stream:  # noqa: ANN401
-    """Return a stream of which its receiver counted what came.
+    """Return a stream whose receiver counted the data that arrived.
 
     Args:
         name: Of the stream.

@@ -361,7 +361,7 @@ def _lesser(run: Measured) -> float | None:
 
 
 _Values = Callable[[Measured, Samples], Iterable[float]]
-"""Reads values off the samples of a run within its window."""
+"""Reader of values from the samples of a run within its window."""
 
 
 def _within(run: Measured, time_s: Sequence[float], values: Sequence[float | None]) -> Iterator[float]:

@@ -67,7 +67,7 @@ def filled(
 
 
 def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[Picture, list[Axes]]:
-    """Return a figure of a column's width with so many panels of the same axes, at most `MOST_PANELS`.
+    """Return a column-wide figure with this number of panels with common axes, at most `MOST_PANELS`.
 
     Args:
         count: Of panels.

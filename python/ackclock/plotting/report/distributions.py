@@ -57,10 +57,10 @@ def drawn_distributions(one: Distributions) -> "Picture":
 
 
 def of_every_kind(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Return every distribution of which there are samples.
+    """Yield every distribution that has samples.
 
-    Round trips are by flow, or of many flows by controller; queueing delays are the time that a packet would wait at
-    each recorded link; completion times are of short flows and requests, or of the flows themselves.
+    Round-trip times are by flow, or by controller for many flows. Queueing delays are those that a packet would see at
+    each recorded link. Completion times cover short flows and requests, or the flows themselves.
     """
     for name, title, axis, factor, note, samples, is_shown in _KINDS:
         lines: dict[str, Floats] = {}
@@ -75,7 +75,7 @@ def of_every_kind(results: list[Results], window: "Window | None" = None) -> Ite
 
 
 _Sampled = Iterator[tuple[str, Floats | None, Floats]]
-"""Of whom, when, what; of what belongs to no moment of the run there is no time."""
+"""Samples: label, times and values; times are None for values that belong to no moment of the run."""
 
 
 def _round_trips(result: Results) -> _Sampled:
@@ -91,7 +91,7 @@ def _round_trips(result: Results) -> _Sampled:
 
 
 def _queueing_delays(result: Results) -> _Sampled:
-    """As the discipline told them; for a plain queue on a link of constant rate, what waits over the rate."""
+    """Yield the queueing delays: as reported, or queue length over rate for a plain queue at constant rate."""
     for (name,), rows in result.links.group_by("link", maintain_order=True) if result.links.width else ():
         values = None if str(name).endswith(".reverse") else waits_s(result.scenario, str(name), rows)
         if values is not None:
@@ -115,4 +115,4 @@ _KINDS: Final[tuple[_Kind, ...]] = (
     ("completion-cdf", "Completion time", "completion time (s)", 1.0,
      "From the first packet to the last octet read.", _completion_times, lambda values: values.size > 1),
 )  # fmt: skip
-"""Name, title, axis, factor to its unit, note, samples, and which of these are shown: more than nothing waited."""
+"""Name, title, axis, factor to its unit, note, samples, and the condition for showing them."""
