@@ -70,8 +70,8 @@ def test_a_scenario_is_its_network_and_its_flows() -> None:
     flows = [{"name": "<a>", "controller": {"kind": "vegas", "alpha": 1}}, {"controller": "reno", "start": "1 s"}]
     shown = notebook.scenario_html(ackclock.dumbbell(bottleneck="10M", rtt="40 ms", queue="codel", flows=flows))
     assert "dumbbell of 10 Mbit/s, delay 20 ms, codel" in shown
-    assert "<th>&lt;a&gt;</th><td>vegas</td>" in shown
-    assert "<th>reno</th><td>reno</td><td>as much as it can</td><td>1 s</td>" in shown
+    assert '<td class="word">&lt;a&gt;</td><td>vegas</td>' in shown
+    assert '<td class="word">reno</td><td>reno</td><td>as much as it can</td><td>1 s</td>' in shown
     picture = ElementTree.fromstring(shown[shown.index("<svg") : shown.index("</svg>") + 6])
     assert [text.text for text in picture.findall("text")] == ["<a>", "reno", "10 Mbit/s, 20 ms", "codel"]
 

@@ -25,7 +25,8 @@ def adopt(folder: Folder) -> list[Path]:
         The files that changed.
     """
     claims = {claim.id: claim for claim in folder.claims}
-    changes = {file: _record(file.read_text(encoding="utf-8"), claims) for file in _records(folder)}
+    records = sorted(folder.path.glob("recorded*.json"))
+    changes = {file: _record(file.read_text(encoding="utf-8"), claims) for file in records}
     if (regions := folder.path / "regions.json").exists():
         changes[regions] = _regions(regions.read_text(encoding="utf-8"), folder.claims)
     if (verdicts := folder.path / VERDICTS).exists():
@@ -34,10 +35,6 @@ def adopt(folder: Folder) -> list[Path]:
     for file in changed:
         file.write_text(changes[file], encoding="utf-8")
     return changed
-
-
-def _records(folder: Folder) -> list[Path]:
-    return sorted(folder.path.glob("recorded*.json"))
 
 
 def line_each(content: Mapping[str, Any]) -> str:
@@ -83,12 +80,9 @@ def _regions(text: str, claims: Sequence[Claim]) -> str:
 
 def _verdicts(text: str, folder: Folder) -> str:
     """Return the verdicts with the subjects of those without a record; records have their own."""
-    lines = [f'{claim.id} = "{first_subject(claim)}"\n' for claim in folder.claims if _is_bare(claim, folder)]
+    bare = [claim for claim in folder.claims if claim.on_record is None and claim.id in folder.recorded]
+    lines = [f'{claim.id} = "{first_subject(claim)}"\n' for claim in bare]
     return text.partition(_TABLE)[0] + (_TABLE + "".join(lines) if lines else "")
-
-
-def _is_bare(claim: Claim, folder: Folder) -> bool:
-    return claim.on_record is None and claim.id in folder.recorded
 
 
 def main(folders: Sequence[str]) -> None:

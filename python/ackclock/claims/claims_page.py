@@ -196,7 +196,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         ("measured", _measured(finding)),
         ("made by", record(finding)),
         ("on record", more(finding)),
-        ("also", _also(finding.measured)),
+        ("also", ", ".join(f"{name}: {number(value)}" for name, value in finding.measured.also.items())),
         ("agreement", f"{limits(claim)}{_share(finding)}. {claim.why}"),
         ("settings", claim.settings),
         ("what decides" if decisive(finding).verdict == "agrees" else "reason", reason(finding)),
@@ -232,10 +232,6 @@ def _share(finding: Finding) -> str:
     if finding.claim.share is None:
         return ""
     return f", under {finding.claim.share:.0%} of the choices; it is so under {finding.agreeing} of {finding.tried}"
-
-
-def _also(measured: Measured) -> str:
-    return ", ".join(f"{name}: {number(value)}" for name, value in measured.also.items())
 
 
 def _others(finding: Finding) -> Table:

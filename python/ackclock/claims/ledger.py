@@ -206,12 +206,13 @@ class Laboratory:
                 done(key, results)
         for key, scenario in wanted.items():
             if key[0] == "kernel":
-                done(key, partial(_itself, run_or_load_on_kernel(scenario, kept=self._kept)))
+                there = run_or_load_on_kernel(scenario, kept=self._kept)
+                done(key, lambda there=there: there)  # type: ignore[misc]
 
     def _simulated(self, scenario: Scenario) -> Callable[[], Results]:
         """Simulate, and return a function that gives the results, loading them if they are cached."""
         results = run_or_load(scenario, self._kept)
-        return partial(_itself, results) if self._kept is None else partial(run_or_load, scenario, self._kept)
+        return (lambda: results) if self._kept is None else partial(run_or_load, scenario, self._kept)
 
     def _told(self, count: int) -> Callable[[_Run, Callable[[], Results]], None]:
         """Return a function that stores results and reports progress out of `count`."""
@@ -269,10 +270,6 @@ class Laboratory:
     def __len__(self) -> int:
         """Return the number of simulations run."""
         return len(self._results)
-
-
-def _itself(results: Results) -> Results:
-    return results
 
 
 def _scenario(case: Case, choices: Choices) -> Scenario:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from ackclock.claims import reference
 from ackclock.claims.folder import Claim
-from ackclock.claims.intervals import Interval
 from ackclock.claims.ledger import Finding, decisive, recorded_with_more
 from ackclock.claims.measured import Measured, number
 from ackclock.claims.origin import Made
@@ -162,16 +161,13 @@ def chance(findings: Sequence[Finding]) -> str:
     missed = len(judged) * (1 - CONFIDENCE)
     stricter = 1 - (1 - CONFIDENCE) / len(judged)
     stay = [f for f in judged if f.verdict in ("agrees", "differs")]
-    kept = [f for f in stay if f.claim.verdict(f.measured.value, _stricter(f.measured, stricter)) == f.verdict]
+    intervals = [f.measured.interval and f.measured.interval.of(stricter) for f in stay]
+    kept = [f for f, each in zip(stay, intervals, strict=True) if f.claim.verdict(f.measured.value, each) == f.verdict]
     return (
         f"{len(judged)} verdicts rest on intervals of 95 % at once, of which some {missed:.2g} miss their mean by "
         f"chance. Of the {len(stay)} that agree or differ, {len(kept)} stay so with intervals that hold all means "
         "together with 95 % (Bonferroni)."
     )
-
-
-def _stricter(measured: Measured, confidence: float) -> Interval | None:
-    return None if measured.interval is None else measured.interval.of(confidence)
 
 
 def limits(claim: Claim) -> str:

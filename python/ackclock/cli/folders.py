@@ -60,7 +60,7 @@ def runs_of(folders: list[Path]) -> "list[Results]":
         raise InputError(str(error)) from error
 
 
-def grid_of(kind: Kind, folder: Path) -> "Study | Sweep":
+def experiment_of(kind: Kind, folder: Path) -> "Study | Sweep":
     """Read the folder of a sweep or a study."""
     from ackclock.experiments.studies.study_folder import load_study
     from ackclock.experiments.sweep.sweep_results import load_sweep

@@ -10,7 +10,7 @@ import typer
 from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
-from ackclock.cli.folders import grid_of, kind_of, runs_of
+from ackclock.cli.folders import experiment_of, kind_of, runs_of
 from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def plot(
 
 def _figures(folders: list[Path]) -> "Iterable[Drawn]":
     kind = kind_of(folders)
-    return _of_runs(folders) if kind == "run" else grid_of(kind, folders[0]).figures()
+    return _of_runs(folders) if kind == "run" else experiment_of(kind, folders[0]).figures()
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":

@@ -11,7 +11,7 @@ from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
-from ackclock.cli.folders import Kind, grid_of, kind_of, runs_of
+from ackclock.cli.folders import Kind, experiment_of, kind_of, runs_of
 from ackclock.cli.progress import busy
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _window(text: str | None) -> "Window | None":
 def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None, *, force: bool) -> None:
     from ackclock.plotting.report.grid_page import write
 
-    shown = grid_of(kind, folder)
+    shown = experiment_of(kind, folder)
     with busy(f"drawing {output}"):
         write(shown, output, static, force=force)
     answer(page=str(output), kind=kind, folder=str(folder))
@@ -123,7 +123,7 @@ def compare(
     if kind == "run" and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")
     if kind != "run":
-        _print(_narrowed(grid_of(kind, folders[0]).tables, columns), form, as_json=as_json)
+        _print(_narrowed(experiment_of(kind, folders[0]).tables, columns), form, as_json=as_json)
     elif columns is not None:
         raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
     else:

@@ -23,22 +23,11 @@ from ackclock.gym.own import OwnObservations, number
 from ackclock.gym.screen import Screen
 from ackclock.gym.values import Values
 from ackclock.results.summaries import RunSummary
-from ackclock.running.kernel import KernelError
 
 Observation = NDArray[np.float32]
 ScenarioLike = Scenario | str | PathLike[str]
 
 _SEEDS = 2**63
-
-
-class _Live:
-    """View of the only agent of a connection on the kernel."""
-
-    def __init__(self, kernel: KernelFlow) -> None:
-        self._kernel = kernel
-
-    def read(self, agent: int, observation: str, /) -> float:
-        return self._kernel.live.read(observation)
 
 
 @final
@@ -132,10 +121,11 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         self.flow: str = named_flow(self.scenario, flow)
         self.render_mode = render_mode
         self.settings, self._own, self._own_reward = split(settings)
-        self._core = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
-        named_space, self.action_space = spaces_of(self._core.spaces(0))
+        simulated = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
+        named_space, self.action_space = spaces_of(simulated.spaces(0))
         self.observation_space = self._own.space(named_space)
         self.kernel = KernelFlow(self.scenario, self.flow, self.settings.to_json()) if on == "kernel" else None
+        self._core: Environment = self.kernel or simulated  # type: ignore[assignment]  # which answers alike
         self._has_own = bool(self._own) or self._own_reward is not None
         self._is_running = self._is_closed = False
         self._takes_number = isinstance(self.action_space, gymnasium.spaces.Discrete)
@@ -165,8 +155,6 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         given = None if seed is None else check_seed(seed)
         super().reset(seed=given)
         scenario_seed = int(self.np_random.integers(_SEEDS)) if given is None else given
-        if self.kernel is not None:
-            return self._begin_on(self.kernel, scenario_seed)
         named = self._core.reset(scenario_seed)
         self._own.begin()
         observation = self._own.beside(named, Values(self._core))
@@ -193,8 +181,6 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         """
         if not self._is_running:
             raise self._refusal()
-        if self.kernel is not None:
-            return self._step_on(self.kernel, number_of(action, self.action_space))
         try:
             stepped = self._core.step(action if self._takes_number or len(action) != 1 else action[0])
         except (TypeError, LookupError, OverflowError):
@@ -213,27 +199,6 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
                 self.render()
         return stepped
 
-    def _begin_on(self, kernel: KernelFlow, seed: int) -> tuple[Observation, dict[str, Any]]:
-        if not kernel.begin(seed):
-            kernel.end()
-            raise KernelError("the connection came to no decision within the scenario's time; give it more")
-        self._own.begin()
-        self._is_running = True
-        observation = self._own.beside(kernel.live.observe(), Values(_Live(kernel)))
-        return observation, {"seed": seed, "time_s": kernel.live.now_s}
-
-    def _step_on(self, kernel: KernelFlow, action: float) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        kernel.act(action)
-        goes_on = kernel.run()
-        values = Values(_Live(kernel))
-        reward = kernel.live.reward() if self._own_reward is None else number(self._own_reward(values), "the reward")
-        observation = self._own.beside(kernel.live.observe(), values)
-        told: dict[str, Any] = {}
-        if not goes_on:
-            self._is_running = False
-            told = {"summary": kernel.summary(), "kernel": kernel.told()}
-        return observation, reward, False, not goes_on, told
-
     def _refusal(self) -> Exception:
         if self._is_closed:
             return ClosedEnvironmentError("step() after close(); make a new environment")
@@ -245,15 +210,14 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         On the kernel it is empty until the episode is over.
         """
         if self.kernel is not None:
-            over: RunSummary = self.kernel.summary()  # type: ignore[assignment]
-            return over
+            return self.kernel.summary()
         summary: RunSummary = json.loads(self._core.outcome().summary_json())
         return summary
 
     @property
     def time_s(self) -> float:
         """Time since the episode began, in seconds: simulated, or on the kernel real time since the first ACK."""
-        return self._core.now_s if self.kernel is None else self.kernel.live.now_s
+        return self._core.now_s
 
     def save(self) -> State:
         """Save the state of the simulation, which `restore` can continue any number of times.
@@ -261,8 +225,6 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         Raises:
             ValueError: On the kernel, where time cannot be repeated.
         """
-        if self.kernel is not None:
-            raise ValueError("a connection on the kernel cannot be saved; simulate for that")
         return State(self._core, self._own, self.settings, is_running=self._is_running)
 
     def restore(self, state: State) -> None:
@@ -288,8 +250,6 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         Raises:
             ValueError: On the kernel, as with `save`.
         """
-        if self.kernel is not None:
-            raise ValueError("a connection on the kernel cannot be copied; simulate for that")
         twin = twin_of(self)
         twin._core, twin._own = copy.copy(self._core), self._own.copy()
         twin._screen = None if self._screen is None else self._screen.twin()

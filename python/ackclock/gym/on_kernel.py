@@ -13,10 +13,15 @@ import json
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ackclock._core import LiveFlow, Scenario
+from ackclock.results.summaries import RunSummary
 from ackclock.running.kernel import KernelError, missing, program
 from ackclock.running.kernel_agent import NAME, Counters, Decision, KernelAgent, Seen
 
@@ -28,8 +33,11 @@ class KernelFlow:
     """Flow of the agent in a scenario on the kernel, run from one decision to the next.
 
     Attributes:
-        live: The core's agent, from which observations are read.
+        live: The core's agent; what it knows is read from it.
+        drawn: Nothing: the values that a seed draws are not told.
     """
+
+    drawn: Mapping[str, Any] = {}
 
     def __init__(self, scenario: Scenario, flow: str, settings: str) -> None:
         """Check that the run is possible.
@@ -48,12 +56,47 @@ class KernelFlow:
         self._last: Seen | None = None
         self.live = LiveFlow(scenario, flow, settings)
 
-    def begin(self, seed: int) -> bool:
-        """Start the scenario, wait for the first decision, and return whether there is one.
+    def reset(self, seed: int) -> NDArray[np.float32]:
+        """Start the scenario, and return the observation at the first decision.
 
         Args:
-            seed: Seed of the scenario, for random losses and start times.
+            seed: Of the scenario: what is lost at random, when flows start that do so at random.
+
+        Raises:
+            KernelError: If the run failed, or came to no decision.
         """
+        self._start(seed)
+        if not self._run():
+            self.end()
+            raise KernelError("the connection came to no decision within the scenario's time; give it more")
+        return self.live.observe()
+
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Act, process ACKs until the next decision is due, and return the result of an environment's `step`."""
+        self.live.act(action)
+        self._steer()
+        goes_on = self._run()
+        reward = self.live.reward()
+        return self.live.observe(), reward, False, not goes_on, {} if goes_on else {"kernel": self.told()}
+
+    def read(self, agent: int, observation: str, /) -> float:
+        """Return the value of an observation of the only agent."""
+        return self.live.read(observation)
+
+    @property
+    def now_s(self) -> float:
+        """Time since the first ACK, seconds."""
+        return self.live.now_s
+
+    def __copy__(self) -> "KernelFlow":
+        """Refuse, as time cannot be repeated.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError("a connection on the kernel cannot be saved, and cannot be copied; simulate for that")
+
+    def _start(self, seed: int) -> None:
         self.end()
         self.live = LiveFlow(self._scenario, self._flow, self._settings)
         self._last = None
@@ -66,14 +109,9 @@ class KernelFlow:
         with (folder / "errors").open("wb") as errors, (folder / "scenario.json").open("rb") as text:
             self._child = subprocess.Popen(command, stdin=text, stderr=errors)
         self._ends_s = time.monotonic() + self._scenario.duration_s + _PATIENCE_S
-        return self.run()
 
-    def run(self) -> bool:
-        """Process ACKs until a decision is due; return False if the scenario's time is over first.
-
-        Raises:
-            KernelError: If the run failed, or continues long after the scenario's time.
-        """
+    def _run(self) -> bool:
+        """Process ACKs until a decision is due; return False if the scenario's time is over first."""
         assert self._agent is not None
         assert self._child is not None
         while True:
@@ -90,26 +128,11 @@ class KernelFlow:
     def _take(self, seen: Seen) -> bool:
         assert self._agent is not None
         self._last = seen
-        is_due = self.live.on_ack(
-            seen.time_ns,
-            seen.cwnd,
-            seen.srtt_us,
-            seen.min_rtt_us,
-            seen.rtt_us,
-            seen.inflight,
-            seen.acked,
-            seen.lost,
-            seen.state,
-            seen.mss,
-        )
+        measured = seen.time_ns, seen.cwnd, seen.srtt_us, seen.min_rtt_us, seen.rtt_us
+        is_due = self.live.on_ack(*measured, seen.inflight, seen.acked, seen.lost, seen.state, seen.mss)
         if not is_due:
             self._steer()
         return is_due
-
-    def act(self, action: float) -> None:
-        """Take an action, applied at the next ACK."""
-        self.live.act(action)
-        self._steer()
 
     def _steer(self) -> None:
         if self._agent is None or self._last is None:
@@ -138,12 +161,12 @@ class KernelFlow:
         """Return the latency from ACKs to their decisions, microseconds: p50, p90 and p99."""
         return {} if self._agent is None else self._agent.latency_us()
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> RunSummary:
         """Return the summary of the run, as in `summary.json`; empty before its end."""
         if self._folder is None:
-            return {}
+            return {}  # type: ignore[typeddict-item]
         file = Path(self._folder.name) / "out" / "summary.json"
-        found: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+        found: RunSummary = json.loads(file.read_text() if file.is_file() else "{}")
         return found
 
     def end(self) -> None:

@@ -122,13 +122,19 @@ def near(expected: float, tolerance: float, unit: str = "") -> Judge:
         (None, '0.1 segments is too small, by a factor of 1000.')
     """
 
+    def judge(value: float) -> str | None:
+        return None if abs(value - expected) <= tolerance * abs(expected) else _off(value, expected)
+
+    return _of_number(judge, unit)
+
+
+def _of_number(off: Callable[[float], str | None], unit: str) -> Judge:
     def judge(answer: Any) -> str | None:
         value = _number(answer)
         if value is None:
             return f"A number is asked for, in {unit or 'no unit'}, not {answer!r}."
-        if abs(value - expected) <= tolerance * abs(expected):
-            return None
-        return f"{value:g} {unit}".rstrip() + f" is too {_off(value, expected)}."
+        wrong = off(value)
+        return None if wrong is None else f"{value:g} {unit}".rstrip() + f" is too {wrong}."
 
     return judge
 
@@ -162,15 +168,10 @@ def between(low: float, high: float, unit: str = "") -> Judge:
         (None, '5 segments is too large.')
     """
 
-    def judge(answer: Any) -> str | None:
-        value = _number(answer)
-        if value is None:
-            return f"A number is asked for, in {unit or 'no unit'}, not {answer!r}."
-        if low <= value <= high:
-            return None
-        return f"{value:g} {unit}".rstrip() + f" is too {'small' if value < low else 'large'}."
+    def judge(value: float) -> str | None:
+        return None if low <= value <= high else "small" if value < low else "large"
 
-    return judge
+    return _of_number(judge, unit)
 
 
 def word(expected: str, choices: Sequence[str]) -> Judge:

@@ -1,6 +1,5 @@
 """Similarity of two runs, metric by metric: a recording or a run on a kernel beside a simulated one."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,13 @@ def table(runs: Sequence["Results"], names: Sequence[str]) -> Table | None:
     if len(runs) != 2 or _is_measured(runs[0]) == _is_measured(runs[1]):
         return None
     rows = [
-        {"thing": flow, "figure": quantity, "run0": _text(one), "run1": _text(other), "score": _score(one, other)}
+        {
+            "thing": flow,
+            "figure": quantity,
+            "run0": figure(one),
+            "run1": figure(other),
+            "score": f"{score(one, other):.3f}",
+        }
         for flow in _common(runs)
         for quantity, (one, other) in _quantities(runs, flow)
     ]
@@ -54,34 +59,44 @@ def _common(runs: Sequence["Results"]) -> list[str]:
     return [name for name in first if name in second]
 
 
-def _quantities(runs: Sequence["Results"], flow: str) -> list[tuple[str, tuple[float | None, float | None]]]:
-    entries: list[Any] = [run.flow(flow) for run in runs]
-    found: list[tuple[str, tuple[float | None, float | None]]] = []
-    for quantity, of in _SUMMARY:
-        found.append((quantity, (of(entries[0]), of(entries[1]))))
-    for quantity, column, scale in (("mean cwnd (kB)", "cwnd_bytes", 1e-3), ("mean SRTT (ms)", "srtt_s", 1e3)):
-        one, other = (mean_over_time(run, flow, column) for run in runs)
-        found.append((quantity, (_scaled(one, scale), _scaled(other, scale))))
-    return [pair for pair in found if None not in pair[1]]
+def _quantities(runs: Sequence["Results"], flow: str) -> list[tuple[str, tuple[float, float]]]:
+    found = []
+    for quantity, scale, of in _QUANTITIES:
+        values = [of(run, flow) for run in runs]
+        known = [scale * value for value in values if value is not None]
+        if len(known) == len(values):
+            found.append((quantity, (known[0], known[1])))
+    return found
 
 
-def _scaled(value: float | None, scale: float) -> float | None:
-    return None if value is None else value * scale
-
-
-def _share(flow: Any) -> float | None:  # noqa: ANN401  an entry of either kind of summary
+def _share(run: "Results", name: str) -> float | None:
+    flow = run.flow(name)
     sent, again = flow["sent_segments"], flow["retransmitted_segments"]
-    return 100.0 * again / sent if sent and again is not None else None
+    return again / sent if sent and again is not None else None
 
 
-_SUMMARY: tuple[tuple[str, Callable[[Any], float | None]], ...] = (
-    ("goodput (Mbit/s)", lambda flow: _scaled(flow["goodput_bps"], 1e-6)),
-    ("retransmitted (%)", _share),
-    ("recoveries", lambda flow: flow["fast_recoveries"]),
-    ("timeouts", lambda flow: flow["timeouts"]),
-    ("least RTT (ms)", lambda flow: (flow["rtt_ms"] or {}).get("min")),
-    ("mean RTT (ms)", lambda flow: (flow["rtt_ms"] or {}).get("mean")),
-    ("RTT p95 (ms)", lambda flow: (flow["rtt_ms"] or {}).get("p95")),
+def _of_flow(key: str, part: str = "") -> Callable[["Results", str], float | None]:
+    def value(run: "Results", name: str) -> float | None:
+        found: Any = run.flow(name)
+        return (found[key] or {}).get(part) if part else found[key]
+
+    return value
+
+
+def _over_time(column: str) -> Callable[["Results", str], float | None]:
+    return lambda run, flow: mean_over_time(run, flow, column)
+
+
+_QUANTITIES: tuple[tuple[str, float, Callable[["Results", str], float | None]], ...] = (
+    ("goodput (Mbit/s)", 1e-6, _of_flow("goodput_bps")),
+    ("retransmitted (%)", 100.0, _share),
+    ("recoveries", 1, _of_flow("fast_recoveries")),
+    ("timeouts", 1, _of_flow("timeouts")),
+    ("least RTT (ms)", 1.0, _of_flow("rtt_ms", "min")),
+    ("mean RTT (ms)", 1.0, _of_flow("rtt_ms", "mean")),
+    ("RTT p95 (ms)", 1.0, _of_flow("rtt_ms", "p95")),
+    ("mean cwnd (kB)", 1e-3, _over_time("cwnd_bytes")),
+    ("mean SRTT (ms)", 1e3, _over_time("srtt_s")),
 )
 
 
@@ -98,11 +113,3 @@ def mean_over_time(run: "Results", flow: str, column: str) -> float | None:
     lasts = np.diff(times)
     total = float(lasts.sum())
     return float((values[:-1] * lasts).sum() / total) if total > 0 else float(values.mean())
-
-
-def _text(value: float | None) -> str | None:
-    return None if value is None or math.isnan(value) else figure(value)
-
-
-def _score(one: float | None, other: float | None) -> str | None:
-    return None if one is None or other is None else f"{score(one, other):.3f}"

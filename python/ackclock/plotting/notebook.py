@@ -10,6 +10,7 @@ from ackclock.base import extras
 from ackclock.base.printable import plain
 from ackclock.plotting import sparks
 from ackclock.plotting.report.run_tables import tables
+from ackclock.plotting.tables import Column, Table
 from ackclock.plotting.tables import html as table_html
 from ackclock.results.manifests import Manifest
 from ackclock.results.summaries import RunSummary
@@ -103,20 +104,24 @@ def scenario_html(scenario: "Scenario") -> str:
         facts.append("drawn from the seed: " + ", ".join(scenario.varies))
     flows = tables.get("flow", [])
     known = dict(zip(scenario.flow_names, scenario.controller_names, strict=True))
-    rows = "".join(_flow_row(flow, place, known) for place, flow in enumerate(flows[:_ROWS], 1))
-    more = f"<p>and {len(flows) - _ROWS} more</p>" if len(flows) > _ROWS else ""
-    head = "".join(f"<th>{cell}</th>" for cell in ("flow", "controller", "what it sends", "start", "count"))
-    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{more}'
+    rows = [_flow_row(flow, place, known) for place, flow in enumerate(flows[:_ROWS], 1)]
+    notes = (f"and {len(flows) - _ROWS} more",) if len(flows) > _ROWS else ()
+    table = table_html(Table("", "", _FLOW_COLUMNS, rows, notes))
     return framed(scenario.name, facts, sparks.of_network(tables, scenario.flow_names) + table)
 
 
-def _flow_row(flow: Mapping[str, Any], place: int, known: Mapping[str, str]) -> str:
+_FLOW_COLUMNS = [
+    Column("name", "flow", is_text=True), Column("controller", "controller"), Column("sends", "what it sends"),
+    Column("start", "start"), Column("count", "count"),
+]  # fmt: skip
+
+
+def _flow_row(flow: Mapping[str, Any], place: int, known: Mapping[str, str]) -> dict[str, Any]:
     name = flow.get("name", f"flow{place}")
     controller = known.get(f"{name}.1" if "count" in flow else name, "")
     sends = "short flows" if "arrivals" in flow else _kind(flow.get("app", "as much as it can"))
-    cells = [_kind(flow.get("controller", controller)), sends, _kind(flow.get("start", "0 s")), flow.get("count", 1)]
-    rest = "".join(f"<td>{escape(plain(str(cell)))}</td>" for cell in cells)
-    return f"<tr><th>{escape(plain(str(name)))}</th>{rest}</tr>"
+    own, start = _kind(flow.get("controller", controller)), _kind(flow.get("start", "0 s"))
+    return {"name": str(name), "controller": own, "sends": sends, "start": start, "count": flow.get("count", 1)}
 
 
 def _kind(value: object) -> str:
@@ -134,16 +139,11 @@ def _kind(value: object) -> str:
 def _facts(summary: RunSummary, scenario: dict[str, Any]) -> list[str]:
     """Return duration, seed, network, stack and fairness of a run."""
     facts = [f"{summary['duration_s']:g} s", f"seed {summary['seed']}", _network(scenario["topology"])]
-    facts += [f"TCP profile {' and '.join(profiles)}"] if (profiles := _profiles(summary)) else []
+    profiles = dict.fromkeys(flow["profile"] for flow in summary["flows"] if flow.get("profile"))
+    facts += [f"TCP profile {' and '.join(profiles)}"] if profiles else []
     if summary["jain_index"] is not None and len(summary["flows"]) > 1:
         facts.append(f"Jain index {summary['jain_index']:.4f}")
     return facts
-
-
-def _profiles(summary: RunSummary) -> list[str]:
-    """Return the distinct profiles of the flows."""
-    known = [flow["profile"] for flow in summary["flows"] if flow.get("profile")]
-    return list(dict.fromkeys(known))
 
 
 def _network(topology: dict[str, Any]) -> str:

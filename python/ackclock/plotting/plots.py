@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ackclock.base import extras
 from ackclock.base.printable import for_matplotlib
 from ackclock.plotting import completion_times
+from ackclock.plotting.figures.figure_files import save
 from ackclock.plotting.figures.theme import COLOURS
 from ackclock.plotting.result_panels import PANELS, Drawing, Line, draw, panel
 from ackclock.results import Results
@@ -21,6 +23,9 @@ SeriesName = Literal[
     "added_latency", "far_cwnd", "media_rate", "media_delay", "media_queue", "slowdown",
 ]  # fmt: skip
 """Names of the panels; each needs the corresponding series in the results."""
+
+_STATIC: Final = ("svg", "png")
+"""Formats of static figures."""
 
 SLOWDOWN: Final = "slowdown"
 """Name of the only plot that is not over time."""
@@ -102,3 +107,19 @@ def static_figures(results: list[Results]) -> "dict[str, Callable[[], StaticFigu
     found: dict[str, Callable[[], StaticFigure]] = {one.panel.key: partial(static, one) for one in drawings(results)}
     lines = completion_times.slowdown_lines(results)
     return found | ({SLOWDOWN: partial(completion_times.static, lines)} if lines else {})
+
+
+def static_files(results: list[Results], directory: Path) -> list[Path]:
+    """Name the files that `write_static` would write."""
+    return [directory / f"{name}.{form}" for name in static_figures(results) for form in _STATIC]
+
+
+def write_static(results: list[Results], directory: Path) -> list[Path]:
+    """Write every panel as SVG and PNG.
+
+    Args:
+        results: One run or several.
+        directory: Where to; made if there is none.
+    """
+    found = static_figures(results).items()
+    return [file for name, draw in found for file in save(draw(), directory / name, forms=_STATIC)]

@@ -136,18 +136,8 @@ class _Copies:
         while self._seen and time_s - next(iter(self._seen.values())) > _COPY_S:
             del self._seen[next(iter(self._seen))]
         head = packet.data
-        key = (
-            interface,
-            packet.src,
-            packet.dst,
-            packet.id,
-            head.sport,
-            head.dport,
-            head.seq,
-            head.ack,
-            head.win,
-            head.sum,
-        )
+        ports = head.sport, head.dport
+        key = (interface, packet.src, packet.dst, packet.id, *ports, head.seq, head.ack, head.win, head.sum)
         if key in self._seen:
             return True
         self._seen[key] = time_s

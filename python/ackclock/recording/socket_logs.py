@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 
 from ackclock.base.input_files import lines
-from ackclock.recording.streams import RecordingError, Stream, rate, rates, recording_of
+from ackclock.recording.streams import RecordingError, Stream, rate, rates, received, recording_of
 from ackclock.results.manifests import Recording
 from ackclock.stats.flow_limits import of_socket
 from ackclock.stats.metrics import Floats
@@ -210,16 +210,11 @@ def _rate(text: str, place: str) -> float:
 
 def _streams(connection: _Connection) -> Iterator[Stream]:
     time_s = np.array(connection.times)
-    sent, received = connection.column("bytes_sent"), connection.column("bytes_received")
+    sent, come = connection.column("bytes_sent"), connection.column("bytes_received")
     if _grows(sent) or (np.isnan(sent).all() and _grows(connection.column("bytes_acked"))):
         yield _sent(connection, time_s)
-    if _grows(received):
-        received = np.nan_to_num(received)
-        stream = Stream(f"{connection.remote} > {connection.local}", float(time_s[0]), float(time_s[-1]))
-        stream.delivered_bytes = int(received[-1] - received[0])
-        stream.goodput_bps = rate(stream.delivered_bytes, stream.end_s - stream.start_s)
-        stream.series = {"time_s": time_s, "goodput_bps": rates(time_s, received)}
-        yield stream
+    if _grows(come):
+        yield received(f"{connection.remote} > {connection.local}", time_s, np.nan_to_num(come))
 
 
 def _grows(counts: Floats) -> bool:
@@ -235,17 +230,14 @@ def _grown(counts: Floats) -> float:
 
 def _sent(connection: _Connection, time_s: Floats) -> Stream:
     column = connection.column
-    stream = Stream(f"{connection.local} > {connection.remote}", float(time_s[0]), float(time_s[-1]))
-    stream.controller = connection.controller
     sent, retransmitted = np.nan_to_num(column("bytes_sent")), np.nan_to_num(column("bytes_retrans"))
     acked = np.nan_to_num(column("bytes_acked"))
     has_sent = not np.isnan(column("bytes_sent")).all()
     delivered = np.minimum(acked, sent - retransmitted) if has_sent else acked
+    stream = received(f"{connection.local} > {connection.remote}", time_s, delivered, controller=connection.controller)
     elapsed_s = stream.end_s - stream.start_s
     mss = column("mss")
     stream.mss_bytes = None if math.isnan(mss[-1]) else int(mss[-1])
-    stream.delivered_bytes = int(delivered[-1] - delivered[0])
-    stream.goodput_bps = rate(stream.delivered_bytes, elapsed_s)
     stream.throughput_bps = rate(sent[-1] - sent[0], elapsed_s) if has_sent else None
     segments, retransmissions = np.nan_to_num(column("data_segs_out")), np.nan_to_num(column("retrans/"))
     stream.sent_segments = int(segments[-1] - segments[0]) if not np.isnan(column("data_segs_out")).all() else None
@@ -261,9 +253,9 @@ def _sent(connection: _Connection, time_s: Floats) -> Stream:
         "min_rtt_s": column("minrtt") / 1e3,
         "rwnd_bytes": column("snd_wnd"),
         "throughput_bps": rates(time_s, sent) if has_sent else np.full(time_s.size, math.nan),
-        "goodput_bps": rates(time_s, delivered),
         "delivery_rate_bps": column("delivery_rate"),
         "pacing_rate_bps": column("pacing_rate"),
     }
-    stream.series = {"time_s": time_s} | {name: values for name, values in series.items() if not np.isnan(values).all()}
+    series |= stream.series
+    stream.series = {name: values for name, values in series.items() if not np.isnan(values).all()}
     return stream

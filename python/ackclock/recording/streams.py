@@ -26,8 +26,6 @@ SERIES: Final = (
 )  # fmt: skip
 """Columns of a recording's flows, beside time and flow; those that the source lacks are left out."""
 
-CAUSES: Final = ("loss", "ecn", "timeout")
-
 
 class RecordingError(InputFileError):
     """Error: a file is not a readable recording. The message has file, place and remedy."""
@@ -147,6 +145,22 @@ def distribution_ms(samples_s: Floats) -> Distribution | None:
     return {"min": float(known.min()), "mean": float(known.mean()), "p50": p50, "p95": p95, "p99": p99}
 
 
+def received(name: str, time_s: Floats, octets: Floats, **known: Any) -> Stream:  # noqa: ANN401
+    """Return a stream whose receiver counted the data that arrived.
+
+    Args:
+        name: Of the stream.
+        time_s: When.
+        octets: How many had come by then.
+        known: What else is known of it.
+    """
+    stream = Stream(name, float(time_s[0]), float(time_s[-1]), **known)
+    stream.delivered_bytes = int(octets[-1] - octets[0])
+    stream.goodput_bps = rate(stream.delivered_bytes, stream.end_s - stream.start_s)
+    stream.series = {"time_s": time_s, "goodput_bps": rates(time_s, octets)}
+    return stream
+
+
 def rate(octets: float | None, seconds: float) -> float | None:
     """Return octets over a time as bits per second; None if either is unknown."""
     return None if octets is None or seconds <= 0 else 8.0 * octets / seconds
@@ -231,15 +245,16 @@ def _flows(streams: Sequence[Stream]) -> "pl.DataFrame":
     import polars as pl
 
     kept = [column for column in SERIES if any(column in stream.series for stream in streams)]
-    parts = []
-    for stream in streams:
-        time_s = stream.series.get("time_s", np.array([]))
-        nothing = np.full(time_s.size, math.nan)
-        columns = {"time_s": time_s, "flow": pl.Series([stream.name] * time_s.size, dtype=pl.String)}
-        columns |= {column: stream.series.get(column, nothing) for column in kept}
-        parts.append(pl.DataFrame(columns).with_columns(pl.col(kept).fill_nan(None)))
     schema = {"time_s": pl.Float64, "flow": pl.String} | dict.fromkeys(kept, pl.Float64)
-    return pl.concat(parts).sort("time_s", maintain_order=True) if parts else pl.DataFrame(schema=schema)
+    parts = [pl.DataFrame(schema=schema)]
+    for stream in (one for one in streams if "time_s" in one.series):
+        columns = {name: values for name, values in stream.series.items() if name in schema}
+        parts.append(pl.DataFrame(columns).with_columns(pl.lit(stream.name).alias("flow")))
+    return (
+        pl.concat(parts, how="diagonal_relaxed")
+        .with_columns(pl.col(kept).fill_nan(None))
+        .sort("time_s", maintain_order=True)
+    )
 
 
 def _episodes(streams: Sequence[Stream]) -> "pl.DataFrame":

@@ -21,7 +21,16 @@ import numpy as np
 
 from ackclock.base.decoding import decoded
 from ackclock.base.input_files import lines, octets
-from ackclock.recording.streams import Episode, RecordingError, Stream, distribution_ms, rate, rates, recording_of
+from ackclock.recording.streams import (
+    Episode,
+    RecordingError,
+    Stream,
+    distribution_ms,
+    rate,
+    rates,
+    received,
+    recording_of,
+)
 from ackclock.results.manifests import Pair, Recording
 from ackclock.stats.metrics import Floats
 
@@ -161,40 +170,26 @@ def _streams(rows: "pl.DataFrame", who: dict[str, Any], first_s: float) -> list[
     if octets["sent_bytes"][-1] > octets["sent_bytes"][0]:
         found.append(_sent(f"{local} > {remote}", rows, time_s, octets, who.get("controller")))
     if octets["received_bytes"][-1] > octets["received_bytes"][0]:
-        received = octets["received_bytes"]
-        stream = _bare(f"{remote} > {local}", rows, time_s)
-        stream.delivered_bytes = int(received[-1] - received[0])
-        stream.goodput_bps = rate(stream.delivered_bytes, stream.end_s - stream.start_s)
-        stream.series = {"time_s": time_s, "goodput_bps": rates(time_s, received)}
-        found.append(stream)
+        found.append(received(f"{remote} > {local}", time_s, octets["received_bytes"], **_known(rows, time_s)))
     return found
 
 
-def _bare(name: str, rows: "pl.DataFrame", time_s: Floats) -> Stream:
+def _known(rows: "pl.DataFrame", time_s: Floats) -> dict[str, Any]:
     is_closed = rows["kind"][-1] == "closed"
-    stream = Stream(name, float(time_s[0]), float(time_s[-1]), mss_bytes=int(rows["mss_bytes"][-1]))
-    stream.completion_s = stream.end_s if is_closed else None
-    return stream
+    return {"mss_bytes": int(rows["mss_bytes"][-1]), "completion_s": float(time_s[-1]) if is_closed else None}
 
 
 def _sent(name: str, rows: "pl.DataFrame", time_s: Floats, octets: dict[str, Floats], controller: str | None) -> Stream:
-    stream = _bare(name, rows, time_s)
-    stream.controller = controller
-    acked = _payload(octets)
-    elapsed_s = stream.end_s - stream.start_s
-    stream.delivered_bytes = int(acked[-1] - acked[0])
-    stream.goodput_bps = rate(stream.delivered_bytes, elapsed_s)
-    stream.throughput_bps = rate(octets["sent_bytes"][-1] - octets["sent_bytes"][0], elapsed_s)
+    stream = received(name, time_s, _payload(octets), controller=controller, **_known(rows, time_s))
+    sent = octets["sent_bytes"]
+    stream.throughput_bps = rate(sent[-1] - sent[0], stream.end_s - stream.start_s)
     for key, column in (
         ("sent_segments", "sent_segments"),
         ("retransmitted_segments", "retransmissions"),
         ("lost_segments", "lost_total"),
     ):
         setattr(stream, key, int(rows[column][-1] - rows[column][0]))
-    stream.series = _series(rows, time_s) | {
-        "throughput_bps": rates(time_s, octets["sent_bytes"]),
-        "goodput_bps": rates(time_s, acked),
-    }
+    stream.series = _series(rows) | {"throughput_bps": rates(time_s, sent)} | stream.series
     stream.rtt_ms = distribution_ms(stream.series["rtt_sample_s"])
     states = _states(rows, time_s)
     stream.timeouts = sum(state == "loss" for state, _ in states)
@@ -208,11 +203,10 @@ def _payload(octets: dict[str, Floats]) -> Floats:
     return np.minimum(octets["acked_bytes"], octets["sent_bytes"] - octets["retransmitted_bytes"])
 
 
-def _series(rows: "pl.DataFrame", time_s: Floats) -> dict[str, Floats]:
+def _series(rows: "pl.DataFrame") -> dict[str, Floats]:
     column = {name: rows[name].cast(float).fill_null(math.nan).to_numpy() for name in _NUMBERS if name not in _WHOLE}
     srtt_s = np.where(column["srtt_s"] > 0, column["srtt_s"], math.nan)
     return {
-        "time_s": time_s,
         "cwnd_bytes": column["cwnd_segments"] * column["mss_bytes"],
         "ssthresh_bytes": column["ssthresh_segments"] * column["mss_bytes"],
         "flight_size_bytes": column["flight_bytes"],
@@ -278,13 +272,13 @@ def _episodes(rows: "pl.DataFrame", time_s: Floats, states: list[tuple[str, int]
                 None if until is None else float(time_s[last] - time_s[place]),
                 float(cwnd[place]),
                 float(cwnd[last]),
-                _known(ssthresh[begun]),
-                _known(ssthresh[place]),
+                _given(ssthresh[begun]),
+                _given(ssthresh[place]),
                 int(lost[last] - lost[begun]),
             )
         )
     return found
 
 
-def _known(value: float | None) -> float | None:
+def _given(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)

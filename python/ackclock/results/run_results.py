@@ -8,26 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args
 
 from ackclock.base import storage
 from ackclock.base.checked_files import inside
+from ackclock.results import result_files as files
 from ackclock.results.manifests import Engine, KernelRun, Manifest, Recording
-from ackclock.results.result_files import (
-    ENCODER,
-    PERFETTO,
-    REMEDY,
-    SUMMARY,
-    TABLES,
-    TRACE,
-    CaptureSource,
-    TableName,
-    capture_file_names,
-    check_complete,
-    check_names,
-    json_bytes,
-    manifest_of,
-    parquet,
-    summary_of,
-    tables_of,
-    write_captures,
-)
+from ackclock.results.result_files import CaptureSource, TableName
 from ackclock.results.summaries import (
     ApplianceSummary,
     DatagramSummary,
@@ -307,8 +290,8 @@ class Results:
             OSError: If a file cannot be written.
         """
         source = self._watched()
-        files = capture_file_names(source.event_sources, ".sqlog")
-        paths = {name: Path(directory) / file for name, file in files.items()}
+        named = files.capture_file_names(source.event_sources, ".sqlog")
+        paths = {name: Path(directory) / file for name, file in named.items()}
         return [paths[name] for name in source.write_qlog({name: str(path) for name, path in paths.items()})]
 
     def write_perfetto(self, path: str | Path) -> Path:
@@ -348,18 +331,18 @@ class Results:
         """
         path = Path(directory)
         with storage.new_folder(path, force=force) as partial:
-            self._write_summary(partial / SUMMARY)
+            self._write_summary(partial / files.SUMMARY)
             for name in get_args(TableName):
                 table = getattr(self, name)
-                if name in TABLES or (table.width if name == "events" else not table.is_empty()):
-                    (partial / f"{name}.parquet").write_bytes(parquet(table))
+                if name in files.TABLES or (table.width if name == "events" else not table.is_empty()):
+                    (partial / f"{name}.parquet").write_bytes(files.parquet(table))
             if qlog:
                 self.write_qlog(partial)
             if perfetto:
-                self.write_perfetto(partial / PERFETTO)
+                self.write_perfetto(partial / files.PERFETTO)
             sums = self._origin.get("written", {}).get("sha256", {})
-            captures = write_captures(partial, self.captures, sums, self._source)
-            (partial / storage.MANIFEST).write_bytes(json_bytes({**self.manifest, "captures": captures}))
+            captures = files.write_captures(partial, self.captures, sums, self._source)
+            (partial / storage.MANIFEST).write_bytes(files.json_bytes({**self.manifest, "captures": captures}))
         return path
 
     def _write_summary(self, file: Path) -> None:
@@ -368,7 +351,7 @@ class Results:
             self._source.write_summary(str(file))
             return
         with file.open("w", encoding="utf-8", newline="\n") as out:
-            out.writelines(ENCODER.iterencode(self.summary))
+            out.writelines(files.ENCODER.iterencode(self.summary))
             out.write("\n")
 
     @classmethod
@@ -384,13 +367,13 @@ class Results:
                 message names the file.
         """
         path = Path(directory)
-        if (path / TRACE).is_file() and not (path / storage.MANIFEST).exists():
-            return cls._views.recorded(path / TRACE, path.name)
-        check_complete(path)
-        manifest = manifest_of(path)
-        summary, tables = summary_of(path, manifest), tables_of(path, manifest)
-        check_names(path, summary, tables)
-        captures = {link: inside(path, file, REMEDY) for link, file in manifest.get("captures", {}).items()}
+        if (path / files.TRACE).is_file() and not (path / storage.MANIFEST).exists():
+            return cls._views.recorded(path / files.TRACE, path.name)
+        files.check_complete(path)
+        manifest = files.manifest_of(path)
+        summary, tables = files.summary_of(path, manifest), files.tables_of(path, manifest)
+        files.check_names(path, summary, tables)
+        captures = {link: inside(path, file, files.REMEDY) for link, file in manifest.get("captures", {}).items()}
         return _of_tables(summary, manifest, tables, captures)
 
 

@@ -200,12 +200,8 @@ def _overrides(plan: Plan, cell: Settings, line_up: LineUp, document: Mapping[st
         count = len(line_up.members) if path == "flow" else len(entries(document, path))
         places = [key.replace("[*]", f"[{number}]", 1) for number in range(count)] if is_every and count else [key]
         texts += [f"{place}={toml_text(value)}" for place in places]
-    return [*texts, f"trace.interval={json.dumps(_interval_text(document))}"]
-
-
-def _interval_text(document: Mapping[str, Any]) -> str:
-    """Return the sampling interval as text; an invalid duration is left for the scenario's check to report."""
-    return f"{interval_s(seconds(document['duration']) or 0.0) * 1e3:g} ms"
+    between_s = interval_s(seconds(document["duration"]) or 0.0)  # the scenario's check tells of what is no duration
+    return [*texts, f'trace.interval="{between_s * 1e3:g} ms"']
 
 
 # ---- mistakes -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from ackclock.experiments.grid import goes_with
 from ackclock.experiments.studies.measures import SECOND, Measured, jain_over_time, seconds_of
 from ackclock.experiments.studies.plan import LineUp, Plan, title
+from ackclock.experiments.studies.samples import Samples
 from ackclock.experiments.studies.study_tables import Groups, grouped
 from ackclock.plotting.figures import (
     Axis,
@@ -146,9 +147,11 @@ class Drawings:
             found = {(one, other): self._share(cell, pairs, one, other) for one in names for other in names}
             if not any(found.values()):
                 return None
-            values = [[_mean(found[one, other]) for other in names] for one in names]
-            halves = [[_half(found[one, other]) for other in names] for one in names]
-            return Shares(names, values, halves)
+            means, halves = (
+                [[getattr(found[one, other], part, None) for other in names] for one in names]
+                for part in ("mean", "half")
+            )
+            return Shares(names, means, halves)
 
         caption = "Share of the goodput that the row's flow has beside the column's, in percent"
         if any(line_up.kind == "itself" for line_up in pairs):
@@ -224,7 +227,8 @@ class Drawings:
             suffix = f"-{at // _MOST_LINES + 1}" if len(two) > _MOST_LINES else ""
             yield _Measure(
                 f"share{suffix}", "share of the first (%)", "Share of the goodput that the first has beside the second",
-                part, looks(name for name, _ in part), _share_of_first, 100.0, 105.0,
+                part, looks(name for name, _ in part), lambda run: run.parts[run.trial.line_up.labels[0]].share,
+                100.0, 105.0,
             )  # fmt: skip
         same = [(line_up.members[0], line_up) for line_up in self._shared if line_up.kind == "itself"]
         if same:
@@ -280,11 +284,11 @@ class Drawings:
             ("goodput", "goodput of a flow (Mbit/s)", "Goodput of each flow in each second", _goodputs),
         ):
 
-            def of(cell: int, values: Callable[..., list[float]] = values) -> dict[str, list[float]]:
-                found = {}
+            def of(cell: int, values: "_Values" = values) -> dict[str, list[float]]:
+                found: dict[str, list[float]] = {}
                 for who, line_up in self._subjects():
-                    group = self._groups.get((cell, line_up.name), [])
-                    found[who] = [value for run in group for value in values(run, run.window.begin_s, run.window.end_s)]
+                    for run in self._groups.get((cell, line_up.name), []):
+                        found.setdefault(who, []).extend(values(run, run.samples) if run.samples else ())
                 return {who: samples for who, samples in found.items() if samples}
 
             panels = self._by_cell(of)
@@ -328,10 +332,6 @@ class _Measure:
         return Axis(self.label, low=0.0, high=self.high)
 
 
-def _share_of_first(run: Measured) -> float | None:
-    return run.parts[run.trial.line_up.labels[0]].share
-
-
 def curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
     """Return means over a quantity as a curve; points without a known interval have no error bar."""
     ordered = sorted(points, key=lambda point: point[0])
@@ -360,40 +360,29 @@ def _lesser(run: Measured) -> float | None:
     return None if not run.jain else (1.0 - max(0.0, 1.0 / run.jain - 1.0) ** 0.5) / 2
 
 
-def _rtts(run: Measured, begin: float, end: float) -> list[float]:
-    if run.samples is None:
-        return []
-    time_s = run.samples["time_s"]
-    return [
-        value
-        for flow in run.samples["flows"].values()
-        for at, value in zip(time_s, flow["rtt_ms"], strict=True)
-        if value is not None and begin < at <= end
-    ]
+_Values = Callable[[Measured, Samples], Iterable[float]]
+"""Reader of values from the samples of a run within its window."""
 
 
-def _waits(run: Measured, begin: float, end: float) -> list[float]:
-    if run.samples is None:
-        return []
-    waits = run.samples.get("queueing_ms", {}).get(run.link, [])
-    times = run.samples["time_s"]
-    return [value for at, value in zip(times, waits, strict=False) if value is not None and begin < at <= end]
+def _within(run: Measured, time_s: Sequence[float], values: Sequence[float | None]) -> Iterator[float]:
+    for at, value in zip(time_s, values, strict=False):
+        if value is not None and run.window.begin_s < at <= run.window.end_s:
+            yield value
 
 
-def _goodputs(run: Measured, begin: float, end: float) -> list[float]:
-    if run.samples is None:
-        return []
-    ends_s, flows = seconds_of(run.samples)
-    is_in = (ends_s - SECOND >= begin) & (ends_s <= end)
+def _rtts(run: Measured, samples: Samples) -> Iterator[float]:
+    for flow in samples["flows"].values():
+        yield from _within(run, samples["time_s"], flow["rtt_ms"])
+
+
+def _waits(run: Measured, samples: Samples) -> Iterator[float]:
+    return _within(run, samples["time_s"], samples.get("queueing_ms", {}).get(run.link, []))
+
+
+def _goodputs(run: Measured, samples: Samples) -> list[float]:
+    ends_s, flows = seconds_of(samples)
+    is_in = (ends_s - SECOND >= run.window.begin_s) & (ends_s <= run.window.end_s)
     return [float(value) / 1e6 for rates in flows.values() for value in rates[is_in] if not np.isnan(value)]
-
-
-def _mean(found: Estimate | None) -> float | None:
-    return found.mean if found else None
-
-
-def _half(found: Estimate | None) -> float | None:
-    return found.half if found else None
 
 
 def _slug(text: str) -> str:

@@ -101,14 +101,10 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
         places=places,
         origin=Origin(copy.deepcopy(dict(document)), str(folder.resolve()), stem),
     )
-    _check_size(plan, mistakes)
-    mistakes.end_reading()
-    return plan, mistakes
-
-
-def _check_size(plan: Plan, mistakes: Mistakes) -> None:
     if plan.size > MOST_RUNS:
         mistakes.add((), f"it has more than {MOST_RUNS:,} runs", "leave out values or seeds")
+    mistakes.end_reading()
+    return plan, mistakes
 
 
 # ---- single values --------------------------------------------------------------------------------------------------

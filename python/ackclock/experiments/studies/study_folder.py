@@ -16,7 +16,7 @@ from ackclock.experiments.grid import Point
 from ackclock.experiments.store import SweepFolder
 from ackclock.experiments.studies import design, measures, study_captions, study_tables
 from ackclock.experiments.studies import study_file as file
-from ackclock.experiments.studies.plan import LineUp, Plan
+from ackclock.experiments.studies.plan import Plan
 from ackclock.experiments.studies.samples import sampled_point
 from ackclock.plotting.figures.figure_files import FORMS
 from ackclock.plotting.tables import Table
@@ -312,15 +312,11 @@ def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tupl
 
 def run_name(trial: design.Trial, plan: Plan) -> str:
     """Return the folder name of a run."""
-    stems = distinct([_stem(line_up) for line_up in plan.line_ups], "{}-{}")
+    names = ("".join(sign if sign.isalnum() else " " for sign in line_up.name) for line_up in plan.line_ups)
+    stems = distinct(["-".join(name.split()) or "run" for name in names], "{}-{}")
     stem = stems[plan.line_ups.index(trial.line_up)]
     cell = "" if len(plan.cells) == 1 else f"{trial.cell + 1}-"
     return f"{stem}-{cell}seed-{trial.seed}"
-
-
-def _stem(line_up: LineUp) -> str:
-    """Return the name of a mix without characters unsuitable for file names."""
-    return "-".join("".join(sign if sign.isalnum() else " " for sign in line_up.name).split()) or "run"
 
 
 __all__ = ["KEPT", "STUDY", "Study", "is_study", "kept_runs", "load_study", "study"]

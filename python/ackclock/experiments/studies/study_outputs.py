@@ -109,14 +109,12 @@ def run_series(results: Results) -> Picture:
             continue
         main = {"rtt": "srtt_s"}.get(key, panel(key).columns[0].name)
         curves = [
-            Curve(_who(line.label), line.time_s, line.values) for line in drawing.lines if line.column.name == main
+            Curve(re.sub(r" (cwnd|SRTT)$", "", line.label), line.time_s, line.values)
+            for line in drawing.lines
+            if line.column.name == main
         ]
         if curves:
             rows.append((Axis(f"{_SAID.get(key, key)}\n({drawing.unit})", low=0.0), curves))
     known = looks(str(flow["name"]) for flow in results.summary["flows"])
     links = {curve.label for _, curves in rows for curve in curves} - known.keys()
     return series(rows, known | dict.fromkeys(links, _LINK))
-
-
-def _who(label: str) -> str:
-    return re.sub(r" (cwnd|SRTT)$", "", label)

@@ -57,17 +57,23 @@ def filled(
         height_in: Height of each row of panels, inches.
         alone_in: Height of a single panel, inches.
     """
-    figure, drawn = _panels(len(content), height_in, alone_in)
+    figure, drawn = panels(len(content), height_in, alone_in)
     with mpl.rc_context(PAPER):
         for axes, one in zip(drawn, content.values(), strict=True):
             draw(axes, one)
-        _label(figure, drawn, list(content), x, y)
+        label(figure, drawn, list(content), x, y)
         legend(figure, drawn)
     return figure, drawn
 
 
-def _panels(count: int, height_in: float, alone_in: float) -> tuple[Picture, list[Axes]]:
-    """Return a column-wide figure with this number of panels with common axes."""
+def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[Picture, list[Axes]]:
+    """Return a column-wide figure with this number of panels with common axes, at most `MOST_PANELS`.
+
+    Args:
+        count: Of panels.
+        height_in: Of each row of panels, inches.
+        alone_in: Of a single panel, inches.
+    """
     rows = -(-count // _BESIDE)
     height = alone_in if count == 1 else 0.55 + height_in * rows
     with mpl.rc_context(PAPER):
@@ -83,7 +89,7 @@ def _panels(count: int, height_in: float, alone_in: float) -> tuple[Picture, lis
     return figure, list(grid[:count])
 
 
-def _label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
+def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis, y: Axis) -> None:
     """Write titles and labels, and apply the settings of the axes."""
     for axes, title in zip(drawn, titles, strict=True):
         if title:

@@ -1,6 +1,6 @@
 """Cumulative distributions of a run for page and paper: round-trip times, queueing delays, completion times."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,38 +22,30 @@ _MOST_SINGLY: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
-    """Samples of one flow, link or group."""
-
-    label: str
-    values: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Distributions:
     """Distributions in one plot.
 
     Attributes:
-        name: Name of its file.
-        title: Title above it.
-        axis: Sampled quantity, with its unit.
-        note: Origin of the samples.
-        lines: Samples of each item.
+        name: Of its file.
+        title: Above it.
+        axis: What was sampled, with the unit.
+        note: Where the samples come from.
+        lines: The samples of each thing, by its label.
     """
 
     name: str
     title: str
     axis: str
     note: str
-    lines: tuple[Samples, ...]
+    lines: Mapping[str, Floats]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the data for the page, with at most some hundred quantiles per line."""
         lines = []
-        for line in self.lines:
-            at, share = distribution(line.values)
+        for label, values in self.lines.items():
+            at, share = distribution(values)
             rounded = [float(f"{value:.5g}") for value in at]
-            lines.append({"label": plain(line.label), "x": rounded, "y": [round(float(part), 5) for part in share]})
+            lines.append({"label": plain(label), "x": rounded, "y": [round(float(part), 5) for part in share]})
         return {"key": self.name, "title": self.title, "axis": self.axis, "note": self.note, "lines": lines}
 
 
@@ -61,86 +53,66 @@ def drawn_distributions(one: Distributions) -> "Picture":
     """Draw distributions for a paper."""
     from ackclock.plotting.figures import Axis, distributions
 
-    return distributions({"": {line.label: line.values for line in one.lines}}, Axis(one.axis))
+    return distributions({"": one.lines}, Axis(one.axis))
 
 
 def of_every_kind(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Yield every distribution that has samples."""
-    yield from round_trips(results, window)
-    yield from queueing_delays(results, window)
-    yield from completion_times(results)
+    """Yield every distribution that has samples.
 
-
-def _of(window: "Window | None", time_s: Floats) -> slice:
-    return slice(None) if window is None else window.of(time_s)
-
-
-def _one(name: str, title: str, axis: str, note: str, lines: list[Samples]) -> Iterator[Distributions]:
-    if lines:
-        yield Distributions(name, title, axis, note, tuple(lines))
-
-
-def round_trips(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Return the distribution of the round-trip time of each flow, or of many flows by controller."""
-    lines: list[Samples] = []
-    for run, result in enumerate(results):
-        table = result.flows
-        if "rtt_sample_s" not in table.columns or table.is_empty():
-            continue
-        controllers = {str(flow["name"]): controller_of(flow) for flow in result.summary["flows"]}
-        by_controller = len(controllers) > _MOST_SINGLY
-        found: dict[str, list[Floats]] = {}
-        for name in table["flow"].unique(maintain_order=True).to_list():
-            rows = until_completed(result, str(name))
-            who = controllers.get(str(name), str(name)) if by_controller else str(name)
-            time_s, values = rows["time_s"].to_numpy(), rows["rtt_sample_s"].cast(float).to_numpy()
-            chosen = values[_of(window, time_s)]
-            found.setdefault(who, []).append(chosen[~np.isnan(chosen)])
-        lines += _joined(results, run, found, 1e3)
-    note = "Samples of the series, one an interval, until the flow is over."
-    yield from _one("rtt-cdf", "Round-trip time", "RTT (ms)", note, lines)
-
-
-def queueing_delays(results: list[Results], window: "Window | None" = None) -> Iterator[Distributions]:
-    """Yield the distribution of the queueing delay that a packet would see at each recorded link.
-
-    It is the value reported by the discipline, or for a plain queue on a link of constant rate the queue length divided
-    by the rate.
+    Round-trip times are by flow, or by controller for many flows. Queueing delays are those that a packet would see at
+    each recorded link. Completion times cover short flows and requests, or the flows themselves.
     """
-    lines: list[Samples] = []
-    for run, result in enumerate(results):
-        found: dict[str, list[Floats]] = {}
-        for (name,), rows in result.links.group_by("link", maintain_order=True) if result.links.width else ():
-            if str(name).endswith(".reverse"):
-                continue
-            values = waits_s(result.scenario, str(name), rows)
-            if values is not None:
-                chosen = values[_of(window, rows["time_s"].to_numpy())]
-                if np.nan_to_num(chosen).any():  # a queue in which nothing waited has no distribution to show
-                    found[str(name)] = [chosen[~np.isnan(chosen)]]
-        lines += _joined(results, run, found, 1e3)
-    note = "What a packet that came at each sample would have waited."
-    yield from _one("queueing-cdf", "Queueing delay", "queueing delay (ms)", note, lines)
+    for name, title, axis, factor, note, samples, is_shown in _KINDS:
+        lines: dict[str, Floats] = {}
+        for result, prefix in zip(results, prefixes(results), strict=True):
+            found: dict[str, list[Floats]] = {}
+            for who, time_s, values in samples(result):
+                chosen = values if window is None or time_s is None else values[window.of(time_s)]
+                found.setdefault(f"{prefix}{who}", []).append(chosen[~np.isnan(chosen)])
+            lines |= {who: np.concatenate(parts) * factor for who, parts in found.items()}
+        if shown := {who: values for who, values in lines.items() if is_shown(values)}:
+            yield Distributions(name, title, axis, note, shown)
 
 
-def completion_times(results: list[Results]) -> Iterator[Distributions]:
-    """Return the distribution of completion times: of short flows and requests, or of the flows themselves."""
-    lines: list[Samples] = []
-    for run, result in enumerate(results):
-        found: dict[str, list[Floats]] = {}
-        for (name,), rows in result.completions.group_by("flow", maintain_order=True):
-            found[str(name)] = [rows["fct_s"].cast(float).to_numpy()]
-        flows = result.summary["flows"]
-        for flow in flows:
-            if flow["completion_s"] is not None and not flow.get("exchanges"):
-                took = flow["completion_s"] - flow["start_s"]
-                found.setdefault(controller_of(flow), []).append(np.array([took]))
-        lines += [line for line in _joined(results, run, found, 1.0) if line.values.size > 1]
-    note = "From the first packet to the last octet read."
-    yield from _one("completion-cdf", "Completion time", "completion time (s)", note, lines)
+_Sampled = Iterator[tuple[str, Floats | None, Floats]]
+"""Samples: label, times and values; times are None for values that belong to no moment of the run."""
 
 
-def _joined(results: list[Results], run: int, found: dict[str, list[Floats]], factor: float) -> list[Samples]:
-    prefix = prefixes(results)[run]
-    pooled = {who: np.concatenate(parts) * factor for who, parts in found.items()}
-    return [Samples(f"{prefix}{who}", values) for who, values in pooled.items() if values.size]
+def _round_trips(result: Results) -> _Sampled:
+    table = result.flows
+    if "rtt_sample_s" not in table.columns or table.is_empty():
+        return
+    controllers = {str(flow["name"]): controller_of(flow) for flow in result.summary["flows"]}
+    by_controller = len(controllers) > _MOST_SINGLY
+    for name in table["flow"].unique(maintain_order=True).to_list():
+        rows = until_completed(result, str(name))
+        who = controllers.get(str(name), str(name)) if by_controller else str(name)
+        yield who, rows["time_s"].to_numpy(), rows["rtt_sample_s"].cast(float).to_numpy()
+
+
+def _queueing_delays(result: Results) -> _Sampled:
+    """Yield the queueing delays: as reported, or queue length over rate for a plain queue at constant rate."""
+    for (name,), rows in result.links.group_by("link", maintain_order=True) if result.links.width else ():
+        values = None if str(name).endswith(".reverse") else waits_s(result.scenario, str(name), rows)
+        if values is not None:
+            yield str(name), rows["time_s"].to_numpy(), values
+
+
+def _completion_times(result: Results) -> _Sampled:
+    for (name,), rows in result.completions.group_by("flow", maintain_order=True):
+        yield str(name), None, rows["fct_s"].cast(float).to_numpy()
+    for flow in result.summary["flows"]:
+        if flow["completion_s"] is not None and not flow.get("exchanges"):
+            yield controller_of(flow), None, np.array([flow["completion_s"] - flow["start_s"]])
+
+
+_Kind = tuple[str, str, str, float, str, Callable[[Results], _Sampled], Callable[[Floats], object]]
+_KINDS: Final[tuple[_Kind, ...]] = (
+    ("rtt-cdf", "Round-trip time", "RTT (ms)", 1e3,
+     "Samples of the series, one an interval, until the flow is over.", _round_trips, len),
+    ("queueing-cdf", "Queueing delay", "queueing delay (ms)", 1e3,
+     "What a packet that came at each sample would have waited.", _queueing_delays, np.any),
+    ("completion-cdf", "Completion time", "completion time (s)", 1.0,
+     "From the first packet to the last octet read.", _completion_times, lambda values: values.size > 1),
+)  # fmt: skip
+"""Name, title, axis, factor to its unit, note, samples, and the condition for showing them."""

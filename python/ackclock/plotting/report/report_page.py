@@ -20,9 +20,6 @@ _MOST_ROWS: Final = 12
 _MOST_LANES: Final = 16
 """Largest number of flows whose states are drawn at once."""
 
-_STATIC: Final = ("svg", "png")
-"""Formats of static figures."""
-
 _LIBRARY: Final = "vendor/uplot/uPlot.iife.min.js"
 
 _SCRIPTS: Final = ("columns", "view", "marks", "plot", "lanes", "packets", "curves", "controls")
@@ -51,17 +48,15 @@ def write_report(
         OSError: If a file cannot be written.
     """
     extras.require("report")
-    from ackclock.plotting.figures import save
-    from ackclock.plotting.plots import static_figures
+    from ackclock.plotting.plots import static_files, write_static
 
-    figures = {} if static_dir is None else {static_dir / name: one for name, one in static_figures(results).items()}
-    for file in (path, *(place.with_name(f"{place.name}.{form}") for place in figures for form in _STATIC)):
+    for file in (path, *(static_files(results, static_dir) if static_dir is not None else ())):
         storage.check_file(file, force=force)
     page = _page(results, window or Window())
     path.parent.mkdir(parents=True, exist_ok=True)
     storage.write_file(path, page.encode())
-    for place, draw in figures.items():
-        save(draw(), place, forms=_STATIC)
+    if static_dir is not None:
+        write_static(results, static_dir)
 
 
 def _page(results: list[Results], window: Window) -> str:
