@@ -309,12 +309,12 @@ impl Endpoint {
     /// An agent that its controller has in common with others is from now on the one of the same name among these.
     pub fn join(&mut self, agents: &mut SharedAgents) {
         self.controller.join(agents);
-        self.sender.controller.join(agents);
+        self.sender.flight.congestion.controller.join(agents);
     }
 
     /// The controller from outside, if it is one; there is none before the handshake is over.
     pub fn external_controller(&mut self) -> Option<&mut dyn ExternalController> {
-        match &mut self.sender.controller {
+        match &mut self.sender.flight.congestion.controller {
             Controller::External(external) => Some(external.as_mut()),
             _ => None,
         }
@@ -322,12 +322,12 @@ impl Endpoint {
 
     /// True if the controller is to decide: see [`Self::decide`].
     pub fn is_decision_due(&self) -> bool {
-        self.sender.controller.is_decision_due()
+        self.sender.flight.congestion.controller.is_decision_due()
     }
 
     /// The controller decides; what that lets go is sent.
     pub fn decide(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.controller.decide(now);
+        self.sender.flight.congestion.controller.decide(now);
         self.resume(now, out);
     }
 

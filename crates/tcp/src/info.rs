@@ -8,7 +8,8 @@ use crate::chronograph::Activity;
 use crate::ecn::EcnReceiver;
 use crate::endpoint::State;
 use crate::receiver::Receiver;
-use crate::sender::Sender;
+use crate::recovery::Phase;
+use crate::sender::{Flight, Sender};
 
 /// The states of congestion avoidance, as Linux names them (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,20 +121,34 @@ pub struct TcpInfo {
     pub delivered_by_mark: OctetsByMark,
 }
 
+/// Linux's name for where loss recovery stands.
+fn recovery_state(flight: &Flight) -> RecoveryState {
+    let board = &flight.board;
+    match flight.recovery.phase() {
+        Phase::Cwr { .. } => RecoveryState::Cwr,
+        Phase::Fast(_) => RecoveryState::Recovery,
+        Phase::Loss(_) => RecoveryState::Loss,
+        // A probe by itself is no disorder.
+        Phase::Open if board.sacked() + board.lost() + board.retransmitted() > 0 => RecoveryState::Disorder,
+        Phase::Open => RecoveryState::Open,
+    }
+}
+
 pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
-    let mss = sender.mss();
+    let flight = &sender.flight;
+    let mss = flight.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
-    let board = &sender.board;
-    let rtt = sender.rto.stats();
-    let counters = &sender.counters;
+    let board = &flight.board;
+    let rtt = flight.rto.stats();
+    let counters = &flight.counters;
     let spent = sender.times.spent(now);
     TcpInfo {
         state,
-        ca_state: sender.recovery_state(),
-        retransmits: sender.timeouts_in_a_row(),
-        probes: sender.unanswered_probes(),
-        backoff: sender.backoff(),
-        rto: sender.rto.rto(),
+        ca_state: recovery_state(flight),
+        retransmits: flight.timer.timeouts_in_a_row(),
+        probes: flight.persist.unanswered(),
+        backoff: if flight.persist.is_running() { flight.persist.backoff() } else { flight.rto.backoff() },
+        rto: flight.rto.rto(),
         snd_mss: sender.segment_size() as u32,
         unacked: segments(board.flight_size()),
         sacked: segments(board.sacked()),
@@ -142,9 +157,9 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         rtt: rtt.srtt,
         rttvar: rtt.rttvar,
         min_rtt: rtt.min_rtt,
-        snd_ssthresh: sender.controller.ssthresh().map(|ssthresh| ssthresh.0 / mss),
-        snd_cwnd: sender.window() / mss,
-        reordering: sender.dup_thresh(),
+        snd_ssthresh: flight.congestion.controller.ssthresh().map(|ssthresh| ssthresh.0 / mss),
+        snd_cwnd: flight.window() / mss,
+        reordering: flight.recovery.dup_thresh(),
         total_retrans: counters.retransmitted_segments,
         bytes_acked: board.una().saturating_sub(1), // nothing before the SYN is acknowledged
         bytes_received: receiver.payload_octets(),
@@ -171,6 +186,6 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         total_rto: counters.timeouts,
         received_ce: ecn.marked(),
         received_by_mark: ecn.octets(),
-        delivered_by_mark: sender.ecn.octets(),
+        delivered_by_mark: flight.ecn.octets(),
     }
 }

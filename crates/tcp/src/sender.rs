@@ -12,53 +12,38 @@
 
 mod ack;
 mod ack_congestion;
-mod delivery;
-mod episodes;
+mod congestion;
 mod fast_path;
+mod flight;
 mod invariants;
-mod loss;
 mod notify;
 mod opening;
 mod pace;
 mod peer_window;
-mod recover;
-mod report;
 mod run;
-mod timers;
 mod transmit;
 
 use std::sync::Arc;
 
-use ackclock_cc::{CongestionController, Controller};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_events::EventKinds;
+use ackclock_units::SimTime;
 
 use crate::ack_control::AckControl;
 use crate::chronograph::{Activity, Chronograph};
 use crate::clock::TimestampClock;
 use crate::config::{AppLimitedFrom, TcpConfig};
-use crate::controller_feed::ControllerFeed;
-use crate::cwnd_validation::CwndValidator;
+use crate::controller_feed::DeliveryRate;
 use crate::device_queue::DeviceQueue;
-use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
-use crate::episode::Episodes;
-use crate::event_log::EventLog;
 use crate::fq::Fq;
 use crate::host_queue::HostQueue;
-use crate::info::RecoveryState;
-use crate::loss_recovery::Recovery;
 use crate::pacing::Pacer;
-use crate::persist_timer::PersistTimer;
-use crate::recovery::Phase;
-use crate::retransmit_timer::RetransmitTimer;
 use crate::rounds::Rounds;
-use crate::rto::RtoTimer;
-use crate::scoreboard::Scoreboard;
-use crate::tlp::Tlp;
 use crate::tso::TsoBursts;
 use crate::write_queue::{SentSoFar, Write, WriteQueue};
 
 pub(crate) use ack::{IncomingAck, SackReport};
+pub(crate) use flight::Flight;
 use peer_window::PeerWindow;
 pub(crate) use run::{FullSegment, RunEnd};
 pub(crate) use transmit::{DataSegment, Limit};
@@ -101,8 +86,6 @@ pub struct SenderCounters {
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) peer: PeerWindow,
-    persist: PersistTimer,
-    timer: RetransmitTimer,
     /// Timestamp clock of the endpoint's segments.
     pub(crate) clock: TimestampClock,
     /// Limit that ended the last attempt to send.
@@ -113,74 +96,35 @@ pub(crate) struct Sender {
     sends_runs: bool,
     /// ACK congestion control, where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,
-    tlp: Tlp,
-    pub(crate) ecn: EcnSender,
-    feed: ControllerFeed,
     rounds: Rounds,
-    idleness: Idleness,
-    pub(crate) rto: RtoTimer,
-    pub(crate) board: Scoreboard,
-    pub(crate) controller: Controller,
+    pub(crate) flight: Flight,
     queue: WriteQueue,
-    recovery: Recovery,
-    /// Octets found lost by the timer of RFC 8985 since the last ACK was reported to the controller.
-    lost_by_timer: Bytes,
     bursts: TsoBursts,
     pacer: Pacer,
     /// Queue where segments wait for their time, if the host paces them.
     pub(crate) fq: Option<Box<Fq>>,
     host_queue: Option<Box<HostQueue>>,
     device_queue: Option<Box<DeviceQueue>>,
-    validation: CwndValidator,
     pub(crate) times: Chronograph,
     /// The application found no room in the send buffer, and has not been notified of any since.
     waits_for_room: bool,
-    pub(crate) counters: SenderCounters,
-    pub(crate) episodes: Episodes,
-    /// Configuration shared with the endpoint; it is not read for every segment.
-    config: Arc<TcpConfig>,
-    /// Events for observers.
-    pub(crate) log: Option<Box<EventLog>>,
-}
-
-/// Times at which the sender was last active.
-#[derive(Clone, Copy, Debug)]
-struct Idleness {
-    /// Nothing is outstanding since then.
-    idle_since: Option<SimTime>,
-    last_sent: SimTime,
 }
 
 impl Sender {
     /// Its controller comes with what the handshake settles.
     pub(crate) fn new(config: &Arc<TcpConfig>) -> Self {
         Self {
-            board: Scoreboard::new(config.counting, u64::from(config.mss)),
-            controller: Controller::unopened(config.initial_window, config.initial_ssthresh),
-            rto: RtoTimer::new(config.rto),
-            counters: SenderCounters::default(),
-            ecn: EcnSender::new(config.ecn),
+            flight: Flight::new(config),
             peer: PeerWindow::at_start(0, config),
-            episodes: Episodes::default(),
             ack_control: None,
             queue: WriteQueue::new(config),
-            recovery: Recovery::new(config),
-            lost_by_timer: Bytes::ZERO,
-            timer: RetransmitTimer::new(config),
-            persist: PersistTimer::new(config),
-            tlp: Tlp::new(config.tlp),
             pacer: Pacer::new(config.pacing),
             fq: Fq::new(&config.pacing),
             bursts: TsoBursts::new(config.bursts),
             host_queue: config.small_queues.map(|queues| Box::new(HostQueue::new(queues.limit))),
             device_queue: config.device_queue.map(|queue| Box::new(DeviceQueue::new(queue.limit))),
-            validation: CwndValidator::new(config.cwnd_validation, config.initial_window),
-            feed: ControllerFeed::default(),
             rounds: Rounds::default(),
-            idleness: Idleness { idle_since: Some(SimTime::ZERO), last_sent: SimTime::ZERO },
             clock: TimestampClock::new(config.clock),
-            config: Arc::clone(config),
-            log: None,
             limited_by: Limit::Application,
             times: Chronograph::default(),
             waits_for_room: false,
@@ -191,15 +135,19 @@ impl Sender {
 
     /// Takes in a write of the application.
     pub(crate) fn write(&mut self, now: SimTime, write: Write) {
-        if self.config.app_limited_from == AppLimitedFrom::Write {
+        if self.flight.config.app_limited_from == AppLimitedFrom::Write {
             self.note_idle_before_write(now);
         }
-        self.restart_after_idle(now);
+        self.flight.restart_after_idle(now);
         self.queue.write(write, self.sent_so_far());
     }
 
     fn sent_so_far(&self) -> SentSoFar {
-        SentSoFar { high_data: self.board.high_data(), largest_window: self.peer.largest(), mss: self.segment_size() }
+        SentSoFar {
+            high_data: self.flight.board.high_data(),
+            largest_window: self.peer.largest(),
+            mss: self.segment_size(),
+        }
     }
 
     /// The application will write no more.
@@ -209,12 +157,12 @@ impl Sender {
 
     /// Octets written and not yet sent for the first time.
     pub(crate) fn unsent(&self) -> u64 {
-        self.queue.unsent(self.board.high_data())
+        self.queue.unsent(self.flight.board.high_data())
     }
 
     /// Octets written that were cumulatively acknowledged; the SYN and the FIN do not count.
     pub(crate) fn acknowledged(&self) -> u64 {
-        self.queue.acknowledged(self.board.una())
+        self.queue.acknowledged(self.flight.board.una())
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -223,12 +171,47 @@ impl Sender {
 
     /// Everything, the FIN included, is acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
-        self.queue.is_acknowledged(self.board.una())
+        self.queue.is_acknowledged(self.flight.board.una())
     }
 
     /// Given up after too many timeouts.
     pub(crate) fn is_aborted(&self) -> bool {
-        self.timer.gave_up()
+        self.flight.timer.gave_up()
+    }
+
+    /// See [`crate::Endpoint::measure_delivery`].
+    pub(crate) fn measure_delivery(&mut self) {
+        self.flight.congestion.feed.measure();
+    }
+
+    pub(crate) fn delivery_rate(&self) -> Option<DeliveryRate> {
+        self.flight.congestion.feed.delivery_rate()
+    }
+
+    /// Keeps events of these kinds from now on.
+    pub(crate) fn watch(&mut self, kinds: EventKinds) {
+        self.flight.congestion.watch(kinds);
+        self.settle_fast_path();
+    }
+
+    /// The timer has fired. Returns true if a zero-window probe is to be sent; whatever else is due comes out of
+    /// [`Sender::next_segment`].
+    pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
+        if self.flight.congestion.on_timer(now) {
+            self.note_pacing();
+        }
+        if now < self.flight.timer.deadline() {
+            return false; // the pacer's turn
+        }
+        if self.flight.persist.is_running() {
+            return self.on_persist_timer(now);
+        }
+        if self.flight.on_timer(now)
+            && let Some(control) = &mut self.ack_control
+        {
+            control.on_timeout();
+        }
+        false
     }
 
     /// An attempt to send has stopped at this: the time until the next one is its.
@@ -245,7 +228,7 @@ impl Sender {
 
     #[inline(never)] // most stop at the congestion window or the pacer
     fn activity_at(&mut self, now: SimTime, limit: Limit) -> Activity {
-        let (una, high) = (self.board.una(), self.board.high_data());
+        let (una, high) = (self.flight.board.una(), self.flight.board.high_data());
         match limit {
             Limit::Cwnd => Activity::Cwnd,
             Limit::Pacing => Activity::Pacing,
@@ -264,8 +247,8 @@ impl Sender {
         if self.is_finished() {
             self.times.end(now);
         }
-        let has_unsent = self.queue.stream_end() > self.board.high_data();
-        match (self.board.is_empty(), has_unsent) {
+        let has_unsent = self.queue.stream_end() > self.flight.board.high_data();
+        match (self.flight.board.is_empty(), has_unsent) {
             (true, false) => Activity::Idle,
             (false, false) if self.waits_for_room => Activity::SendBuffer,
             _ => Activity::Application,
@@ -281,12 +264,12 @@ impl Sender {
     /// Time at which a segment of the handshake must be sent again. The controller's timer and the pacer's do not run
     /// before data may be sent.
     pub(crate) fn handshake_deadline(&self) -> SimTime {
-        self.timer.deadline()
+        self.flight.timer.deadline()
     }
 
     /// Time at which [`Self::on_timer`] is due.
     pub(crate) fn deadline(&self) -> SimTime {
-        let own = self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline());
+        let own = self.flight.timer.deadline().min(self.pacing_deadline()).min(self.flight.congestion.deadline());
         self.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
     }
 
@@ -299,63 +282,25 @@ impl Sender {
         }
     }
 
-    #[inline]
-    pub(crate) fn mss(&self) -> u64 {
-        self.board.mss()
-    }
-
     /// The payload of a new segment: a full one's, unless the peer's window never had room for two.
     #[inline]
     pub(crate) fn segment_size(&self) -> u64 {
-        self.peer.longest_segment().min(self.mss())
-    }
-
-    pub(crate) fn dup_thresh(&self) -> u32 {
-        self.recovery.dup_thresh()
-    }
-
-    pub(crate) fn timeouts_in_a_row(&self) -> u32 {
-        self.timer.timeouts_in_a_row()
-    }
-
-    /// Number of doublings of the timeout, or of the interval between probes of a closed window.
-    pub(crate) fn backoff(&self) -> u32 {
-        if self.persist.is_running() { self.persist.backoff() } else { self.rto.backoff() }
-    }
-
-    pub(crate) fn unanswered_probes(&self) -> u32 {
-        self.persist.unanswered()
-    }
-
-    /// Linux's name for where loss recovery stands.
-    pub(crate) fn recovery_state(&self) -> RecoveryState {
-        match self.recovery.phase() {
-            Phase::Cwr { .. } => RecoveryState::Cwr,
-            Phase::Fast(_) => RecoveryState::Recovery,
-            Phase::Loss(_) => RecoveryState::Loss,
-            Phase::Open if self.is_in_disorder() => RecoveryState::Disorder,
-            Phase::Open => RecoveryState::Open,
-        }
-    }
-
-    /// Something is SACKed, lost or retransmitted; a probe by itself is no disorder.
-    fn is_in_disorder(&self) -> bool {
-        self.board.sacked() + self.board.lost() + self.board.retransmitted() > 0
+        self.peer.longest_segment().min(self.flight.mss())
     }
 
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
-        self.queue.writable(self.board.una(), self.board.high_data())
+        self.queue.writable(self.flight.board.una(), self.flight.board.high_data())
     }
 
     /// See [`WriteQueue::writable_at_once`].
     pub(crate) fn writable_at_once(&self) -> u64 {
-        self.queue.writable_at_once(self.board.una(), self.sent_so_far())
+        self.queue.writable_at_once(self.flight.board.una(), self.sent_so_far())
     }
 
     /// See [`WriteQueue::is_writable`].
     pub(crate) fn is_writable(&self) -> bool {
-        self.queue.is_writable(self.board.una(), self.board.high_data())
+        self.queue.is_writable(self.flight.board.una(), self.flight.board.high_data())
     }
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {
@@ -363,47 +308,18 @@ impl Sender {
             SocketOption::NoDelay(no_delay) => self.queue.set_no_delay(*no_delay),
             SocketOption::Cork(corked) => self.queue.set_corked(*corked),
             SocketOption::NotSentLowat(lowat) => self.queue.set_notsent_lowat(*lowat),
-            SocketOption::UserTimeout(timeout) => self.timer.set_user_timeout(*timeout),
+            SocketOption::UserTimeout(timeout) => self.flight.timer.set_user_timeout(*timeout),
             SocketOption::SendBuffer(size) => self.queue.set_buffer(*size),
             SocketOption::Pacing(most) => {
                 self.pacer.turn_on(*most);
                 self.note_pacing();
             }
             SocketOption::Congestion(config) => {
-                let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
-                self.controller = Controller::new(config, Bytes(self.mss()), cwnd, ssthresh);
-                self.ecn.introduce(&mut self.controller);
-                if self.rto.has_sample() {
-                    self.controller.on_handshake(self.rto.fine_stats().srtt);
-                }
-                self.settle_requirements();
+                self.flight.replace_controller(config);
+                self.settle_fast_path();
                 self.note_pacing();
             }
             SocketOption::QuickAck(_) | SocketOption::ReceiveBuffer(_) | SocketOption::MaxSegment(_) => {}
-        }
-    }
-
-    /// The window that bounds sending now: the controller's, or what recovery makes of it.
-    #[inline]
-    pub(crate) fn window(&self) -> u64 {
-        self.recovery.window(self.cwnd())
-    }
-
-    /// The controller's window in octets.
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.controller.cwnd().0
-    }
-
-    pub(crate) fn in_slow_start(&self) -> bool {
-        self.controller.ssthresh().is_none_or(|ssthresh| self.controller.cwnd() < ssthresh)
-    }
-
-    /// A round trip of what left at `sent_at`; `newest` is when the newest left of what the ACK delivers and was sent once.
-    fn take_sample(&mut self, now: SimTime, sent_at: SimTime, newest: Option<SimTime>) {
-        self.rto.on_sample(sent_at, now, self.board.una(), self.board.high_data());
-        if let Some(newest) = newest.filter(|_| self.rto.samples_oldest()) {
-            self.rto.note_newest(now.saturating_since(newest));
         }
     }
 }

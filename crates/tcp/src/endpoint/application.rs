@@ -125,7 +125,7 @@ impl Endpoint {
     pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
         if matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::SynReceived) {
             //= rfc9293-3.10.5-abort
-            let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
+            let segment = self.header(now, self.sender.flight.board.high_data(), Flags::RST.with(Flags::ACK));
             out.send(&segment);
         }
         self.sender.times.end(now);

@@ -22,7 +22,7 @@ impl Endpoint {
     pub(super) fn set_feedback(&mut self, feedback: ecn::Feedback) {
         let with_option = self.config.ecn.accurate_option;
         self.ecn.set_feedback(feedback, with_option);
-        self.sender.ecn.set_feedback(feedback, self.phase != ConnectionPhase::SynSent, with_option);
+        self.sender.flight.ecn.set_feedback(feedback, self.phase != ConnectionPhase::SynSent, with_option);
     }
 
     pub(super) fn acknowledges_syn(&self, segment: &Segment) -> bool {
@@ -56,7 +56,7 @@ impl Endpoint {
         let mss = payload(self.handshake.offered_mss.min(peer));
         let window = self.initial_window(mss);
         let mut controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
-        self.sender.ecn.introduce(&mut controller);
+        self.sender.flight.ecn.introduce(&mut controller);
         self.sender.set_negotiated(mss, self.negotiated.sack, window, controller);
         self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
         if self.negotiated.ack_control {
@@ -76,7 +76,7 @@ impl Endpoint {
 
     /// The handshake has settled what a controller is made from.
     pub(super) fn has_controller(&self) -> bool {
-        !matches!(self.sender.controller, Controller::Unopened(_))
+        !matches!(self.sender.flight.congestion.controller, Controller::Unopened(_))
     }
 
     pub(super) fn open(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
@@ -144,9 +144,9 @@ impl Endpoint {
         let is_last = self.handshake.retries > self.config.syn_retries.saturating_add(linear)
             || (linear > 0 && now.saturating_since(self.handshake.began) >= self.time_of_syns());
         if !is_last && self.handshake.retries > linear {
-            self.sender.rto.back_off();
+            self.sender.flight.rto.back_off();
         }
-        self.sender.on_handshake_timeout(self.handshake.retries);
+        self.sender.flight.on_handshake_timeout(self.handshake.retries);
         self.hand_over(out);
         if is_last {
             return self.fail(now, ConnectionError::TimedOut);

@@ -61,7 +61,7 @@ impl Endpoint {
             self.set_feedback(ecn::agreed(self.config.ecn, flags));
             self.negotiate(segment);
             self.ecn.on_syn_ack(segment.ecn);
-            self.sender.ecn.on_handshake_echo(flags);
+            self.sender.flight.ecn.on_handshake_echo(flags);
             self.note_accurate_option(segment);
             self.open(now, segment, out);
         //= rfc9293-3.5-simultaneous-open

@@ -8,21 +8,31 @@ use super::{Limit, Sender};
 impl Sender {
     /// Panics with the invariant that is violated; `recounts` recounts every outstanding segment.
     pub(crate) fn check_invariants(&self, recounts: bool) {
-        self.board.check_invariants(recounts);
-        assert!(self.board.high_data() <= self.queue.stream_end(), "nothing is sent that was not written: {self:?}");
+        self.flight.board.check_invariants(recounts);
+        assert!(
+            self.flight.board.high_data() <= self.queue.stream_end(),
+            "nothing is sent that was not written: {self:?}"
+        );
         self.check_octets();
-        assert!(self.controller.cwnd().0 > 0, "a congestion window of nothing ends a flow: {:?}", self.controller);
-        assert!(self.window() > 0 || self.recovery.phase().is_reducing(), "only PRR may close the window: {self:?}");
-        let is_raised = self.recovery.dup_thresh() >= self.config.dup_thresh;
-        assert!(is_raised || self.recovery.emulates_sack(), "reordering raises the threshold: {self:?}");
+        assert!(
+            self.flight.congestion.controller.cwnd().0 > 0,
+            "a congestion window of nothing ends a flow: {:?}",
+            self.flight.congestion.controller
+        );
+        assert!(
+            self.flight.window() > 0 || self.flight.recovery.phase().is_reducing(),
+            "only PRR may close the window: {self:?}"
+        );
+        let is_raised = self.flight.recovery.dup_thresh() >= self.flight.config.dup_thresh;
+        assert!(is_raised || self.flight.recovery.emulates_sack(), "reordering raises the threshold: {self:?}");
         self.check_timers();
     }
 
     /// New data lies in the stream without a gap; the rest are retransmissions.
     fn check_octets(&self) {
-        let high = self.board.high_data();
+        let high = self.flight.board.high_data();
         let new = high.min(self.queue.end()).saturating_sub(1); // without the SYN, which may not have left
-        let counters = &self.counters;
+        let counters = &self.flight.counters;
         assert_eq!(counters.sent_octets, new + counters.retransmitted_octets, "octets sent are new or retransmitted");
         assert!(counters.retransmitted_segments <= counters.sent_segments, "retransmissions are sent: {counters:?}");
     }
@@ -30,20 +40,24 @@ impl Sender {
     /// The timer that goes off at this moment.
     pub(crate) fn due(&self, deadline: SimTime) -> &'static str {
         let timers = [
-            ("the retransmission or persist timer", self.timer.deadline()),
+            ("the retransmission or persist timer", self.flight.timer.deadline()),
             ("the pacer, or the host's queue,", self.pacing_deadline()),
-            ("the controller's timer", self.controller_deadline()),
+            ("the controller's timer", self.flight.congestion.deadline()),
         ];
         timers.iter().find(|(_, at)| *at == deadline).map_or("fq's timer", |(name, _)| name)
     }
 
     /// Nothing waits for ever.
     fn check_timers(&self) {
-        if self.timer.gave_up() {
+        if self.flight.timer.gave_up() {
             return;
         }
-        assert!(self.board.is_empty() || !self.timer.is_off(), "a timer runs for what is outstanding: {self:?}");
-        let is_stuck = self.board.is_empty() && self.limited_by == Limit::Window && self.deadline() == SimTime::NEVER;
+        assert!(
+            self.flight.board.is_empty() || !self.flight.timer.is_off(),
+            "a timer runs for what is outstanding: {self:?}"
+        );
+        let is_stuck =
+            self.flight.board.is_empty() && self.limited_by == Limit::Window && self.deadline() == SimTime::NEVER;
         assert!(!is_stuck || self.next_len() == 0, "a closed window is probed: {self:?}");
     }
 }

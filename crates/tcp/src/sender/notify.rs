@@ -1,34 +1,38 @@
 //! Reports of ACKs to the controller.
 
 use ackclock_cc::{AckEvent, CongestionController, Growth};
+use ackclock_events::{AckArrived, Event};
 use ackclock_units::{Bytes, SimTime};
 
-use super::ack::{AckOutcome, IncomingAck};
+use super::ack::{AckOutcome, IncomingAck, SackReport};
 use super::{Limit, Sender};
 
 impl Sender {
     pub(super) fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {
         // Where the network reorders, waiting for the cumulative ACK would starve the window. The report of a duplicate is
         // no progress.
-        let reorders = self.recovery.sees_reordering() && self.config.growth_on_sack;
+        let reorders = self.flight.recovery.sees_reordering() && self.flight.config.growth_on_sack;
         let is_new = outcome.advanced || (reorders && outcome.newly_sacked > 0);
-        let is_reducing = self.recovery.phase().is_reducing();
+        let is_reducing = self.flight.recovery.phase().is_reducing();
         //= rfc3168-6.1.2-no-growth
-        let holds = is_reducing || (outcome.was_reducing && !self.config.growth_at_recovery_end);
-        let growth = Growth { is_due: is_new && !holds, is_in_use: self.may_grow() };
-        let lost_before = std::mem::take(&mut self.lost_by_timer);
+        let holds = is_reducing || (outcome.was_reducing && !self.flight.config.growth_at_recovery_end);
+        let growth = Growth {
+            is_due: is_new && !holds,
+            is_in_use: self.flight.congestion.may_grow(self.limited_by == Limit::Cwnd),
+        };
+        let lost_before = std::mem::take(&mut self.flight.congestion.lost_by_timer);
         let event = AckEvent {
             now,
             newly_acked: Bytes(outcome.delivered),
             is_cumulative: outcome.advanced,
             newly_lost: Bytes(outcome.newly_lost) + lost_before,
             lost_before,
-            newly_ce_marked: Bytes((outcome.marked * self.mss()).min(outcome.delivered)),
+            newly_ce_marked: Bytes((outcome.marked * self.flight.mss()).min(outcome.delivered)),
             prior_flight_size: Bytes(outcome.prior_flight),
-            snd_una: self.board.una(),
-            snd_nxt: self.board.high_data(),
-            rtt_sample: self.rto.sample_of_ack(),
-            rtt: self.rto.fine_stats(),
+            snd_una: self.flight.board.una(),
+            snd_nxt: self.flight.board.high_data(),
+            rtt_sample: self.flight.rto.sample_of_ack(),
+            rtt: self.flight.rto.fine_stats(),
             timestamps: ack.timestamps,
             is_cwnd_limited: self.limited_by == Limit::Cwnd,
             in_recovery: outcome.was_reducing || is_reducing,
@@ -36,30 +40,44 @@ impl Sender {
             reduced_window: outcome.reduced_window.map(Bytes),
             round: self.rounds.count(),
             is_paced: self.pacer.is_active(),
-            delivery: self.delivery_report(),
+            delivery: self.flight.delivery_report(self.pacer.next()),
         };
         if growth.is_due {
-            self.validation.renew(now);
+            self.flight.congestion.validation.renew(now);
         }
-        self.controller.on_ack(&event);
+        self.flight.congestion.controller.on_ack(&event);
         if event.reduced_window.is_some()
-            && let Some(ssthresh) = self.controller.ssthresh()
+            && let Some(ssthresh) = self.flight.congestion.controller.ssthresh()
         {
-            self.recovery.reduce_to(ssthresh.0);
+            self.flight.recovery.reduce_to(ssthresh.0);
         }
-        self.feed.on_told(&self.controller, &self.board);
+        self.flight.congestion.feed.on_told(&self.flight.congestion.controller, &self.flight.board);
         self.note_pacing();
         if self.queue.is_tuned() {
-            self.queue.tune(self.cwnd());
+            self.queue.tune(self.flight.congestion.cwnd());
         }
     }
 
-    fn may_grow(&self) -> bool {
-        let limited_now = self.limited_by == Limit::Cwnd;
-        if self.validation.is_on() {
-            self.validation.permits_growth(limited_now, || self.cwnd(), || self.in_slow_start())
-        } else {
-            limited_now || self.validation.always_grows()
+    /// Reports an ACK after its effects, at `place`: before the events that it caused.
+    #[cold]
+    pub(super) fn report_ack(&mut self, now: SimTime, place: usize, sack: &SackReport, outcome: &AckOutcome) {
+        if outcome.prior_flight > 0 {
+            let (rtt, has_sample) = (self.flight.rto.stats(), self.flight.rto.has_sample());
+            let arrived = AckArrived {
+                newly_delivered: Bytes(outcome.delivered),
+                acknowledged: self.flight.board.una(),
+                sacked: sack.padded(),
+                cwnd: self.flight.congestion.controller.cwnd(),
+                ssthresh: self.flight.congestion.controller.ssthresh(),
+                flight_size: Bytes(self.flight.board.flight_size()),
+                rtt_sample: self.flight.rto.sample_of_ack(),
+                srtt: has_sample.then_some(rtt.srtt),
+                rttvar: has_sample.then_some(rtt.rttvar),
+                rto: self.flight.rto.rto(),
+                pacing_rate: self.rate_of_pacing(),
+            };
+            self.flight.congestion.report_at(place, |_| Event::AckArrived(arrived));
         }
+        self.flight.congestion.report_controller(now);
     }
 }

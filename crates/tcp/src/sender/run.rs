@@ -45,35 +45,35 @@ impl Sender {
     #[inline]
     pub(crate) fn may_run(&self) -> bool {
         self.sends_runs
-            && if self.recovery.is_idle() {
-                self.recovery.dup_acks() == 0 || self.recovery.method() == LossRecovery::Sack
+            && if self.flight.recovery.is_idle() {
+                self.flight.recovery.dup_acks() == 0 || self.flight.recovery.method() == LossRecovery::Sack
             } else {
                 self.sends_only_new_data()
             }
-            && !self.board.is_empty()
-            && !self.tlp.is_due()
-            && !self.ecn.owes_cwr()
+            && !self.flight.board.is_empty()
+            && !self.flight.tlp.is_due()
+            && !self.flight.ecn.owes_cwr()
     }
 
     /// Losses are being repaired, what was lost has left again, and where windows leave no room, nothing else has any.
     #[inline(never)] // most have nothing to repair
     fn sends_only_new_data(&self) -> bool {
         //= rfc6675-4-next-seg-2
-        let speculates = !self.recovery.has_rack() && self.bursts.is_on();
-        self.recovery.phase().is_fast_recovery()
-            && self.recovery.has_sack()
-            && self.board.has_resent_all()
+        let speculates = !self.flight.recovery.has_rack() && self.bursts.is_on();
+        self.flight.recovery.phase().is_fast_recovery()
+            && self.flight.recovery.has_sack()
+            && self.flight.board.has_resent_all()
             && !speculates
     }
 
     /// Budget of a run that begins now.
     pub(crate) fn begin_run(&self) -> Run {
         Run {
-            mss: self.mss(),
-            start: self.board.high_data(),
-            unsent: self.queue.unsent_of_record(self.board.high_data()),
-            window: if self.segment_size() < self.mss() { 0 } else { self.usable_window() },
-            allowed: self.window().saturating_sub(self.board.pipe()),
+            mss: self.flight.mss(),
+            start: self.flight.board.high_data(),
+            unsent: self.queue.unsent_of_record(self.flight.board.high_data()),
+            window: if self.segment_size() < self.flight.mss() { 0 } else { self.usable_window() },
+            allowed: self.flight.window().saturating_sub(self.flight.board.pipe()),
         }
     }
 
@@ -101,18 +101,24 @@ impl Sender {
 
     /// Sends a full segment like [`Sender::next_segment`], without the checks that a run has made.
     fn send_full(&mut self, now: SimTime, mss: u64) -> FullSegment {
-        let start = self.board.high_data();
+        let start = self.flight.board.high_data();
         let range = Range { start, end: start + mss };
         self.queue.on_new_sent(mss, range.end, mss);
-        self.board.on_new_data(mss, now);
+        self.flight.board.on_new_data(mss, now);
         let ends_burst = self.note_burst(now, mss);
-        self.counters.sent_segments += 1;
-        self.counters.sent_octets += mss;
-        self.feed.on_sent(now, range, &self.board, false);
-        self.idleness.last_sent = now;
-        let flight_size = Bytes(self.board.flight_size());
+        self.flight.counters.sent_segments += 1;
+        self.flight.counters.sent_octets += mss;
+        self.flight.congestion.feed.on_sent(now, range, &self.flight.board, false);
+        self.flight.idleness.last_sent = now;
+        let flight_size = Bytes(self.flight.board.flight_size());
         let idle_for = SimDuration::ZERO;
-        self.controller.on_send(&SendEvent { now, size: Bytes(mss), flight_size, idle_for, is_app_limited: false });
+        self.flight.congestion.controller.on_send(&SendEvent {
+            now,
+            size: Bytes(mss),
+            flight_size,
+            idle_for,
+            is_app_limited: false,
+        });
         if self.pacer.is_active() {
             self.note_paced(now, mss);
         }
@@ -126,7 +132,7 @@ impl Sender {
 
     /// A run is over that has sent something: the timer runs for it.
     pub(crate) fn end_run(&mut self, now: SimTime, run: &Run) {
-        self.recovery.on_sent(self.board.high_data() - run.start);
-        self.on_sent_data(now, false);
+        self.flight.recovery.on_sent(self.flight.board.high_data() - run.start);
+        self.flight.on_sent_data(now, false);
     }
 }

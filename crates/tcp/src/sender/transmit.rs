@@ -1,13 +1,13 @@
 //! Selection and sending of the segments that may leave now.
 
-use ackclock_cc::{CongestionController, RestartCause, RestartEvent, SendEvent};
+use ackclock_cc::{CongestionController, SendEvent};
 use ackclock_events::{Event, ProbeKind};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
 use super::Sender;
-use crate::config::{AppLimitedFrom, IdleRestart, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
-use crate::cwnd_validation::{WindowInUse, restart_window};
+use super::ack::AckOutcome;
+use crate::config::{AppLimitedFrom, LossRecovery, UserTimeoutFrom, ZeroWindowProbeFrom};
 use crate::ranges::Range;
 use crate::scoreboard::Sent;
 use crate::tso::{Opening, Place};
@@ -52,18 +52,18 @@ pub(crate) enum Limit {
 impl Sender {
     /// The next segment that may leave now, already accounted for. Call until it gives none.
     pub(crate) fn next_segment(&mut self, now: SimTime) -> Option<DataSegment> {
-        if self.tlp.is_due()
+        if self.flight.tlp.is_due()
             && let Some(probe) = self.send_probe(now)
         {
             return Some(probe);
         }
         //= rfc6675-5-pipe-bounds-sending
-        let allowed = self.window().saturating_sub(self.board.pipe()); // a window may shrink below what is under way
-        if self.recovery.phase().is_open() {
+        let allowed = self.flight.window().saturating_sub(self.flight.board.pipe()); // a window may shrink below what is under way
+        if self.flight.recovery.phase().is_open() {
             return self.next_new(now, allowed);
         }
-        if !self.recovery.sends_new_first()
-            && let Some(lost) = self.board.next_lost()
+        if !self.flight.recovery.sends_new_first()
+            && let Some(lost) = self.flight.board.next_lost()
         {
             return self.next_retransmission(now, &lost, allowed);
         }
@@ -71,8 +71,8 @@ impl Sender {
         if let Some(segment) = self.next_new(now, allowed) {
             return Some(segment);
         }
-        if self.recovery.sends_new_first() {
-            let waits = self.recovery.stop_sending_new_first(self.board.high_data());
+        if self.flight.recovery.sends_new_first() {
+            let waits = self.flight.recovery.stop_sending_new_first(self.flight.board.high_data());
             return if waits { None } else { self.next_segment(now) };
         }
         self.next_speculative(now, allowed)
@@ -94,12 +94,12 @@ impl Sender {
             }
             if self.bursts.is_on() {
                 self.bursts.begin_repair(&self.opening(allowed, self.peer.size()));
-                self.board.note_repair_burst(range.start);
+                self.flight.board.note_repair_burst(range.start);
             }
         }
         self.bursts.on_repaired(lost);
         let segment = self.retransmit(now, range);
-        let ends_burst = goes_on && !self.board.next_lost().is_some_and(|next| self.bursts.repairs(&next));
+        let ends_burst = goes_on && !self.flight.board.next_lost().is_some_and(|next| self.bursts.repairs(&next));
         Some(if ends_burst { segment.pushed() } else { segment })
     }
 
@@ -107,45 +107,45 @@ impl Sender {
         //= rfc5681-3.2-retransmission-at-once
         // The retransmission that opens a recovery leaves whatever the window says (RFC 5681 section 3.2 step 3,
         // RFC 6675 section 5 step 4.3); PRR makes room for it by itself.
-        self.board.weight(range.len()) <= allowed || (self.board.retransmitted() == 0 && !self.uses_prr())
+        self.flight.board.weight(range.len()) <= allowed || (self.flight.board.retransmitted() == 0 && !self.uses_prr())
     }
 
     fn uses_prr(&self) -> bool {
-        self.config.prr
-            && !self.config.rate_halving
-            && self.recovery.method() == LossRecovery::Sack
-            && self.recovery.phase().is_fast_recovery()
+        self.flight.config.prr
+            && !self.flight.config.rate_halving
+            && self.flight.recovery.method() == LossRecovery::Sack
+            && self.flight.recovery.phase().is_fast_recovery()
     }
 
     /// RFC 6675 `NextSeg` rules 3 and 4: when there is no new data, or no window of the peer's for it, holes not yet known to be lost, then
     /// once the tail; not while new data waits for its time. RACK and its probes take their place.
     fn next_speculative(&mut self, now: SimTime, allowed: u64) -> Option<DataSegment> {
-        let counts_sacks = self.recovery.has_sack() && !self.recovery.has_rack();
-        if !self.recovery.phase().is_fast_recovery() || !counts_sacks {
+        let counts_sacks = self.flight.recovery.has_sack() && !self.flight.recovery.has_rack();
+        if !self.flight.recovery.phase().is_fast_recovery() || !counts_sacks {
             return None;
         }
-        if !matches!(self.limited_by, Limit::Application | Limit::Window) || allowed < self.mss() {
+        if !matches!(self.limited_by, Limit::Application | Limit::Window) || allowed < self.flight.mss() {
             return None;
         }
-        if let Some(range) = self.board.next_hole() {
+        if let Some(range) = self.flight.board.next_hole() {
             return Some(self.retransmit(now, range));
         }
-        if !self.recovery.take_rescue() {
+        if !self.flight.recovery.take_rescue() {
             return None;
         }
-        let tail = self.board.last_unsacked()?;
+        let tail = self.flight.board.last_unsacked()?;
         Some(self.retransmit(now, tail))
     }
 
     /// RFC 8985 section 7.3: new data if there is some, else the last segment once more, unless it has arrived.
     fn send_probe(&mut self, now: SimTime) -> Option<DataSegment> {
         //= rfc8985-7.3-one-probe
-        let segment = if self.tlp.take_due() { self.probe_segment(now) } else { None };
+        let segment = if self.flight.tlp.take_due() { self.probe_segment(now) } else { None };
         //= rfc8985-7.3-timeout-next
         if segment.is_some() {
-            self.start_timeout(now);
+            self.flight.start_timeout(now);
         } else {
-            self.rearm_timeout(now); // from where it would have counted
+            self.flight.rearm_timeout(now); // from where it would have counted
         }
         segment
     }
@@ -158,25 +158,25 @@ impl Sender {
         //= rfc8985-7.3-new-data
         if available > 0 && available <= self.usable_window() {
             let segment = self.send_new(now, available);
-            self.tlp.on_probe(self.board.high_data(), false);
+            self.flight.tlp.on_probe(self.flight.board.high_data(), false);
             self.count_probe();
             return Some(segment);
         }
-        let range = self.board.last_unsacked()?;
+        let range = self.flight.board.last_unsacked()?;
         if self.is_at_host(now, range) {
             return None;
         }
         let now = self.pacer.departure(now);
-        self.board.on_probed(range, now);
+        self.flight.board.on_probed(range, now);
         let segment = self.account(now, range, true);
-        self.tlp.on_probe(self.board.high_data(), true);
+        self.flight.tlp.on_probe(self.flight.board.high_data(), true);
         self.count_probe();
         Some(segment)
     }
 
     fn count_probe(&mut self) {
-        self.counters.probes += 1;
-        self.report(|_| Event::ProbeSent { kind: ProbeKind::TailLoss });
+        self.flight.counters.probes += 1;
+        self.flight.congestion.report(|_| Event::ProbeSent { kind: ProbeKind::TailLoss });
     }
 
     /// True if what is to be retransmitted still waits at the host: it leaves when its time has come.
@@ -190,23 +190,23 @@ impl Sender {
 
     fn retransmit(&mut self, now: SimTime, range: Range) -> DataSegment {
         let now = self.pacer.departure(now);
-        let is_first = range.start <= self.board.una();
-        self.board.on_retransmitted(range, now);
-        self.recovery.on_sent(self.board.weight(range.len()));
-        self.recovery.undo_mut().on_retransmission(self.clock.tick(now));
-        if self.config.user_timeout_from == UserTimeoutFrom::Retransmission {
-            self.timer.stall_since(now);
+        let is_first = range.start <= self.flight.board.una();
+        self.flight.board.on_retransmitted(range, now);
+        self.flight.recovery.on_sent(self.flight.board.weight(range.len()));
+        self.flight.recovery.undo_mut().on_retransmission(self.clock.tick(now));
+        if self.flight.config.user_timeout_from == UserTimeoutFrom::Retransmission {
+            self.flight.timer.stall_since(now);
         }
-        let runs_for_other = self.persist.is_running() || self.timer.waits_for_reordering();
-        if is_first && self.rto.restarts_on_retransmission() && !runs_for_other {
-            self.start_timeout(now);
+        let runs_for_other = self.flight.persist.is_running() || self.flight.timer.waits_for_reordering();
+        if is_first && self.flight.rto.restarts_on_retransmission() && !runs_for_other {
+            self.flight.start_timeout(now);
         }
         self.account(now, range, true)
     }
 
     /// Octets of the next new segment.
     pub(super) fn next_len(&self) -> u64 {
-        self.queue.next_len(self.board.high_data(), self.segment_size())
+        self.queue.next_len(self.flight.board.high_data(), self.segment_size())
     }
 
     /// New data, if there is some and every window has room for it.
@@ -218,16 +218,16 @@ impl Sender {
         //= rfc3042-2-peers-window
         let window = self.usable_window();
         if window < available && !self.is_worth_sending(window) {
-            self.arm_persist(now);
+            self.flight.arm_persist(now);
             return self.stop(now, Limit::Window);
         }
         let len = available.min(window);
         let allowed = allowed + self.limited_transmit_allowance();
-        if self.board.weight(len) > allowed {
+        if self.flight.board.weight(len) > allowed {
             return self.stop(now, Limit::Cwnd);
         }
         if self.is_held_back(len) {
-            self.arm_persist(now);
+            self.flight.arm_persist(now);
             return self.stop(now, Limit::Application);
         }
         if self.bursts.is_incomplete() {
@@ -257,14 +257,14 @@ impl Sender {
     /// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
     /// limited transmit is off.
     fn limited_transmit_allowance(&self) -> u64 {
-        let dup_acks = self.recovery.dup_acks();
+        let dup_acks = self.flight.recovery.dup_acks();
         //= rfc3042-2-new-segments
-        let counts_dup_acks = dup_acks > 0 && self.recovery.method() != LossRecovery::Sack;
-        if counts_dup_acks && self.config.limited_transmit && self.recovery.is_idle() {
+        let counts_dup_acks = dup_acks > 0 && self.flight.recovery.method() != LossRecovery::Sack;
+        if counts_dup_acks && self.flight.config.limited_transmit && self.flight.recovery.is_idle() {
             //= rfc3042-2-two-beyond
-            let extended = self.window() + u64::from(dup_acks.min(2)) * self.mss();
+            let extended = self.flight.window() + u64::from(dup_acks.min(2)) * self.flight.mss();
             //= rfc3042-2-cwnd-stays
-            extended.saturating_sub(self.board.pipe().max(self.window())) // zero once both have left
+            extended.saturating_sub(self.flight.board.pipe().max(self.flight.window())) // zero once both have left
         } else {
             0
         }
@@ -272,12 +272,12 @@ impl Sender {
 
     /// A segment shorter than a full one may have to wait (Nagle); the FIN does not.
     fn is_held_back(&self, len: u64) -> bool {
-        self.queue.holds_back(len, self.board.una(), self.board.high_data(), self.segment_size())
+        self.queue.holds_back(len, self.flight.board.una(), self.flight.board.high_data(), self.segment_size())
     }
 
     fn begins_burst(&mut self, now: SimTime, allowed: u64, peer_window: u64) -> bool {
         let opening = self.opening(allowed, peer_window);
-        let may_wait = self.recovery.phase().is_open();
+        let may_wait = self.flight.recovery.phase().is_open();
         let begins = self.bursts.begin(now, &opening, may_wait);
         if begins {
             self.bound_burst(peer_window);
@@ -287,7 +287,7 @@ impl Sender {
 
     /// The burst that begins has no more than may leave without waiting for more to be written (Nagle), or for the peer's window.
     fn bound_burst(&mut self, peer_window: u64) {
-        let ready = self.queue.rest_of_record(self.board.high_data()).min(peer_window);
+        let ready = self.queue.rest_of_record(self.flight.board.high_data()).min(peer_window);
         if ready <= self.bursts.room() {
             let partial = ready % self.segment_size();
             let waits = partial > 0 && self.is_held_back(partial);
@@ -296,30 +296,30 @@ impl Sender {
     }
 
     fn opening(&self, allowed: u64, peer_window: u64) -> Opening {
-        let rtt = self.rto.stats();
+        let rtt = self.flight.rto.stats();
         Opening {
             allowed: allowed.min(peer_window),
-            window: self.window().min(self.peer.size()),
-            unsent: self.queue.stream_end() - self.board.high_data(),
+            window: self.flight.window().min(self.peer.size()),
+            unsent: self.queue.stream_end() - self.flight.board.high_data(),
             mss: self.segment_size(),
-            first_sent: self.board.first().map(|sent| sent.at),
+            first_sent: self.flight.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,
             min_rtt: rtt.min_rtt,
             rate: self.pacing_rate(),
             paced_until: self.pacer.next(),
-            rule: self.controller.burst_rule(),
+            rule: self.flight.congestion.controller.burst_rule(),
         }
     }
 
     pub(super) fn waits_for_pacer(&mut self, now: SimTime) -> bool {
         let waits = self.pacer.is_active() && !self.pacer.begin_burst(now);
         if waits {
-            if self.fq.is_some() && self.recovery.is_idle() && !self.board.is_empty() {
-                self.answer_refusal(now);
+            if self.fq.is_some() && self.flight.recovery.is_idle() && !self.flight.board.is_empty() {
+                self.flight.answer_mark(now, &AckOutcome::default());
             }
             self.stop_at(now, Limit::Pacing);
-            if self.validation.is_on() {
-                self.account_for_use(now, Limit::Pacing);
+            if self.flight.congestion.validation.is_on() {
+                self.flight.account_for_use(now, Limit::Pacing);
             }
         }
         waits
@@ -337,7 +337,7 @@ impl Sender {
         let rate = self.pacing_rate();
         let Some(queue) = &mut self.host_queue else { return false };
         let limit = times * queue.limit(burst, rate);
-        let waits = queue.await_room_beside(now, fq, limit) && !self.board.is_empty();
+        let waits = queue.await_room_beside(now, fq, limit) && !self.flight.board.is_empty();
         if waits {
             self.stop_at(now, Limit::HostQueue);
         }
@@ -346,9 +346,10 @@ impl Sender {
 
     /// True if the host's device has no room; cwnd is then reduced, once for what is outstanding.
     fn takes_refusal(&mut self, now: SimTime) -> bool {
-        let is_refused = self.device_queue.as_ref().is_some_and(|queue| queue.is_full(now)) && !self.board.is_empty();
-        if is_refused && self.recovery.is_idle() {
-            self.answer_refusal(now);
+        let is_refused =
+            self.device_queue.as_ref().is_some_and(|queue| queue.is_full(now)) && !self.flight.board.is_empty();
+        if is_refused && self.flight.recovery.is_idle() {
+            self.flight.answer_mark(now, &AckOutcome::default());
         }
         is_refused
     }
@@ -361,7 +362,7 @@ impl Sender {
         }
         let leaves_at = leaves_at();
         if let Some(queue) = &mut self.device_queue {
-            queue.on_sent(now, u64::from(octets) == self.board.mss(), leaves_at);
+            queue.on_sent(now, u64::from(octets) == self.flight.board.mss(), leaves_at);
         }
         if let Some(queue) = &mut self.host_queue {
             queue.on_sent(now, u64::from(octets), leaves_at);
@@ -385,14 +386,16 @@ impl Sender {
     /// Nothing new leaves for now.
     pub(super) fn stop(&mut self, now: SimTime, limit: Limit) -> Option<DataSegment> {
         self.stop_at(now, limit);
-        if limit == Limit::Application && self.config.app_limited_from == AppLimitedFrom::Idle {
-            self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
+        if limit == Limit::Application && self.flight.config.app_limited_from == AppLimitedFrom::Idle {
+            self.flight.congestion.feed.on_nothing_to_send(&self.flight.board, || {
+                self.flight.recovery.window(self.flight.congestion.controller.cwnd().0)
+            });
         }
         if self.bursts.is_on() {
             self.bursts.end();
         }
-        if self.validation.is_on() {
-            self.account_for_use(now, limit);
+        if self.flight.congestion.validation.is_on() {
+            self.flight.account_for_use(now, limit);
         }
         None
     }
@@ -401,60 +404,11 @@ impl Sender {
     pub(super) fn note_idle_before_write(&mut self, now: SimTime) {
         let waits_at_host = self.host_queue.as_ref().is_some_and(|queue| !queue.is_empty(now))
             || self.fq.as_ref().is_some_and(|fq| fq.octets() > 0);
-        if self.feed.is_on() && self.unsent() < self.mss() && !waits_at_host {
-            self.feed.on_nothing_to_send(&self.board, || self.recovery.window(self.controller.cwnd().0));
+        if self.flight.congestion.feed.is_on() && self.unsent() < self.flight.mss() && !waits_at_host {
+            self.flight.congestion.feed.on_nothing_to_send(&self.flight.board, || {
+                self.flight.recovery.window(self.flight.congestion.controller.cwnd().0)
+            });
         }
-    }
-
-    /// Updates window validation and the controller with the use of the window, now that nothing more leaves. An update is
-    /// due if new data has left, or if the window keeps some from leaving.
-    fn account_for_use(&mut self, now: SimTime, limit: Limit) {
-        let has_sent = self.validation.note_new_data(self.board.high_data());
-        let is_limited = limit == Limit::Cwnd || self.board.pipe() >= self.window();
-        if !has_sent && (limit == Limit::Application || !is_limited) {
-            return;
-        }
-        let flight = self.board.flight_size();
-        self.validation.on_sent_all(is_limited, flight, self.board.una(), self.board.high_data());
-        if limit != Limit::Application || !self.recovery.is_idle() || !has_sent {
-            return;
-        }
-        let state = WindowInUse { cwnd: self.cwnd(), flight, rto: self.rto.rto(), in_slow_start: self.in_slow_start() };
-        if let Some(cwnd) = self.validation.decay(now, state) {
-            self.restart_unused(now, RestartCause::Unused, cwnd);
-        }
-    }
-
-    /// RFC 5681 section 4.1, RFC 2861: the first write after an idle time, or the end of one in which the peer's window was closed.
-    pub(super) fn restart_after_idle(&mut self, now: SimTime) {
-        if !self.board.is_empty() {
-            return;
-        }
-        let idle = now.saturating_since(self.idleness.last_sent);
-        let initial = self.validation.initial_window();
-        let window = restart_window(self.config.idle_restart, idle, self.rto.rto(), self.cwnd(), initial);
-        let Some(cwnd) = window else { return };
-        let cwnd = cwnd / self.mss() * self.mss();
-        if self.config.idle_restart == IdleRestart::Linux {
-            self.restart_unused(now, RestartCause::Idle, cwnd);
-        } else {
-            self.restart_window(now, RestartCause::Idle, cwnd);
-        }
-        self.validation.restart(now);
-    }
-
-    /// A window that was not used starts over, and ssthresh keeps three quarters of what it was (RFC 2861, RFC 7661 section
-    /// 4.4.3).
-    fn restart_unused(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
-        let segments = self.cwnd() / self.mss();
-        let three_quarters = Bytes((segments / 2 + segments / 4) * self.mss());
-        let ssthresh = self.controller.ssthresh().map(|ssthresh| ssthresh.max(three_quarters)); // infinite stays infinite
-        self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh });
-    }
-
-    /// The window starts over, and ssthresh stays.
-    pub(super) fn restart_window(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
-        self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: None });
     }
 
     /// Notes that `octets` new octets leave. True if they are the last of a burst of several segments.
@@ -465,29 +419,29 @@ impl Sender {
         }
         let place = self.bursts.on_sent(now, octets);
         if place == Place::Begins {
-            self.board.note_burst();
+            self.flight.board.note_burst();
         }
         place == Place::Ends
     }
 
     fn send_new(&mut self, now: SimTime, len: u64) -> DataSegment {
         let now = self.pacer.departure(now);
-        let start = self.board.high_data();
-        let was_empty = self.board.is_empty();
+        let start = self.flight.board.high_data();
+        let was_empty = self.flight.board.is_empty();
         self.queue.on_new_sent(len, start + len, self.segment_size());
-        self.board.on_new_data(len, now);
-        self.recovery.on_sent(self.board.weight(len));
+        self.flight.board.on_new_data(len, now);
+        self.flight.recovery.on_sent(self.flight.board.weight(len));
         let ends_burst = self.note_burst(now, len);
         let segment = self.account(now, Range { start, end: start + len }, false);
-        self.on_sent_data(now, was_empty);
+        self.flight.on_sent_data(now, was_empty);
         if ends_burst { segment.pushed() } else { segment }
     }
 
     /// Octets for which the peer's window and the send buffer have room.
     pub(super) fn usable_window(&self) -> u64 {
-        let high = self.board.high_data();
+        let high = self.flight.board.high_data();
         let peer = self.peer.end().saturating_sub(high); // a peer may shrink its window (RFC 9293 section 3.8.6)
-        peer.min(self.queue.room_to_send(self.board.una(), high))
+        peer.min(self.queue.room_to_send(self.flight.board.una(), high))
     }
 
     /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst that is under way may
@@ -505,34 +459,34 @@ impl Sender {
         let fin = self.queue.has_fin(range.end);
         let payload = range.len() - u64::from(fin);
         if payload > 0 {
-            self.counters.sent_segments += 1;
-            self.counters.sent_octets += payload;
+            self.flight.counters.sent_segments += 1;
+            self.flight.counters.sent_octets += payload;
             if is_retransmission {
-                self.counters.retransmitted_segments += 1;
-                self.counters.retransmitted_octets += payload;
+                self.flight.counters.retransmitted_segments += 1;
+                self.flight.counters.retransmitted_octets += payload;
             }
         }
-        self.feed.on_sent(now, range, &self.board, is_retransmission);
-        let idle_since = self.idleness.idle_since.take();
+        self.flight.congestion.feed.on_sent(now, range, &self.flight.board, is_retransmission);
+        let idle_since = self.flight.idleness.idle_since.take();
         let idle_for = idle_since.map_or(SimDuration::ZERO, |since| now.saturating_since(since));
-        self.idleness.last_sent = now;
-        self.controller.on_send(&SendEvent {
+        self.flight.idleness.last_sent = now;
+        self.flight.congestion.controller.on_send(&SendEvent {
             now,
             size: Bytes(payload),
-            flight_size: Bytes(self.board.flight_size()),
+            flight_size: Bytes(self.flight.board.flight_size()),
             idle_for,
-            is_app_limited: idle_since.is_some() && self.feed.is_app_limited(),
+            is_app_limited: idle_since.is_some() && self.flight.congestion.feed.is_app_limited(),
         });
         if self.pacer.is_active() {
             self.note_paced(now, payload);
         }
         //= rfc6298-5.1-start
-        if self.timer.is_off() {
-            self.rearm_timeout(now);
+        if self.flight.timer.is_off() {
+            self.flight.rearm_timeout(now);
         }
         let (ecn, cwr) =
             //= rfc3168-6.1.5-retransmissions
-            if is_retransmission || !self.ecn.is_on() { (Ecn::NotEct, false) } else { self.ecn.mark_new_data() };
+            if is_retransmission || !self.flight.ecn.is_on() { (Ecn::NotEct, false) } else { self.flight.ecn.mark_new_data() };
         let mut flags = Flags::ACK;
         if fin {
             flags = flags.with(Flags::FIN);
@@ -545,24 +499,40 @@ impl Sender {
             flags = flags.with(Flags::CWR);
         }
         let ack_ratio = self.ack_ratio_option(range, payload > 0, is_retransmission);
-        if self.log.is_some() {
-            self.report_sent(range, payload, is_retransmission);
+        if self.flight.congestion.log.is_some() {
+            self.flight.report_sent(range, payload, is_retransmission);
         }
         DataSegment { start: range.start, payload: payload as u32, flags, ecn, ack_ratio }
+    }
+
+    /// The timer of a closed window has fired. Returns true if a probe is to be sent.
+    pub(super) fn on_persist_timer(&mut self, now: SimTime) -> bool {
+        //= rfc9293-3.8.6.1-probe-closed-window
+        let interval = self.flight.persist.on_expiry(self.flight.rto.rto());
+        let window = self.usable_window();
+        if window == 0 {
+            return self.flight.probe_closed_window(now, interval);
+        }
+        //= rfc9293-3.8.6.2.1-override-timeout
+        self.queue.override_silly_window(self.flight.board.high_data() + self.next_len().min(window));
+        self.flight.timer.start(now + interval); // the pacer or the host may hold back what fits
+        false
     }
 
     /// The peer answers a probe of its closed window.
     pub(super) fn on_window_update(&mut self, now: SimTime) {
         if self.peer.size() > 0 {
-            self.persist.stop();
-            self.timer.end_stall();
-            self.timer.stop();
-            if !self.board.is_empty() {
-                self.rearm_timeout(now);
+            self.flight.persist.stop();
+            self.flight.timer.end_stall();
+            self.flight.timer.stop();
+            if !self.flight.board.is_empty() {
+                self.flight.rearm_timeout(now);
             }
-            self.restart_after_idle(now);
-        } else if self.board.is_empty() && self.config.zero_window_probe_from == ZeroWindowProbeFrom::Answer {
-            self.on_probe_answered(now);
+            self.flight.restart_after_idle(now);
+        } else if self.flight.board.is_empty()
+            && self.flight.config.zero_window_probe_from == ZeroWindowProbeFrom::Answer
+        {
+            self.flight.on_probe_answered(now);
         }
     }
 }
