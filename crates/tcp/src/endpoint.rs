@@ -352,7 +352,7 @@ impl Endpoint {
     }
 
     fn fail(&mut self, now: SimTime, error: ConnectionError) {
-        self.sender.times.end(now);
+        self.sender.transmitter.times.end(now);
         self.error = Some(error);
         self.phase = ConnectionPhase::Closed;
     }

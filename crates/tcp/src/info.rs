@@ -9,7 +9,7 @@ use crate::ecn::EcnReceiver;
 use crate::endpoint::State;
 use crate::receiver::Receiver;
 use crate::recovery::Phase;
-use crate::sender::{Flight, Sender};
+use crate::sender::{Flight, Sender, pacing_rate};
 
 /// The states of congestion avoidance, as Linux names them (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
     let board = &flight.board;
     let rtt = flight.rto.stats();
     let counters = &flight.counters;
-    let spent = sender.times.spent(now);
+    let spent = sender.transmitter.times.spent(now);
     TcpInfo {
         state,
         ca_state: recovery_state(flight),
@@ -149,7 +149,7 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         probes: flight.persist.unanswered(),
         backoff: if flight.persist.is_running() { flight.persist.backoff() } else { flight.rto.backoff() },
         rto: flight.rto.rto(),
-        snd_mss: sender.segment_size() as u32,
+        snd_mss: sender.transmitter.segment_size(board) as u32,
         unacked: segments(board.flight_size()),
         sacked: segments(board.sacked()),
         lost: segments(board.lost()),
@@ -171,8 +171,8 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         delivered_ce: segments(counters.delivered_ce),
         dsack_dups: counters.dsacks,
         reord_seen: counters.reorderings,
-        snd_wnd: sender.peer.size(),
-        pacing_rate: sender.pacing_rate(),
+        snd_wnd: sender.transmitter.peer.size(),
+        pacing_rate: pacing_rate(&sender.transmitter.pacer, flight),
         delivery_rate: sender.delivery_rate().map(|measured| measured.rate()),
         delivery_rate_app_limited: sender.delivery_rate().is_none_or(|measured| measured.is_app_limited),
         busy_time: spent.busy(),

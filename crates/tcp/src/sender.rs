@@ -11,42 +11,29 @@
 //! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
 
 mod ack;
-mod ack_congestion;
 mod congestion;
 mod fast_path;
 mod flight;
 mod invariants;
 mod notify;
 mod opening;
-mod pace;
-mod peer_window;
-mod run;
-mod transmit;
+mod transmitter;
 
 use std::sync::Arc;
 
 use ackclock_events::EventKinds;
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 
-use crate::ack_control::AckControl;
-use crate::chronograph::{Activity, Chronograph};
-use crate::clock::TimestampClock;
 use crate::config::{AppLimitedFrom, TcpConfig};
 use crate::controller_feed::DeliveryRate;
-use crate::device_queue::DeviceQueue;
 use crate::endpoint::SocketOption;
-use crate::fq::Fq;
-use crate::host_queue::HostQueue;
-use crate::pacing::Pacer;
 use crate::rounds::Rounds;
-use crate::tso::TsoBursts;
-use crate::write_queue::{SentSoFar, Write, WriteQueue};
+use crate::write_queue::Write;
 
 pub(crate) use ack::{IncomingAck, SackReport};
 pub(crate) use flight::Flight;
-use peer_window::PeerWindow;
-pub(crate) use run::{FullSegment, RunEnd};
-pub(crate) use transmit::{DataSegment, Limit};
+use transmitter::Run;
+pub(crate) use transmitter::{DataSegment, FullSegment, Limit, RunEnd, Transmitter, pacing_rate};
 
 /// Counts over the life of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,93 +72,55 @@ pub struct SenderCounters {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
-    pub(crate) peer: PeerWindow,
-    /// Timestamp clock of the endpoint's segments.
-    pub(crate) clock: TimestampClock,
-    /// Limit that ended the last attempt to send.
-    limited_by: Limit,
+    pub(crate) transmitter: Transmitter,
     /// True if no mechanism inspects every ACK, so that plain ACKs take the fast path.
     has_fast_path: bool,
-    /// Nor at every segment: those of one moment leave as a run.
-    sends_runs: bool,
-    /// ACK congestion control, where both ends agreed to it.
-    pub(crate) ack_control: Option<Box<AckControl>>,
     rounds: Rounds,
     pub(crate) flight: Flight,
-    queue: WriteQueue,
-    bursts: TsoBursts,
-    pacer: Pacer,
-    /// Queue where segments wait for their time, if the host paces them.
-    pub(crate) fq: Option<Box<Fq>>,
-    host_queue: Option<Box<HostQueue>>,
-    device_queue: Option<Box<DeviceQueue>>,
-    pub(crate) times: Chronograph,
-    /// The application found no room in the send buffer, and has not been notified of any since.
-    waits_for_room: bool,
 }
 
 impl Sender {
     /// Its controller comes with what the handshake settles.
     pub(crate) fn new(config: &Arc<TcpConfig>) -> Self {
         Self {
-            flight: Flight::new(config),
-            peer: PeerWindow::at_start(0, config),
-            ack_control: None,
-            queue: WriteQueue::new(config),
-            pacer: Pacer::new(config.pacing),
-            fq: Fq::new(&config.pacing),
-            bursts: TsoBursts::new(config.bursts),
-            host_queue: config.small_queues.map(|queues| Box::new(HostQueue::new(queues.limit))),
-            device_queue: config.device_queue.map(|queue| Box::new(DeviceQueue::new(queue.limit))),
-            rounds: Rounds::default(),
-            clock: TimestampClock::new(config.clock),
-            limited_by: Limit::Application,
-            times: Chronograph::default(),
-            waits_for_room: false,
+            transmitter: Transmitter::new(config),
             has_fast_path: false,
-            sends_runs: false,
+            rounds: Rounds::default(),
+            flight: Flight::new(config),
         }
     }
 
     /// Takes in a write of the application.
     pub(crate) fn write(&mut self, now: SimTime, write: Write) {
         if self.flight.config.app_limited_from == AppLimitedFrom::Write {
-            self.note_idle_before_write(now);
+            self.transmitter.note_idle_before_write(&mut self.flight, now);
         }
         self.flight.restart_after_idle(now);
-        self.queue.write(write, self.sent_so_far());
-    }
-
-    fn sent_so_far(&self) -> SentSoFar {
-        SentSoFar {
-            high_data: self.flight.board.high_data(),
-            largest_window: self.peer.largest(),
-            mss: self.segment_size(),
-        }
+        self.transmitter.queue.write(write, self.transmitter.sent_so_far(&self.flight.board));
     }
 
     /// The application will write no more.
     pub(crate) fn close(&mut self) {
-        self.queue.close();
+        self.transmitter.queue.close();
     }
 
     /// Octets written and not yet sent for the first time.
     pub(crate) fn unsent(&self) -> u64 {
-        self.queue.unsent(self.flight.board.high_data())
+        self.transmitter.queue.unsent(self.flight.board.high_data())
     }
 
     /// Octets written that were cumulatively acknowledged; the SYN and the FIN do not count.
     pub(crate) fn acknowledged(&self) -> u64 {
-        self.queue.acknowledged(self.flight.board.una())
+        self.transmitter.queue.acknowledged(self.flight.board.una())
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.queue.is_closed()
+        self.transmitter.queue.is_closed()
     }
 
     /// Everything, the FIN included, is acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
-        self.queue.is_acknowledged(self.flight.board.una())
+        self.transmitter.queue.is_acknowledged(self.flight.board.una())
     }
 
     /// Given up after too many timeouts.
@@ -194,6 +143,54 @@ impl Sender {
         self.settle_fast_path();
     }
 
+    /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
+    pub(crate) fn wait_for_room(&mut self, now: SimTime) {
+        self.transmitter.wait_for_room(&self.flight.board, now);
+    }
+
+    /// The next segment that may leave now, already accounted for. Call until it gives none.
+    pub(crate) fn next_segment(&mut self, now: SimTime) -> Option<DataSegment> {
+        self.transmitter.next_segment(&mut self.flight, now)
+    }
+
+    /// False if more than windows and the pacer has a say in what leaves next.
+    #[inline]
+    pub(crate) fn may_run(&self) -> bool {
+        self.transmitter.may_run(&self.flight)
+    }
+
+    /// Budget of a run that begins now.
+    pub(crate) fn begin_run(&self) -> Run {
+        self.transmitter.begin_run(&self.flight)
+    }
+
+    /// The next segment of a run. What is not full, or may be the last of the stream, is none of it.
+    #[inline]
+    pub(crate) fn next_of_run(&mut self, now: SimTime, run: &mut Run) -> Result<FullSegment, RunEnd> {
+        self.transmitter.next_of_run(&mut self.flight, now, run)
+    }
+
+    /// A run is over that has sent something: the timer runs for it.
+    pub(crate) fn end_run(&mut self, now: SimTime, run: &Run) {
+        self.flight.end_run(now, run.start);
+    }
+
+    /// Notes that `octets` of payload were handed to the host, and when they leave it.
+    #[inline]
+    pub(crate) fn on_handed_over(&mut self, now: SimTime, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
+        self.transmitter.host.on_handed_over(now, octets, self.flight.mss(), leaves_at);
+    }
+
+    /// The controller may have changed.
+    pub(crate) fn note_pacing(&mut self) {
+        self.transmitter.note_pacing(&self.flight.congestion.controller);
+    }
+
+    /// The rate at which segments are spread out; `None` if they leave as windows allow.
+    pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
+        self.transmitter.rate_of_pacing(&self.flight)
+    }
+
     /// The timer has fired. Returns true if a zero-window probe is to be sent; whatever else is due comes out of
     /// [`Sender::next_segment`].
     pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
@@ -204,61 +201,14 @@ impl Sender {
             return false; // the pacer's turn
         }
         if self.flight.persist.is_running() {
-            return self.on_persist_timer(now);
+            return self.transmitter.on_persist_timer(&mut self.flight, now);
         }
         if self.flight.on_timer(now)
-            && let Some(control) = &mut self.ack_control
+            && let Some(control) = &mut self.transmitter.ack_control
         {
             control.on_timeout();
         }
         false
-    }
-
-    /// An attempt to send has stopped at this: the time until the next one is its.
-    #[inline]
-    fn stop_at(&mut self, now: SimTime, limit: Limit) {
-        self.limited_by = limit;
-        let activity = match limit {
-            Limit::Cwnd => Activity::Cwnd,
-            Limit::Pacing => Activity::Pacing,
-            _ => self.activity_at(now, limit),
-        };
-        self.times.observe(now, activity);
-    }
-
-    #[inline(never)] // most stop at the congestion window or the pacer
-    fn activity_at(&mut self, now: SimTime, limit: Limit) -> Activity {
-        let (una, high) = (self.flight.board.una(), self.flight.board.high_data());
-        match limit {
-            Limit::Cwnd => Activity::Cwnd,
-            Limit::Pacing => Activity::Pacing,
-            Limit::Window if self.queue.room_to_send(una, high) < self.peer.end().saturating_sub(high) => {
-                Activity::SendBuffer
-            }
-            Limit::Window => Activity::PeerWindow,
-            Limit::HostQueue if self.fq.as_ref().is_some_and(|fq| fq.octets() > 0) => Activity::Pacing,
-            Limit::HostQueue | Limit::DeviceQueue => Activity::Host,
-            Limit::Application => self.activity_of_application(now),
-        }
-    }
-
-    fn activity_of_application(&mut self, now: SimTime) -> Activity {
-        self.waits_for_room = self.waits_for_room && !self.is_writable();
-        if self.is_finished() {
-            self.times.end(now);
-        }
-        let has_unsent = self.queue.stream_end() > self.flight.board.high_data();
-        match (self.flight.board.is_empty(), has_unsent) {
-            (true, false) => Activity::Idle,
-            (false, false) if self.waits_for_room => Activity::SendBuffer,
-            _ => Activity::Application,
-        }
-    }
-
-    /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
-    pub(crate) fn wait_for_room(&mut self, now: SimTime) {
-        self.waits_for_room = true;
-        self.stop_at(now, self.limited_by);
     }
 
     /// Time at which a segment of the handshake must be sent again. The controller's timer and the pacer's do not run
@@ -269,49 +219,36 @@ impl Sender {
 
     /// Time at which [`Self::on_timer`] is due.
     pub(crate) fn deadline(&self) -> SimTime {
-        let own = self.flight.timer.deadline().min(self.pacing_deadline()).min(self.flight.congestion.deadline());
-        self.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
-    }
-
-    /// Segments wait for the pacer, or for the host's queue, until then.
-    fn pacing_deadline(&self) -> SimTime {
-        match (self.limited_by, &self.host_queue) {
-            (Limit::Pacing, _) => self.pacer.opens_at(),
-            (Limit::HostQueue, Some(queue)) => queue.wake(),
-            _ => SimTime::NEVER,
-        }
-    }
-
-    /// The payload of a new segment: a full one's, unless the peer's window never had room for two.
-    #[inline]
-    pub(crate) fn segment_size(&self) -> u64 {
-        self.peer.longest_segment().min(self.flight.mss())
+        let own = self.flight.timer.deadline().min(self.transmitter.deadline()).min(self.flight.congestion.deadline());
+        self.transmitter.host.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
     }
 
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
-        self.queue.writable(self.flight.board.una(), self.flight.board.high_data())
+        self.transmitter.queue.writable(self.flight.board.una(), self.flight.board.high_data())
     }
 
     /// See [`WriteQueue::writable_at_once`].
     pub(crate) fn writable_at_once(&self) -> u64 {
-        self.queue.writable_at_once(self.flight.board.una(), self.sent_so_far())
+        self.transmitter
+            .queue
+            .writable_at_once(self.flight.board.una(), self.transmitter.sent_so_far(&self.flight.board))
     }
 
     /// See [`WriteQueue::is_writable`].
     pub(crate) fn is_writable(&self) -> bool {
-        self.queue.is_writable(self.flight.board.una(), self.flight.board.high_data())
+        self.transmitter.queue.is_writable(self.flight.board.una(), self.flight.board.high_data())
     }
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {
         match option {
-            SocketOption::NoDelay(no_delay) => self.queue.set_no_delay(*no_delay),
-            SocketOption::Cork(corked) => self.queue.set_corked(*corked),
-            SocketOption::NotSentLowat(lowat) => self.queue.set_notsent_lowat(*lowat),
+            SocketOption::NoDelay(no_delay) => self.transmitter.queue.set_no_delay(*no_delay),
+            SocketOption::Cork(corked) => self.transmitter.queue.set_corked(*corked),
+            SocketOption::NotSentLowat(lowat) => self.transmitter.queue.set_notsent_lowat(*lowat),
             SocketOption::UserTimeout(timeout) => self.flight.timer.set_user_timeout(*timeout),
-            SocketOption::SendBuffer(size) => self.queue.set_buffer(*size),
+            SocketOption::SendBuffer(size) => self.transmitter.queue.set_buffer(*size),
             SocketOption::Pacing(most) => {
-                self.pacer.turn_on(*most);
+                self.transmitter.pacer.turn_on(*most);
                 self.note_pacing();
             }
             SocketOption::Congestion(config) => {

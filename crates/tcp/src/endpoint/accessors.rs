@@ -17,13 +17,13 @@ impl Endpoint {
 
     /// Notes that `octets` of payload were dropped at the host. What may leave now does so at [`Self::deadline`].
     pub fn on_refused(&mut self, now: SimTime, octets: u32) {
-        self.sender.on_refused(now, octets);
+        self.sender.transmitter.host.on_refused(now, octets);
     }
 
     /// Notes that `octets` of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they
     /// would. What may leave now does so at [`Self::deadline`].
     pub fn on_left(&mut self, now: SimTime, octets: u32) {
-        self.sender.on_left(now, octets);
+        self.sender.transmitter.host.on_left(now, octets);
     }
 
     /// The state by RFC 9293's names.
@@ -117,7 +117,7 @@ impl Endpoint {
 
     /// The window that the peer advertises, scaled.
     pub fn rwnd(&self) -> Bytes {
-        Bytes(self.sender.peer.size())
+        Bytes(self.sender.transmitter.peer.size())
     }
 
     /// Octets written and not sent for the first time.
@@ -174,7 +174,7 @@ impl Endpoint {
 
     /// The time since the handshake, by what kept the sending half from sending more.
     pub fn spent(&self, now: SimTime) -> Spent {
-        self.sender.times.spent(now)
+        self.sender.transmitter.times.spent(now)
     }
 
     /// State of the endpoint, in the form of `TCP_INFO`
@@ -189,12 +189,12 @@ impl Endpoint {
 
     /// Number of segments for which the peer is asked to send an ACK; `None` without ACK congestion control.
     pub fn ack_ratio(&self) -> Option<u32> {
-        self.sender.ack_control.as_ref().map(|control| control.ratio())
+        self.sender.transmitter.ack_control.as_ref().map(|control| control.ratio())
     }
 
     /// ACKs that ACK congestion control found missing.
     pub fn lost_acks(&self) -> u64 {
-        self.sender.ack_control.as_ref().map_or(0, |control| control.lost_acks())
+        self.sender.transmitter.ack_control.as_ref().map_or(0, |control| control.lost_acks())
     }
 
     /// Payload that has arrived in order.

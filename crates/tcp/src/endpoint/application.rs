@@ -128,7 +128,7 @@ impl Endpoint {
             let segment = self.header(now, self.sender.flight.board.high_data(), Flags::RST.with(Flags::ACK));
             out.send(&segment);
         }
-        self.sender.times.end(now);
+        self.sender.transmitter.times.end(now);
         self.phase = ConnectionPhase::Closed;
     }
 

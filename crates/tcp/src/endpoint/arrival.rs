@@ -124,7 +124,7 @@ impl Endpoint {
 
     #[inline(never)] // what comes in order acknowledges what the segment before it did, mostly
     fn is_below_window(&self, segment: &Segment, una: u64) -> bool {
-        let least = una.saturating_sub(self.sender.peer.largest()).max(1);
+        let least = una.saturating_sub(self.sender.transmitter.peer.largest()).max(1);
         segment.ack.offset_near(self.initial_sequence, una).is_none_or(|ack| ack < least)
     }
 
@@ -173,7 +173,7 @@ impl Endpoint {
     fn note_late_ack(&mut self, segment: &Segment) {
         let una = self.sender.flight.board.una();
         let is_late = segment.ack.offset_near(self.initial_sequence, una).is_some_and(|ack| ack < una);
-        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| segment.sequence_len() == 0) {
+        if let Some(control) = self.sender.transmitter.ack_control.as_mut().filter(|_| segment.sequence_len() == 0) {
             control.on_pure_ack(is_late, segment.ecn == Ecn::Ce);
         }
     }
@@ -198,7 +198,7 @@ impl Endpoint {
         if self.receiver.is_tuned()
             && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
-            let rtt = self.sender.clock.ticks_since(timestamps.echo, now);
+            let rtt = self.sender.flight.clock.ticks_since(timestamps.echo, now);
             self.receiver.on_rtt(rtt, timestamps.echo, segment.payload);
         }
         if segment.ack_ratio > 0 && self.negotiated.ack_control {
@@ -230,7 +230,7 @@ impl Endpoint {
         let una = self.sender.flight.board.una();
         let window = u64::from(segment.window) << self.negotiated.snd_scale;
         if self.only_receives && segment.sack.is_empty() && segment.ack == Seq::of_offset(self.initial_sequence, una) {
-            self.sender.peer.update(seq, una, window); // as the ACK before
+            self.sender.transmitter.peer.update(seq, una, window); // as the ACK before
             return;
         }
         let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else {
@@ -241,7 +241,7 @@ impl Endpoint {
             return;
         }
         let is_old = ack < una;
-        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| !occupies) {
+        if let Some(control) = self.sender.transmitter.ack_control.as_mut().filter(|_| !occupies) {
             control.on_pure_ack(is_old, segment.ecn == Ecn::Ce);
         }
         //= rfc5961-5.2-old-ack
@@ -265,7 +265,7 @@ impl Endpoint {
         let timestamps = segment.timestamps.filter(|_| self.negotiated.timestamps);
         let incoming = IncomingAck {
             ack: ack.max(una),
-            window: if is_old { self.sender.peer.size() } else { window },
+            window: if is_old { self.sender.transmitter.peer.size() } else { window },
             seq,
             occupies,
             flags: segment.flags,
@@ -273,8 +273,8 @@ impl Endpoint {
             timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
                 tsval: value,
                 tsecr: echo,
-                arrival: self.sender.clock.tick(now),
-                tick: self.sender.clock.granularity(),
+                arrival: self.sender.flight.clock.tick(now),
+                tick: self.sender.flight.clock.granularity(),
             }),
         };
         self.sender.on_ack(now, &incoming);

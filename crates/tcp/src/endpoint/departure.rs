@@ -14,7 +14,7 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
-        if self.sender.fq.is_some() {
+        if self.sender.transmitter.host.fq.is_some() {
             return self.transmit_through_fq(now, out);
         }
         while self.send_run(now, out) == RunEnd::Open {
@@ -42,11 +42,11 @@ impl Endpoint {
 
     /// A segment waits for its departure, from which its timestamp is.
     fn wait_in_fq(&mut self, now: SimTime, start: u64, mut segment: Segment) {
-        let at = self.sender.departure(now);
+        let at = self.sender.transmitter.pacer.departure(now);
         if let Some(timestamps) = &mut segment.timestamps {
-            timestamps.value = self.sender.clock.tick(at);
+            timestamps.value = self.sender.flight.clock.tick(at);
         }
-        if let Some(fq) = &mut self.sender.fq {
+        if let Some(fq) = &mut self.sender.transmitter.host.fq {
             fq.push(now, at, start, &segment);
         }
     }
@@ -54,7 +54,7 @@ impl Endpoint {
     /// Sends the segments that have waited for their time in the host's queue.
     fn release(&mut self, now: SimTime, out: &mut impl Output) {
         self.tell(now, out);
-        while let Some(segment) = self.sender.fq.as_mut().and_then(|fq| fq.pop(now)) {
+        while let Some(segment) = self.sender.transmitter.host.fq.as_mut().and_then(|fq| fq.pop(now)) {
             out.send(&segment);
             if segment.payload > 0 {
                 self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
@@ -64,13 +64,13 @@ impl Endpoint {
 
     /// A segment without data leaves.
     fn send_dataless(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        if self.sender.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
+        if self.sender.transmitter.host.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
     }
 
     /// Sends a segment behind those that wait for their time.
     #[cold]
     fn send_behind(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        self.sender.await_turn(now);
+        self.sender.transmitter.pacer.begin_burst(now);
         self.wait_in_fq(now, 0, *segment);
         self.release(now, out);
     }
@@ -176,7 +176,7 @@ impl Endpoint {
         let timestamps = self
             .negotiated
             .timestamps
-            .then(|| Timestamps { value: self.sender.clock.tick(now), echo: acknowledgement.ts_recent });
+            .then(|| Timestamps { value: self.sender.flight.clock.tick(now), echo: acknowledgement.ts_recent });
         *segment = Segment {
             seq: Seq::of_offset(self.initial_sequence, offset),
             ack: acknowledgement.ack,

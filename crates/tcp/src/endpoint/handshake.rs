@@ -86,7 +86,7 @@ impl Endpoint {
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.negotiated.snd_scale };
         let window = u64::from(segment.window) << shift;
         let echo = segment.timestamps.filter(|ts| ts.echo != 0 && self.negotiated.timestamps);
-        let echoed = echo.map(|ts| self.sender.clock.time_of(ts.echo, now));
+        let echoed = echo.map(|ts| self.sender.flight.clock.time_of(ts.echo, now));
         self.sender.on_syn_acknowledged(now, window, self.handshake.retries, echoed);
         self.transmit(now, out);
         self.flush_ack(now, out);
@@ -120,7 +120,7 @@ impl Endpoint {
                 ack_control_permitted: offer(self.config.ack_control.is_some(), self.negotiated.ack_control),
             },
             timestamps: timestamps.then(|| Timestamps {
-                value: self.sender.clock.tick(now),
+                value: self.sender.flight.clock.tick(now),
                 echo: if answers { acknowledgement.ts_recent } else { 0 },
             }),
             ..Segment::default()

@@ -7,6 +7,7 @@ use ackclock_wire::Flags;
 use super::Sender;
 use super::congestion::Congestion;
 use super::flight::Flight;
+use crate::ack_control::AckSeen;
 use crate::clock::{TimestampClock, is_before};
 use crate::controller_feed::ControllerFeed;
 use crate::ecn::EcnEcho;
@@ -83,6 +84,8 @@ pub(super) struct AckOutcome {
     pub(super) is_duplicate: bool,
     /// It arrived during fast recovery or the answer to a mark.
     pub(super) was_reducing: bool,
+    /// Nothing was being repaired, SACKed or duplicated before.
+    pub(super) was_in_order: bool,
     /// Bound on sending at that time, if not cwnd.
     pub(super) reduced_window: Option<u64>,
     /// Packets that the network marked, or 1 for the classic echo.
@@ -141,10 +144,10 @@ impl Sender {
     /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
     pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
         self.flight.rto.begin_ack();
-        let window_changed = self.peer.update(ack.seq, ack.ack, ack.window);
+        let window_changed = self.transmitter.peer.update(ack.seq, ack.ack, ack.window);
         self.flight.persist.on_answer();
         if self.flight.persist.is_running() {
-            self.on_window_update(now);
+            self.transmitter.on_window_update(&mut self.flight, now);
         }
         if self.takes_fast_path(ack) {
             self.on_fast_path_ack(now, ack);
@@ -163,18 +166,20 @@ impl Sender {
 
     #[inline(never)] // as above
     fn on_any_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
-        let watch = self.watch_of_acks();
         let reported = self.flight.congestion.reported();
         let mut outcome = self.update_scoreboard(now, ack, window_changed);
         self.on_probe_ack(now, ack, &outcome);
-        let sendable_end = self.queue.end().min(self.peer.end());
+        let sendable_end = self.transmitter.queue.end().min(self.transmitter.peer.end());
         self.flight.recover(now, ack, &mut outcome, sendable_end);
         if outcome.marked > 0 {
             self.flight.congestion.episodes.on_marked(outcome.marked, self.flight.ecn.counts_marks());
         }
-        self.flight.report_lost(now);
-        if let Some(watch) = watch {
-            self.control_acks(watch);
+        self.flight.congestion.report_lost(now, &mut self.flight.board);
+        if let Some(control) = &mut self.transmitter.ack_control {
+            let (una, high_data) = (self.flight.board.una(), self.flight.board.high_data());
+            let is_in_order = outcome.was_in_order && self.flight.recovery.phase().is_open();
+            let cwnd = self.flight.congestion.cwnd();
+            control.on_ack(AckSeen { from: outcome.prior_una, una, high_data, cwnd, is_in_order });
         }
         // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
         if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
@@ -191,7 +196,9 @@ impl Sender {
         let prior_sacked = self.flight.board.sacked();
         let una = self.flight.board.una();
         let advanced = ack.ack > una;
-        let was_reducing = self.flight.recovery.phase().is_reducing();
+        let recovery = &self.flight.recovery;
+        let was_reducing = recovery.phase().is_reducing();
+        let was_in_order = recovery.phase().is_open() && recovery.dup_acks() == 0 && prior_sacked == 0;
         let reduced_window = self.flight.recovery.phase().reduced_window();
         let mut timing = Timing::default();
         let needless = ack.sack.dsack.map_or(0, |duplicate| self.flight.board.retransmissions_in(duplicate));
@@ -237,6 +244,7 @@ impl Sender {
             advanced,
             is_duplicate,
             was_reducing,
+            was_in_order,
             reduced_window,
             marked,
             original_arrived,
@@ -255,14 +263,14 @@ impl Sender {
     /// Departure time, by our timestamp clock, of the data echoed by TSecr; `None` for an echo of 0.
     pub(super) fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
         let echo = ack.echoed_tick().filter(|echo| *echo != 0)?;
-        Some(self.clock.time_of(echo, now))
+        Some(self.flight.clock.time_of(echo, now))
     }
 
     /// `snd_una` moves: the connection lives.
     pub(super) fn note_progress(&mut self, ack: u64) {
         self.flight.timer.on_progress();
         self.flight.rto.on_new_ack();
-        self.queue.on_acknowledged(ack);
+        self.transmitter.queue.on_acknowledged(ack);
     }
 
     /// Marks what the ACK delivers. Returns what it SACKs and what it acknowledges, and whether segments never sent
@@ -317,8 +325,8 @@ impl Sender {
     #[inline]
     pub(super) fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
         let min_rtt = self.flight.rto.stats().min_rtt;
-        let Flight { board, recovery, congestion: Congestion { feed, controller, .. }, .. } = &mut self.flight;
-        (board, Told { rack: recovery.rack_mut(), feed, controller, clock: &mut self.clock, min_rtt, now })
+        let Flight { board, recovery, congestion: Congestion { feed, controller, .. }, clock, .. } = &mut self.flight;
+        (board, Told { rack: recovery.rack_mut(), feed, controller, clock, min_rtt, now })
     }
 
     /// The timestamp that an ACK echoes, where RACK asks it of retransmissions: RFC 8985 section 6.2, step 2, first condition.

@@ -16,8 +16,8 @@ impl Sender {
     pub(crate) fn has_nothing_to_do(&self) -> bool {
         self.has_fast_path
             && self.flight.board.is_empty()
-            && self.limited_by == Limit::Application
-            && self.next_len() == 0
+            && self.transmitter.limited_by == Limit::Application
+            && self.transmitter.next_len(&self.flight.board) == 0
             && !self.flight.tlp.is_due()
             && !self.flight.persist.is_running()
             && self.flight.is_quiet()
@@ -26,7 +26,7 @@ impl Sender {
     /// Takes in the peer's window while [`Self::has_nothing_to_do`], with flags that report no mark.
     pub(crate) fn on_idle_ack(&mut self, ack: u64, seq: u64, window: u64, flags: Flags) {
         self.flight.rto.begin_ack();
-        self.peer.update(seq, ack, window);
+        self.transmitter.peer.update(seq, ack, window);
         self.flight.persist.on_answer();
         self.take_silence(flags, 0);
     }
@@ -63,7 +63,7 @@ impl Sender {
         }
         if self.flight.board.is_empty() {
             self.flight.timer.stop();
-            self.flight.idleness.idle_since = Some(now);
+            self.flight.idle_since = Some(now);
         } else {
             self.flight.restart_timer(now);
         }
@@ -106,7 +106,7 @@ impl Sender {
         };
         self.flight.detect_in_recovery(now, &mut outcome);
         self.flight.reduce(&outcome);
-        self.flight.report_lost(now);
+        self.flight.congestion.report_lost(now, &mut self.flight.board);
         if delivered > 0 || outcome.newly_lost > 0 {
             self.notify_controller(now, ack, &outcome);
         }

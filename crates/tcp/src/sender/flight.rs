@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use ackclock_cc::{
     CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, DeliveryReport, Repair,
-    RestartCause,
+    RestartCause, SendEvent,
 };
-use ackclock_events::{Event, LossDetection, RecoveryCause, SegmentSent};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_events::{Event, LossDetection, RecoveryCause};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::congestion::Congestion;
 use super::{Limit, SenderCounters};
+use crate::clock::TimestampClock;
 use crate::config::{DecreaseFrom, IdleRestart, TcpConfig};
 use crate::cwnd_validation::{WindowInUse, restart_window};
 use crate::ecn::EcnSender;
@@ -37,7 +38,11 @@ pub(crate) struct Flight {
     pub(crate) persist: PersistTimer,
     pub(super) tlp: Tlp,
     pub(crate) ecn: EcnSender,
-    pub(super) idleness: Idleness,
+    /// Nothing is outstanding since then.
+    pub(super) idle_since: Option<SimTime>,
+    last_sent: SimTime,
+    /// Timestamp clock of the endpoint's segments.
+    pub(crate) clock: TimestampClock,
     pub(crate) rto: RtoTimer,
     pub(crate) board: Scoreboard,
     pub(crate) congestion: Congestion,
@@ -47,21 +52,6 @@ pub(crate) struct Flight {
     pub(super) config: Arc<TcpConfig>,
 }
 
-/// Times at which the sender was last active.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Idleness {
-    /// Nothing is outstanding since then.
-    pub(super) idle_since: Option<SimTime>,
-    pub(super) last_sent: SimTime,
-}
-
-impl Idleness {
-    /// Nothing has been sent by `now`.
-    pub(super) fn since(now: SimTime) -> Self {
-        Self { idle_since: Some(now), last_sent: now }
-    }
-}
-
 impl Flight {
     pub(super) fn new(config: &Arc<TcpConfig>) -> Self {
         Self {
@@ -69,7 +59,9 @@ impl Flight {
             persist: PersistTimer::new(config),
             tlp: Tlp::new(config.tlp),
             ecn: EcnSender::new(config.ecn),
-            idleness: Idleness::since(SimTime::ZERO),
+            idle_since: Some(SimTime::ZERO),
+            last_sent: SimTime::ZERO,
+            clock: TimestampClock::new(config.clock),
             rto: RtoTimer::new(config.rto),
             board: Scoreboard::new(config.counting, u64::from(config.mss)),
             congestion: Congestion::new(config),
@@ -77,6 +69,11 @@ impl Flight {
             counters: SenderCounters::default(),
             config: Arc::clone(config),
         }
+    }
+
+    /// The connection opens, with nothing sent.
+    pub(super) fn idle_from(&mut self, now: SimTime) {
+        (self.idle_since, self.last_sent) = (Some(now), now);
     }
 
     /// The peer does not report SACK.
@@ -129,7 +126,7 @@ impl Flight {
 
     /// Reports a congestion episode to the controller and records it.
     fn begin_episode(&mut self, now: SimTime, cause: CongestionCause, flight_size: u64, newly_lost: u64) {
-        self.report_lost(now);
+        self.congestion.report_lost(now, &mut self.board);
         let (cwnd, validation) = (self.congestion.cwnd(), &self.congestion.validation);
         let from = match self.config.decrease_from {
             // What PRR has made of it, where a recovery is held; what duplicate ACKs inflate a window by is no part of it.
@@ -148,11 +145,6 @@ impl Flight {
         });
     }
 
-    /// Reports each segment that has been found lost to the controller.
-    pub(super) fn report_lost(&mut self, now: SimTime) {
-        self.congestion.report_lost(now, &mut self.board);
-    }
-
     /// Octets were taken for lost, and are counted.
     fn count_lost(&mut self, octets: u64, by: LossDetection) {
         self.counters.lost_octets += octets;
@@ -161,14 +153,10 @@ impl Flight {
         }
     }
 
+    /// Octets of the episode under way were taken for lost.
     fn note_lost(&mut self, octets: u64) {
-        self.count_lost(octets, self.detection());
+        self.count_lost(octets, self.recovery.detection());
         self.congestion.episodes.on_lost(octets);
-    }
-
-    /// Method by which losses are detected while ACKs arrive.
-    fn detection(&self) -> LossDetection {
-        if self.recovery.has_rack() { LossDetection::Time } else { LossDetection::Acks }
     }
 
     /// A recovery has begun, with a window that was `cwnd_before`.
@@ -182,13 +170,33 @@ impl Flight {
         });
     }
 
-    #[cold]
-    pub(super) fn report_sent(&mut self, range: Range, payload: u64, is_retransmission: bool) {
-        if payload > 0 {
-            let (offset, flight_size) = (range.start, Bytes(self.board.flight_size()));
-            let sent = SegmentSent { offset, size: Bytes(payload), is_retransmission, flight_size };
-            self.congestion.report(|_| Event::SegmentSent(sent));
-        }
+    /// A segment departs; nothing was outstanding since `idle_since`.
+    #[inline]
+    pub(super) fn on_departure(
+        &mut self,
+        now: SimTime,
+        range: Range,
+        payload: u64,
+        is_retransmission: bool,
+        idle_since: Option<SimTime>,
+    ) {
+        self.counters.sent_segments += u64::from(payload > 0);
+        self.counters.sent_octets += payload;
+        self.congestion.feed.on_sent(now, range, &self.board, is_retransmission);
+        self.last_sent = now;
+        self.congestion.controller.on_send(&SendEvent {
+            now,
+            size: Bytes(payload),
+            flight_size: Bytes(self.board.flight_size()),
+            idle_for: idle_since.map_or(SimDuration::ZERO, |since| now.saturating_since(since)),
+            is_app_limited: idle_since.is_some() && self.congestion.feed.is_app_limited(),
+        });
+    }
+
+    /// Nothing is left to send.
+    pub(super) fn on_nothing_to_send(&mut self) {
+        let window = || self.recovery.window(self.congestion.controller.cwnd().0);
+        self.congestion.feed.on_nothing_to_send(&self.board, window);
     }
 
     /// Delivery report of an ACK, for a controller that requests it; the next segment departs no earlier than `next_departure`.
@@ -231,7 +239,7 @@ impl Flight {
         if !self.board.is_empty() {
             return;
         }
-        let idle = now.saturating_since(self.idleness.last_sent);
+        let idle = now.saturating_since(self.last_sent);
         let (policy, mss, initial) =
             (self.config.idle_restart, self.mss(), self.congestion.validation.initial_window());
         let window = restart_window(policy, idle, self.rto.rto(), self.congestion.cwnd(), initial);

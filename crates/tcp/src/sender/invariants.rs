@@ -10,7 +10,7 @@ impl Sender {
     pub(crate) fn check_invariants(&self, recounts: bool) {
         self.flight.board.check_invariants(recounts);
         assert!(
-            self.flight.board.high_data() <= self.queue.stream_end(),
+            self.flight.board.high_data() <= self.transmitter.queue.stream_end(),
             "nothing is sent that was not written: {self:?}"
         );
         self.check_octets();
@@ -31,7 +31,7 @@ impl Sender {
     /// New data lies in the stream without a gap; the rest are retransmissions.
     fn check_octets(&self) {
         let high = self.flight.board.high_data();
-        let new = high.min(self.queue.end()).saturating_sub(1); // without the SYN, which may not have left
+        let new = high.min(self.transmitter.queue.end()).saturating_sub(1); // without the SYN, which may not have left
         let counters = &self.flight.counters;
         assert_eq!(counters.sent_octets, new + counters.retransmitted_octets, "octets sent are new or retransmitted");
         assert!(counters.retransmitted_segments <= counters.sent_segments, "retransmissions are sent: {counters:?}");
@@ -41,7 +41,7 @@ impl Sender {
     pub(crate) fn due(&self, deadline: SimTime) -> &'static str {
         let timers = [
             ("the retransmission or persist timer", self.flight.timer.deadline()),
-            ("the pacer, or the host's queue,", self.pacing_deadline()),
+            ("the pacer, or the host's queue,", self.transmitter.deadline()),
             ("the controller's timer", self.flight.congestion.deadline()),
         ];
         timers.iter().find(|(_, at)| *at == deadline).map_or("fq's timer", |(name, _)| name)
@@ -56,8 +56,9 @@ impl Sender {
             self.flight.board.is_empty() || !self.flight.timer.is_off(),
             "a timer runs for what is outstanding: {self:?}"
         );
-        let is_stuck =
-            self.flight.board.is_empty() && self.limited_by == Limit::Window && self.deadline() == SimTime::NEVER;
-        assert!(!is_stuck || self.next_len() == 0, "a closed window is probed: {self:?}");
+        let is_stuck = self.flight.board.is_empty()
+            && self.transmitter.limited_by == Limit::Window
+            && self.deadline() == SimTime::NEVER;
+        assert!(!is_stuck || self.transmitter.next_len(&self.flight.board) == 0, "a closed window is probed: {self:?}");
     }
 }

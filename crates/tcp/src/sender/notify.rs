@@ -18,7 +18,7 @@ impl Sender {
         let holds = is_reducing || (outcome.was_reducing && !self.flight.config.growth_at_recovery_end);
         let growth = Growth {
             is_due: is_new && !holds,
-            is_in_use: self.flight.congestion.may_grow(self.limited_by == Limit::Cwnd),
+            is_in_use: self.flight.congestion.may_grow(self.transmitter.limited_by == Limit::Cwnd),
         };
         let lost_before = std::mem::take(&mut self.flight.congestion.lost_by_timer);
         let event = AckEvent {
@@ -34,13 +34,13 @@ impl Sender {
             rtt_sample: self.flight.rto.sample_of_ack(),
             rtt: self.flight.rto.fine_stats(),
             timestamps: ack.timestamps,
-            is_cwnd_limited: self.limited_by == Limit::Cwnd,
+            is_cwnd_limited: self.transmitter.limited_by == Limit::Cwnd,
             in_recovery: outcome.was_reducing || is_reducing,
             growth,
             reduced_window: outcome.reduced_window.map(Bytes),
             round: self.rounds.count(),
-            is_paced: self.pacer.is_active(),
-            delivery: self.flight.delivery_report(self.pacer.next()),
+            is_paced: self.transmitter.pacer.is_active(),
+            delivery: self.flight.delivery_report(self.transmitter.pacer.next()),
         };
         if growth.is_due {
             self.flight.congestion.validation.renew(now);
@@ -52,9 +52,9 @@ impl Sender {
             self.flight.recovery.reduce_to(ssthresh.0);
         }
         self.flight.congestion.feed.on_told(&self.flight.congestion.controller, &self.flight.board);
-        self.note_pacing();
-        if self.queue.is_tuned() {
-            self.queue.tune(self.flight.congestion.cwnd());
+        self.transmitter.note_pacing(&self.flight.congestion.controller);
+        if self.transmitter.queue.is_tuned() {
+            self.transmitter.queue.tune(self.flight.congestion.cwnd());
         }
     }
 
@@ -74,7 +74,7 @@ impl Sender {
                 srtt: has_sample.then_some(rtt.srtt),
                 rttvar: has_sample.then_some(rtt.rttvar),
                 rto: self.flight.rto.rto(),
-                pacing_rate: self.rate_of_pacing(),
+                pacing_rate: self.transmitter.rate_of_pacing(&self.flight),
             };
             self.flight.congestion.report_at(place, |_| Event::AckArrived(arrived));
         }

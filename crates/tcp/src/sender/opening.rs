@@ -4,8 +4,8 @@ use ackclock_cc::{CongestionController, Controller, RestartCause};
 use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
-use super::flight::Idleness;
-use super::peer_window::PeerWindow;
+use super::transmitter::PeerWindow;
+use crate::ack_control::AckControl;
 
 impl Sender {
     /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK, and with that the initial
@@ -23,15 +23,23 @@ impl Sender {
         }
     }
 
+    /// The handshake has settled that both ends control the congestion of ACKs (RFC 5690).
+    pub(crate) fn control_acks_of_peer(&mut self) {
+        let config = self.flight.config.ack_control;
+        self.transmitter.ack_control = config.map(|config| Box::new(AckControl::new(config, self.flight.mss())));
+        self.settle_fast_path();
+    }
+
     pub(super) fn settle_fast_path(&mut self) {
         let is_told_of_acks = self.flight.congestion.log.as_ref().is_some_and(|log| log.wants_every_ack());
-        self.has_fast_path = self.ack_control.is_none() && !self.flight.recovery.emulates_sack() && !is_told_of_acks;
+        self.has_fast_path =
+            self.transmitter.ack_control.is_none() && !self.flight.recovery.emulates_sack() && !is_told_of_acks;
         let is_told_of_segments = self.flight.congestion.log.as_ref().is_some_and(|log| log.wants_every_segment());
-        self.sends_runs = self.ack_control.is_none()
+        self.transmitter.sends_runs = self.transmitter.ack_control.is_none()
             && self.flight.congestion.controller.keeps_window_on_send()
             && !is_told_of_segments;
         // A refused segment ends what a run takes for granted.
-        self.sends_runs &= self.device_queue.is_none();
+        self.transmitter.sends_runs &= !self.transmitter.host.has_device();
     }
 
     /// The SYN left, at `now`; it occupies offset 0.
@@ -67,11 +75,11 @@ impl Sender {
             self.flight.take_sample(now, sent_at, None);
             self.flight.congestion.controller.on_handshake(self.flight.rto.fine_stats().srtt);
         }
-        self.peer = PeerWindow::at_start(window, &self.flight.config);
-        self.flight.idleness = Idleness::since(now);
+        self.transmitter.peer = PeerWindow::at_start(window, &self.flight.config);
+        self.flight.idle_from(now);
         self.flight.congestion.validation.restart(now);
-        self.note_pacing();
+        self.transmitter.note_pacing(&self.flight.congestion.controller);
         self.flight.timer.stop();
-        self.times.start(now);
+        self.transmitter.times.start(now);
     }
 }

@@ -115,7 +115,7 @@ impl Flight {
         let (flight, cwnd_before) = (self.board.flight_size(), self.congestion.cwnd());
         let newly_lost = self.recovery.mark_timed_out(now, &mut self.board, &self.rto.stats());
         self.count_lost(newly_lost, LossDetection::Timeout);
-        self.report_lost(now);
+        self.congestion.report_lost(now, &mut self.board);
         let continues = self.config.timeout_in_recovery == TimeoutInRecovery::SameEpisode;
         let is_same_episode = continues && ((in_one_window && !is_anew) || repeated);
         if !is_same_episode {

@@ -148,7 +148,7 @@ impl Flight {
         }
         let cwnd_before = self.congestion.cwnd();
         self.counters.fast_recoveries += 1;
-        self.count_lost(outcome.newly_lost, self.detection());
+        self.count_lost(outcome.newly_lost, self.recovery.detection());
         let answered = self.answered_by_mark();
         if answered.is_none() {
             self.recovery.begin_undo(&self.board, self.tlp.retransmission()); // a mark is no mistake
@@ -313,7 +313,7 @@ impl Flight {
     /// The window goes down again, while the recovery and its timer go on.
     pub(super) fn answer_second_sign(&mut self, now: SimTime, outcome: &AckOutcome) {
         let Some(until) = self.recovery.phase().ends_at() else { return };
-        self.count_lost(outcome.newly_lost, self.detection());
+        self.count_lost(outcome.newly_lost, self.recovery.detection());
         self.recovery.undo_mut().clear(); // what was lost twice was not late
         let window = self.begin_reduction(now, CongestionCause::Loss, outcome);
         self.recovery.enter_fast(until, window);

@@ -18,7 +18,7 @@ impl Flight {
             //= rfc6298-5.2-stop
             if outcome.advanced {
                 self.timer.stop();
-                self.idleness.idle_since = Some(now);
+                self.idle_since = Some(now);
             }
         } else if outcome.restarts_timer && !self.recovery.keeps_timer_on_partial_ack() {
             self.restart_timer(now);
@@ -31,6 +31,12 @@ impl Flight {
         if !self.schedule_probe(now, now) {
             self.rearm_timeout(now);
         }
+    }
+
+    /// A run from `start` on is over that has sent something: the timer runs for it.
+    pub(in crate::sender) fn end_run(&mut self, now: SimTime, start: u64) {
+        self.recovery.on_sent(self.board.high_data() - start);
+        self.on_sent_data(now, false);
     }
 
     /// New data left: the timer runs, and the probe is put off.
@@ -172,7 +178,7 @@ impl Flight {
         let found = self.recovery.detect_by_time(now, &mut self.board, &self.rto.stats());
         if found.newly_lost > 0 {
             self.congestion.lost_by_timer += Bytes(found.newly_lost);
-            self.report_lost(now);
+            self.congestion.report_lost(now, &mut self.board);
             self.answer_losses_of_timer(now, found);
         }
         match found.wait_until {

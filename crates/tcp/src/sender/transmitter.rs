@@ -1,0 +1,251 @@
+//! What lets data leave: the write queue, the peer's window, pacing, bursts and the queues of the host, beside the congestion
+//! window of [`Flight`].
+//!
+//! `selection` decides what leaves next (`run` when windows alone decide), `departure` books what does, `pace` knows at which rate.
+//!
+//! Sources: RFC 9293 (windows, probes). Departures: a zero-window probe is an empty segment one octet below `snd_una`, as Linux
+//! sends it, and not one octet of new data; it draws the same ACK.
+
+mod departure;
+mod host;
+mod pace;
+mod peer_window;
+mod run;
+mod selection;
+
+use ackclock_units::SimTime;
+use ackclock_wire::{Ecn, Flags};
+
+use super::flight::Flight;
+use crate::ack_control::AckControl;
+use crate::chronograph::{Activity, Chronograph};
+use crate::config::{AppLimitedFrom, TcpConfig, ZeroWindowProbeFrom};
+use crate::pacing::Pacer;
+use crate::scoreboard::Scoreboard;
+use crate::tso::TsoBursts;
+use crate::write_queue::{SentSoFar, WriteQueue};
+use host::Host;
+pub(crate) use pace::pacing_rate;
+pub(crate) use peer_window::PeerWindow;
+pub(crate) use run::{FullSegment, Run, RunEnd};
+
+/// A segment to send, in offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DataSegment {
+    pub(crate) start: u64,
+    /// Payload of the segment, octets.
+    pub(crate) payload: u32,
+    /// ACK, and FIN, PSH, CWR where they belong.
+    pub(crate) flags: Flags,
+    pub(crate) ecn: Ecn,
+    /// The ACK Ratio option, zero for none.
+    pub(crate) ack_ratio: u8,
+}
+
+impl DataSegment {
+    /// The last of several that the host gets at once, which offloading hosts push; a FIN by itself has nothing to push.
+    pub(super) fn pushed(self) -> Self {
+        if self.payload == 0 { self } else { Self { flags: self.flags.with(Flags::PSH), ..self } }
+    }
+}
+
+/// Limit that kept the sender from sending more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// The congestion window is full.
+    Cwnd,
+    /// The peer's window or the send buffer is full.
+    Window,
+    /// Nothing is left to send.
+    Application,
+    /// The pacer says when.
+    Pacing,
+    /// Enough waits at the host itself.
+    HostQueue,
+    /// The host's device has no room: the next ACK asks again.
+    DeviceQueue,
+}
+
+/// Data waiting to leave, and what it waits for.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Transmitter {
+    pub(crate) peer: PeerWindow,
+    /// Limit that ended the last attempt to send.
+    pub(super) limited_by: Limit,
+    /// True if no mechanism inspects every segment, so that those of one moment leave as a run.
+    pub(super) sends_runs: bool,
+    /// ACK congestion control, where both ends agreed to it.
+    pub(crate) ack_control: Option<Box<AckControl>>,
+    pub(crate) host: Host,
+    pub(super) queue: WriteQueue,
+    bursts: TsoBursts,
+    pub(crate) pacer: Pacer,
+    pub(crate) times: Chronograph,
+    /// The application found no room in the send buffer, and has not been notified of any since.
+    waits_for_room: bool,
+}
+
+impl Transmitter {
+    pub(super) fn new(config: &TcpConfig) -> Self {
+        Self {
+            peer: PeerWindow::at_start(0, config),
+            limited_by: Limit::Application,
+            sends_runs: false,
+            ack_control: None,
+            host: Host::new(config),
+            queue: WriteQueue::new(config),
+            bursts: TsoBursts::new(config.bursts),
+            pacer: Pacer::new(config.pacing),
+            times: Chronograph::default(),
+            waits_for_room: false,
+        }
+    }
+
+    /// An attempt to send has stopped at this: the time until the next one is its.
+    #[inline]
+    fn stop_at(&mut self, board: &Scoreboard, now: SimTime, limit: Limit) {
+        self.limited_by = limit;
+        let activity = match limit {
+            Limit::Cwnd => Activity::Cwnd,
+            Limit::Pacing => Activity::Pacing,
+            _ => self.activity_at(board, now, limit),
+        };
+        self.times.observe(now, activity);
+    }
+
+    #[inline(never)] // most stop at the congestion window or the pacer
+    fn activity_at(&mut self, board: &Scoreboard, now: SimTime, limit: Limit) -> Activity {
+        let (una, high) = (board.una(), board.high_data());
+        match limit {
+            Limit::Cwnd => Activity::Cwnd,
+            Limit::Pacing => Activity::Pacing,
+            Limit::Window if self.queue.room_to_send(una, high) < self.peer.end().saturating_sub(high) => {
+                Activity::SendBuffer
+            }
+            Limit::Window => Activity::PeerWindow,
+            Limit::HostQueue if self.host.paces() => Activity::Pacing,
+            Limit::HostQueue | Limit::DeviceQueue => Activity::Host,
+            Limit::Application => self.activity_of_application(board, now),
+        }
+    }
+
+    fn activity_of_application(&mut self, board: &Scoreboard, now: SimTime) -> Activity {
+        self.waits_for_room = self.waits_for_room && !self.queue.is_writable(board.una(), board.high_data());
+        if self.queue.is_acknowledged(board.una()) {
+            self.times.end(now);
+        }
+        let has_unsent = self.queue.stream_end() > board.high_data();
+        match (board.is_empty(), has_unsent) {
+            (true, false) => Activity::Idle,
+            (false, false) if self.waits_for_room => Activity::SendBuffer,
+            _ => Activity::Application,
+        }
+    }
+
+    /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
+    pub(crate) fn wait_for_room(&mut self, board: &Scoreboard, now: SimTime) {
+        self.waits_for_room = true;
+        self.stop_at(board, now, self.limited_by);
+    }
+
+    /// Nothing new leaves for now.
+    pub(super) fn stop(&mut self, flight: &mut Flight, now: SimTime, limit: Limit) -> Option<DataSegment> {
+        self.stop_at(&flight.board, now, limit);
+        if limit == Limit::Application && flight.config.app_limited_from == AppLimitedFrom::Idle {
+            flight.on_nothing_to_send();
+        }
+        if self.bursts.is_on() {
+            self.bursts.end();
+        }
+        if flight.congestion.validation.is_on() {
+            flight.account_for_use(now, limit);
+        }
+        None
+    }
+
+    /// The application is about to write: less than a segment is left of what it wrote before, here and at the host.
+    pub(super) fn note_idle_before_write(&mut self, flight: &mut Flight, now: SimTime) {
+        if flight.congestion.feed.is_on()
+            && self.queue.unsent(flight.board.high_data()) < flight.mss()
+            && self.host.is_empty(now)
+        {
+            flight.on_nothing_to_send();
+        }
+    }
+
+    /// Segments wait for the pacer, or for the host's queue, until then.
+    pub(super) fn deadline(&self) -> SimTime {
+        match (self.limited_by, &self.host.queue) {
+            (Limit::Pacing, _) => self.pacer.opens_at(),
+            (Limit::HostQueue, Some(queue)) => queue.wake(),
+            _ => SimTime::NEVER,
+        }
+    }
+
+    /// The payload of a new segment: a full one's, unless the peer's window never had room for two.
+    #[inline]
+    pub(crate) fn segment_size(&self, board: &Scoreboard) -> u64 {
+        self.peer.longest_segment().min(board.mss())
+    }
+
+    pub(super) fn sent_so_far(&self, board: &Scoreboard) -> SentSoFar {
+        SentSoFar { high_data: board.high_data(), largest_window: self.peer.largest(), mss: self.segment_size(board) }
+    }
+
+    /// Octets of the next new segment.
+    pub(super) fn next_len(&self, board: &Scoreboard) -> u64 {
+        self.queue.next_len(board.high_data(), self.segment_size(board))
+    }
+
+    /// A segment shorter than a full one may have to wait (Nagle); the FIN does not.
+    fn is_held_back(&self, board: &Scoreboard, len: u64) -> bool {
+        self.queue.holds_back(len, board.una(), board.high_data(), self.segment_size(board))
+    }
+
+    /// Octets for which the peer's window and the send buffer have room.
+    pub(super) fn usable_window(&self, board: &Scoreboard) -> u64 {
+        let high = board.high_data();
+        let peer = self.peer.end().saturating_sub(high); // a peer may shrink its window (RFC 9293 section 3.8.6)
+        peer.min(self.queue.room_to_send(board.una(), high))
+    }
+
+    /// RFC 9293 section 3.8.6.2.1: less than a segment only if it is half of the largest window ever seen. A burst that is under way may
+    /// end with whatever the window has room for (Linux).
+    fn is_worth_sending(&self, board: &Scoreboard, window: u64) -> bool {
+        window > 0
+            && (self.queue.overrides_silly_window()
+                //= rfc9293-3.8.6.2.1-sender-silly-window
+                || window >= self.peer.largest() / 2
+                || (self.bursts.is_incomplete() && !self.is_held_back(board, window)))
+    }
+
+    /// The timer of a closed window has fired. Returns true if a probe is to be sent.
+    pub(super) fn on_persist_timer(&mut self, flight: &mut Flight, now: SimTime) -> bool {
+        //= rfc9293-3.8.6.1-probe-closed-window
+        let interval = flight.persist.on_expiry(flight.rto.rto());
+        let window = self.usable_window(&flight.board);
+        if window == 0 {
+            return flight.probe_closed_window(now, interval);
+        }
+        //= rfc9293-3.8.6.2.1-override-timeout
+        self.queue.override_silly_window(flight.board.high_data() + self.next_len(&flight.board).min(window));
+        flight.timer.start(now + interval); // the pacer or the host may hold back what fits
+        false
+    }
+
+    /// The peer answers a probe of its closed window.
+    pub(super) fn on_window_update(&mut self, flight: &mut Flight, now: SimTime) {
+        if self.peer.size() > 0 {
+            flight.persist.stop();
+            flight.timer.end_stall();
+            flight.timer.stop();
+            if !flight.board.is_empty() {
+                flight.rearm_timeout(now);
+            }
+            flight.restart_after_idle(now);
+        } else if flight.board.is_empty() && flight.config.zero_window_probe_from == ZeroWindowProbeFrom::Answer {
+            flight.on_probe_answered(now);
+        }
+    }
+}
