@@ -135,12 +135,13 @@ fn recovery_state(flight: &Flight) -> RecoveryState {
 }
 
 pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
-    let flight = &sender.flight;
+    let flight = sender.flight();
     let mss = flight.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
     let board = &flight.board;
     let rtt = flight.rto.stats();
     let counters = &flight.counters;
+    let measured = flight.congestion.feed.delivery_rate();
     let spent = sender.transmitter.times.spent(now);
     TcpInfo {
         state,
@@ -173,8 +174,8 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         reord_seen: counters.reorderings,
         snd_wnd: sender.transmitter.peer.size(),
         pacing_rate: pacing_rate(&sender.transmitter.pacer, flight),
-        delivery_rate: sender.delivery_rate().map(|measured| measured.rate()),
-        delivery_rate_app_limited: sender.delivery_rate().is_none_or(|measured| measured.is_app_limited),
+        delivery_rate: measured.map(|measured| measured.rate()),
+        delivery_rate_app_limited: measured.is_none_or(|measured| measured.is_app_limited),
         busy_time: spent.busy(),
         rwnd_limited: spent.on(Activity::PeerWindow),
         sndbuf_limited: spent.on(Activity::SendBuffer),

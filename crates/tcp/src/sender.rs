@@ -12,7 +12,6 @@
 
 mod ack;
 mod congestion;
-mod fast_path;
 mod flight;
 mod invariants;
 mod notify;
@@ -22,14 +21,14 @@ mod transmitter;
 use std::sync::Arc;
 
 use ackclock_events::EventKinds;
-use ackclock_units::{Bandwidth, SimTime};
+use ackclock_units::SimTime;
+use ackclock_wire::Flags;
 
 use crate::config::{AppLimitedFrom, TcpConfig};
-use crate::controller_feed::DeliveryRate;
 use crate::endpoint::SocketOption;
-use crate::rounds::Rounds;
 use crate::write_queue::Write;
 
+use ack::AckProcessor;
 pub(crate) use ack::{IncomingAck, SackReport};
 pub(crate) use flight::Flight;
 use transmitter::Run;
@@ -73,137 +72,152 @@ pub struct SenderCounters {
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) transmitter: Transmitter,
-    /// True if no mechanism inspects every ACK, so that plain ACKs take the fast path.
-    has_fast_path: bool,
-    rounds: Rounds,
-    pub(crate) flight: Flight,
+    acks: AckProcessor,
 }
 
 impl Sender {
     /// Its controller comes with what the handshake settles.
     pub(crate) fn new(config: &Arc<TcpConfig>) -> Self {
-        Self {
-            transmitter: Transmitter::new(config),
-            has_fast_path: false,
-            rounds: Rounds::default(),
-            flight: Flight::new(config),
+        Self { transmitter: Transmitter::new(config), acks: AckProcessor::new(config) }
+    }
+
+    #[inline]
+    pub(crate) fn flight(&self) -> &Flight {
+        &self.acks.flight
+    }
+
+    #[inline]
+    pub(crate) fn flight_mut(&mut self) -> &mut Flight {
+        &mut self.acks.flight
+    }
+
+    /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
+    pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
+        let Self { transmitter, acks } = self;
+        acks.flight.rto.begin_ack();
+        let window_changed = transmitter.peer.update(ack.seq, ack.ack, ack.window);
+        acks.flight.persist.on_answer();
+        if acks.flight.persist.is_running() {
+            transmitter.on_window_update(&mut acks.flight, now);
         }
+        let reported = acks.flight.congestion.reported();
+        let outcome = acks.on_ack(now, ack, window_changed, transmitter.sendable_end());
+        if outcome.advanced {
+            transmitter.queue.on_acknowledged(ack.ack);
+        }
+        transmitter.control_acks(&acks.flight, &outcome);
+        // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
+        if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
+            self.notify_controller(now, ack, &outcome);
+        }
+        self.acks.flight.set_timer(now, &outcome);
+        if self.acks.flight.congestion.log.is_some() {
+            self.report_ack(now, reported, ack.sack, &outcome);
+        }
+    }
+
+    /// Nothing is outstanding, nothing waits to be sent, and nothing is amiss: the end of a connection that only receives.
+    /// [`Self::on_idle_ack`] is then all that an ACK comes down to.
+    pub(crate) fn has_nothing_to_do(&self) -> bool {
+        self.acks.is_idle()
+            && self.transmitter.limited_by == Limit::Application
+            && self.transmitter.next_len(&self.acks.flight.board) == 0
+    }
+
+    /// Takes in the peer's window while [`Self::has_nothing_to_do`], with flags that report no mark.
+    pub(crate) fn on_idle_ack(&mut self, ack: u64, seq: u64, window: u64, flags: Flags) {
+        self.acks.flight.rto.begin_ack();
+        self.transmitter.peer.update(seq, ack, window);
+        self.acks.flight.persist.on_answer();
+        self.acks.take_silence(flags, 0);
     }
 
     /// Takes in a write of the application.
     pub(crate) fn write(&mut self, now: SimTime, write: Write) {
-        if self.flight.config.app_limited_from == AppLimitedFrom::Write {
-            self.transmitter.note_idle_before_write(&mut self.flight, now);
+        if self.acks.flight.config.app_limited_from == AppLimitedFrom::Write {
+            self.transmitter.note_idle_before_write(&mut self.acks.flight, now);
         }
-        self.flight.restart_after_idle(now);
-        self.transmitter.queue.write(write, self.transmitter.sent_so_far(&self.flight.board));
-    }
-
-    /// The application will write no more.
-    pub(crate) fn close(&mut self) {
-        self.transmitter.queue.close();
+        self.acks.flight.restart_after_idle(now);
+        self.transmitter.queue.write(write, self.transmitter.sent_so_far(&self.acks.flight.board));
     }
 
     /// Octets written and not yet sent for the first time.
     pub(crate) fn unsent(&self) -> u64 {
-        self.transmitter.queue.unsent(self.flight.board.high_data())
+        self.transmitter.queue.unsent(self.acks.flight.board.high_data())
     }
 
     /// Octets written that were cumulatively acknowledged; the SYN and the FIN do not count.
     pub(crate) fn acknowledged(&self) -> u64 {
-        self.transmitter.queue.acknowledged(self.flight.board.una())
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.transmitter.queue.is_closed()
+        self.transmitter.queue.acknowledged(self.acks.flight.board.una())
     }
 
     /// Everything, the FIN included, is acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
-        self.transmitter.queue.is_acknowledged(self.flight.board.una())
-    }
-
-    /// Given up after too many timeouts.
-    pub(crate) fn is_aborted(&self) -> bool {
-        self.flight.timer.gave_up()
-    }
-
-    /// See [`crate::Endpoint::measure_delivery`].
-    pub(crate) fn measure_delivery(&mut self) {
-        self.flight.congestion.feed.measure();
-    }
-
-    pub(crate) fn delivery_rate(&self) -> Option<DeliveryRate> {
-        self.flight.congestion.feed.delivery_rate()
+        self.transmitter.queue.is_acknowledged(self.acks.flight.board.una())
     }
 
     /// Keeps events of these kinds from now on.
     pub(crate) fn watch(&mut self, kinds: EventKinds) {
-        self.flight.congestion.watch(kinds);
+        self.acks.flight.congestion.watch(kinds);
         self.settle_fast_path();
     }
 
     /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
     pub(crate) fn wait_for_room(&mut self, now: SimTime) {
-        self.transmitter.wait_for_room(&self.flight.board, now);
+        self.transmitter.wait_for_room(&self.acks.flight.board, now);
     }
 
     /// The next segment that may leave now, already accounted for. Call until it gives none.
     pub(crate) fn next_segment(&mut self, now: SimTime) -> Option<DataSegment> {
-        self.transmitter.next_segment(&mut self.flight, now)
+        self.transmitter.next_segment(&mut self.acks.flight, now)
     }
 
     /// False if more than windows and the pacer has a say in what leaves next.
     #[inline]
     pub(crate) fn may_run(&self) -> bool {
-        self.transmitter.may_run(&self.flight)
+        self.transmitter.may_run(&self.acks.flight)
     }
 
     /// Budget of a run that begins now.
     pub(crate) fn begin_run(&self) -> Run {
-        self.transmitter.begin_run(&self.flight)
+        self.transmitter.begin_run(&self.acks.flight)
     }
 
     /// The next segment of a run. What is not full, or may be the last of the stream, is none of it.
     #[inline]
     pub(crate) fn next_of_run(&mut self, now: SimTime, run: &mut Run) -> Result<FullSegment, RunEnd> {
-        self.transmitter.next_of_run(&mut self.flight, now, run)
+        self.transmitter.next_of_run(&mut self.acks.flight, now, run)
     }
 
     /// A run is over that has sent something: the timer runs for it.
     pub(crate) fn end_run(&mut self, now: SimTime, run: &Run) {
-        self.flight.end_run(now, run.start);
+        self.acks.flight.end_run(now, run.start);
     }
 
     /// Notes that `octets` of payload were handed to the host, and when they leave it.
     #[inline]
     pub(crate) fn on_handed_over(&mut self, now: SimTime, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
-        self.transmitter.host.on_handed_over(now, octets, self.flight.mss(), leaves_at);
+        self.transmitter.host.on_handed_over(now, octets, self.acks.flight.mss(), leaves_at);
     }
 
     /// The controller may have changed.
     pub(crate) fn note_pacing(&mut self) {
-        self.transmitter.note_pacing(&self.flight.congestion.controller);
-    }
-
-    /// The rate at which segments are spread out; `None` if they leave as windows allow.
-    pub(crate) fn rate_of_pacing(&self) -> Option<Bandwidth> {
-        self.transmitter.rate_of_pacing(&self.flight)
+        self.transmitter.note_pacing(&self.acks.flight.congestion.controller);
     }
 
     /// The timer has fired. Returns true if a zero-window probe is to be sent; whatever else is due comes out of
     /// [`Sender::next_segment`].
     pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
-        if self.flight.congestion.on_timer(now) {
+        if self.acks.flight.congestion.on_timer(now) {
             self.note_pacing();
         }
-        if now < self.flight.timer.deadline() {
+        if now < self.acks.flight.timer.deadline() {
             return false; // the pacer's turn
         }
-        if self.flight.persist.is_running() {
-            return self.transmitter.on_persist_timer(&mut self.flight, now);
+        if self.acks.flight.persist.is_running() {
+            return self.transmitter.on_persist_timer(&mut self.acks.flight, now);
         }
-        if self.flight.on_timer(now)
+        if self.acks.flight.on_timer(now)
             && let Some(control) = &mut self.transmitter.ack_control
         {
             control.on_timeout();
@@ -211,33 +225,33 @@ impl Sender {
         false
     }
 
-    /// Time at which a segment of the handshake must be sent again. The controller's timer and the pacer's do not run
-    /// before data may be sent.
-    pub(crate) fn handshake_deadline(&self) -> SimTime {
-        self.flight.timer.deadline()
-    }
-
     /// Time at which [`Self::on_timer`] is due.
     pub(crate) fn deadline(&self) -> SimTime {
-        let own = self.flight.timer.deadline().min(self.transmitter.deadline()).min(self.flight.congestion.deadline());
+        let own = self
+            .acks
+            .flight
+            .timer
+            .deadline()
+            .min(self.transmitter.deadline())
+            .min(self.acks.flight.congestion.deadline());
         self.transmitter.host.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
     }
 
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
-        self.transmitter.queue.writable(self.flight.board.una(), self.flight.board.high_data())
+        self.transmitter.queue.writable(self.acks.flight.board.una(), self.acks.flight.board.high_data())
     }
 
     /// See [`WriteQueue::writable_at_once`].
     pub(crate) fn writable_at_once(&self) -> u64 {
         self.transmitter
             .queue
-            .writable_at_once(self.flight.board.una(), self.transmitter.sent_so_far(&self.flight.board))
+            .writable_at_once(self.acks.flight.board.una(), self.transmitter.sent_so_far(&self.acks.flight.board))
     }
 
     /// See [`WriteQueue::is_writable`].
     pub(crate) fn is_writable(&self) -> bool {
-        self.transmitter.queue.is_writable(self.flight.board.una(), self.flight.board.high_data())
+        self.transmitter.queue.is_writable(self.acks.flight.board.una(), self.acks.flight.board.high_data())
     }
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {
@@ -245,14 +259,14 @@ impl Sender {
             SocketOption::NoDelay(no_delay) => self.transmitter.queue.set_no_delay(*no_delay),
             SocketOption::Cork(corked) => self.transmitter.queue.set_corked(*corked),
             SocketOption::NotSentLowat(lowat) => self.transmitter.queue.set_notsent_lowat(*lowat),
-            SocketOption::UserTimeout(timeout) => self.flight.timer.set_user_timeout(*timeout),
+            SocketOption::UserTimeout(timeout) => self.acks.flight.timer.set_user_timeout(*timeout),
             SocketOption::SendBuffer(size) => self.transmitter.queue.set_buffer(*size),
             SocketOption::Pacing(most) => {
                 self.transmitter.pacer.turn_on(*most);
                 self.note_pacing();
             }
             SocketOption::Congestion(config) => {
-                self.flight.replace_controller(config);
+                self.acks.flight.replace_controller(config);
                 self.settle_fast_path();
                 self.note_pacing();
             }

@@ -51,7 +51,7 @@ impl Endpoint {
 
     /// An ACK leaves at once, and that is all that becomes of what has arrived.
     fn challenge(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.flight.rto.begin_ack();
+        self.sender.flight_mut().rto.begin_ack();
         self.receiver.request_ack();
         self.flush_ack(now, out);
     }
@@ -118,7 +118,7 @@ impl Endpoint {
     /// acknowledged.
     #[inline]
     fn is_too_old(&self, segment: &Segment) -> bool {
-        let una = self.sender.flight.board.una();
+        let una = self.sender.flight().board.una();
         segment.ack != Seq::of_offset(self.initial_sequence, una) && self.is_below_window(segment, una)
     }
 
@@ -131,7 +131,7 @@ impl Endpoint {
     /// The option of accurate ECN, for the sending half; that there is one allows ours.
     pub(super) fn note_accurate_option(&mut self, segment: &Segment) {
         let option = segment.accurate_ecn();
-        self.sender.flight.ecn.on_option(option);
+        self.sender.flight_mut().ecn.on_option(option);
         if option.is_some() {
             self.ecn.on_option_seen();
         }
@@ -156,7 +156,7 @@ impl Endpoint {
     /// RFC 5961 section 5.2: nothing of a segment is taken that acknowledges what was never sent, be it data, a FIN or a
     /// timestamp.
     fn acknowledges_unsent(&self, segment: &Segment) -> bool {
-        segment.ack.is_after(self.initial_sequence, self.sender.flight.board.high_data())
+        segment.ack.is_after(self.initial_sequence, self.sender.flight().board.high_data())
             && segment.flags.has(Flags::ACK)
             && !segment.flags.has(Flags::RST)
     }
@@ -171,7 +171,7 @@ impl Endpoint {
 
     /// A refused ACK that a higher one has overtaken was not lost: with timestamps, PAWS refuses it.
     fn note_late_ack(&mut self, segment: &Segment) {
-        let una = self.sender.flight.board.una();
+        let una = self.sender.flight().board.una();
         let is_late = segment.ack.offset_near(self.initial_sequence, una).is_some_and(|ack| ack < una);
         if let Some(control) = self.sender.transmitter.ack_control.as_mut().filter(|_| segment.sequence_len() == 0) {
             control.on_pure_ack(is_late, segment.ecn == Ecn::Ce);
@@ -198,7 +198,7 @@ impl Endpoint {
         if self.receiver.is_tuned()
             && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
-            let rtt = self.sender.flight.clock.ticks_since(timestamps.echo, now);
+            let rtt = self.sender.flight_mut().clock.ticks_since(timestamps.echo, now);
             self.receiver.on_rtt(rtt, timestamps.echo, segment.payload);
         }
         if segment.ack_ratio > 0 && self.negotiated.ack_control {
@@ -209,8 +209,8 @@ impl Endpoint {
             len: u64::from(segment.payload),
             has_fin: segment.flags.has(Flags::FIN),
             is_pushed: segment.flags.has(Flags::PSH),
-            rto: self.sender.flight.rto.rto(),
-            srtt: self.sender.flight.rto.stats().srtt,
+            rto: self.sender.flight().rto.rto(),
+            srtt: self.sender.flight().rto.stats().srtt,
         };
         //= rfc9293-3.6-half-close
         self.receiver.on_arrival(now, &arrival);
@@ -218,7 +218,7 @@ impl Endpoint {
             if self.is_over() {
                 self.receiver.forget_duplicate(); // TIME-WAIT keeps no SACK (Linux)
             }
-            if self.sender.is_closed() {
+            if self.sender.transmitter.queue.is_closed() {
                 self.receiver.request_ack(); // both are done: nothing will carry the ACK
             } else {
                 self.peer_closed_first = true;
@@ -227,7 +227,7 @@ impl Endpoint {
     }
 
     fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
-        let una = self.sender.flight.board.una();
+        let una = self.sender.flight().board.una();
         let window = u64::from(segment.window) << self.negotiated.snd_scale;
         if self.only_receives && segment.sack.is_empty() && segment.ack == Seq::of_offset(self.initial_sequence, una) {
             self.sender.transmitter.peer.update(seq, una, window); // as the ACK before
@@ -236,7 +236,7 @@ impl Endpoint {
         let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else {
             return self.receiver.request_ack(); // older than anything
         };
-        if ack > self.sender.flight.board.high_data() {
+        if ack > self.sender.flight().board.high_data() {
             self.receiver.request_ack(); // acknowledges what was never sent
             return;
         }
@@ -251,9 +251,9 @@ impl Endpoint {
             }
             return;
         }
-        if ack == una && segment.sack.is_empty() && self.sender.flight.ecn.is_silent(segment.flags) {
+        if ack == una && segment.sack.is_empty() && self.sender.flight().ecn.is_silent(segment.flags) {
             let has_nothing_to_do = self.sender.has_nothing_to_do();
-            self.only_receives = has_nothing_to_do && !self.sender.flight.ecn.is_on();
+            self.only_receives = has_nothing_to_do && !self.sender.flight().ecn.is_on();
             if has_nothing_to_do {
                 return self.sender.on_idle_ack(ack, seq, window, segment.flags);
             }
@@ -273,8 +273,8 @@ impl Endpoint {
             timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
                 tsval: value,
                 tsecr: echo,
-                arrival: self.sender.flight.clock.tick(now),
-                tick: self.sender.flight.clock.granularity(),
+                arrival: self.sender.flight_mut().clock.tick(now),
+                tick: self.sender.flight().clock.granularity(),
             }),
         };
         self.sender.on_ack(now, &incoming);

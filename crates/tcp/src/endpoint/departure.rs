@@ -44,7 +44,7 @@ impl Endpoint {
     fn wait_in_fq(&mut self, now: SimTime, start: u64, mut segment: Segment) {
         let at = self.sender.transmitter.pacer.departure(now);
         if let Some(timestamps) = &mut segment.timestamps {
-            timestamps.value = self.sender.flight.clock.tick(at);
+            timestamps.value = self.sender.flight_mut().clock.tick(at);
         }
         if let Some(fq) = &mut self.sender.transmitter.host.fq {
             fq.push(now, at, start, &segment);
@@ -78,21 +78,21 @@ impl Endpoint {
     /// Hands over what has happened, if somebody watches.
     #[inline]
     fn tell(&mut self, now: SimTime, out: &mut impl Output) {
-        if self.sender.flight.congestion.log.is_some() {
+        if self.sender.flight().congestion.log.is_some() {
             self.tell_watcher(now, out);
         }
     }
 
     #[cold]
     pub(super) fn tell_watcher(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.flight.congestion.report_controller(now);
+        self.sender.flight_mut().congestion.report_controller(now);
         self.hand_over(out);
     }
 
     /// Hands over the events that are known already.
     #[inline]
     pub(super) fn hand_over(&mut self, out: &mut impl Output) {
-        if let Some(log) = self.sender.flight.congestion.log.as_mut().filter(|log| !log.is_empty()) {
+        if let Some(log) = self.sender.flight_mut().congestion.log.as_mut().filter(|log| !log.is_empty()) {
             out.tell(log.events());
         }
     }
@@ -116,10 +116,10 @@ impl Endpoint {
                 segment.seq = Seq::of_offset(self.initial_sequence, start);
                 segment.flags = if self.ecn.is_on() { flags.with(self.ecn.flags()) } else { flags };
             } else {
-                let payload = self.sender.flight.mss() as u32;
+                let payload = self.sender.flight().mss() as u32;
                 self.begin_data(now, (start, payload), flags, &mut segment);
-                if self.sender.flight.ecn.is_on() {
-                    segment.ecn = self.sender.flight.ecn.mark_of_data();
+                if self.sender.flight().ecn.is_on() {
+                    segment.ecn = self.sender.flight().ecn.mark_of_data();
                 }
                 has_begun = true;
             }
@@ -157,7 +157,7 @@ impl Endpoint {
             let (mut with, without) = (*segment, segment.options_len());
             with.set_accurate_ecn(option);
             let added = with.options_len() - without;
-            if u64::from(segment.payload + added) <= self.sender.flight.mss() {
+            if u64::from(segment.payload + added) <= self.sender.flight().mss() {
                 *segment = with;
             }
         }
@@ -176,7 +176,7 @@ impl Endpoint {
         let timestamps = self
             .negotiated
             .timestamps
-            .then(|| Timestamps { value: self.sender.flight.clock.tick(now), echo: acknowledgement.ts_recent });
+            .then(|| Timestamps { value: self.sender.flight_mut().clock.tick(now), echo: acknowledgement.ts_recent });
         *segment = Segment {
             seq: Seq::of_offset(self.initial_sequence, offset),
             ack: acknowledgement.ack,
@@ -203,9 +203,9 @@ impl Endpoint {
     #[inline(never)] // most segments that arrive ask for none
     pub(super) fn send_ack(&mut self, now: SimTime, out: &mut impl Output) {
         //= rfc3168-6.1.4-pure-acks
-        let mut segment = self.header(now, self.sender.flight.board.high_data(), Flags::ACK);
+        let mut segment = self.header(now, self.sender.flight().board.high_data(), Flags::ACK);
         if self.negotiated.ack_control {
-            segment.ecn = self.sender.flight.ecn.mark_of_ack();
+            segment.ecn = self.sender.flight().ecn.mark_of_ack();
         }
         if self.ecn.has_option() {
             self.add_accurate_option(&mut segment);
@@ -216,8 +216,8 @@ impl Endpoint {
     pub(super) fn send_probe(&mut self, now: SimTime, out: &mut impl Output) {
         //= rfc3168-6.1.6-probes
         //= rfc9293-3.8.6.1-probe-octet
-        let segment = self.header(now, self.sender.flight.board.una() - 1, Flags::ACK);
-        self.sender.flight.congestion.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
+        let segment = self.header(now, self.sender.flight().board.una() - 1, Flags::ACK);
+        self.sender.flight_mut().congestion.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         self.tell(now, out);
         self.send_dataless(now, &segment, out);
     }

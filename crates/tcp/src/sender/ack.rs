@@ -1,17 +1,21 @@
 //! An ACK arrives: what it says of the segments sent, of the round trip, and to the controller.
 
+mod fast_path;
+
+use std::sync::Arc;
+
 use ackclock_cc::{CongestionController, Controller, SegmentTimestamps};
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Flags;
 
-use super::Sender;
 use super::congestion::Congestion;
 use super::flight::Flight;
-use crate::ack_control::AckSeen;
 use crate::clock::{TimestampClock, is_before};
+use crate::config::TcpConfig;
 use crate::controller_feed::ControllerFeed;
 use crate::ecn::EcnEcho;
 use crate::rack::Rack;
+use crate::rounds::Rounds;
 use crate::scoreboard::{Scoreboard, SendTimes, Sent};
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
@@ -140,55 +144,59 @@ impl Told<'_> {
     }
 }
 
-impl Sender {
-    /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
-    pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
-        self.flight.rto.begin_ack();
-        let window_changed = self.transmitter.peer.update(ack.seq, ack.ack, ack.window);
-        self.flight.persist.on_answer();
-        if self.flight.persist.is_running() {
-            self.transmitter.on_window_update(&mut self.flight, now);
-        }
+/// Scoreboard, round-trip samples and loss recovery, as ACKs move them.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct AckProcessor {
+    /// True if no mechanism inspects every ACK, so that plain ACKs take the fast path.
+    has_fast_path: bool,
+    pub(super) rounds: Rounds,
+    pub(super) flight: Flight,
+}
+
+impl AckProcessor {
+    pub(super) fn new(config: &Arc<TcpConfig>) -> Self {
+        Self { has_fast_path: false, rounds: Rounds::default(), flight: Flight::new(config) }
+    }
+
+    /// Takes in an acceptable ACK: `snd_una <= ack <= snd_max`. It may have changed the size of the peer's window, and new data may
+    /// be sent up to `sendable_end`. What the controller and the timer make of the outcome comes after.
+    pub(super) fn on_ack(
+        &mut self,
+        now: SimTime,
+        ack: &IncomingAck<'_>,
+        window_changed: bool,
+        sendable_end: u64,
+    ) -> AckOutcome {
         if self.takes_fast_path(ack) {
-            self.on_fast_path_ack(now, ack);
+            self.on_plain_ack(now, ack)
         } else {
-            self.on_rarer_ack(now, ack, window_changed);
+            self.on_rarer_ack(now, ack, window_changed, sendable_end)
         }
     }
 
     #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
-    fn on_rarer_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
-        match self.takes_short_path(ack) {
-            Some(sacked_to) => self.on_short_path_ack(now, ack, sacked_to),
-            None => self.on_any_ack(now, ack, window_changed),
-        }
-    }
-
-    #[inline(never)] // as above
-    fn on_any_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
-        let reported = self.flight.congestion.reported();
-        let mut outcome = self.update_scoreboard(now, ack, window_changed);
-        self.on_probe_ack(now, ack, &outcome);
-        let sendable_end = self.transmitter.queue.end().min(self.transmitter.peer.end());
-        self.flight.recover(now, ack, &mut outcome, sendable_end);
+    fn on_rarer_ack(
+        &mut self,
+        now: SimTime,
+        ack: &IncomingAck<'_>,
+        window_changed: bool,
+        sendable_end: u64,
+    ) -> AckOutcome {
+        let outcome = match self.takes_short_path(ack) {
+            Some(sacked_to) => self.on_lengthened_sack(now, ack, sacked_to),
+            None => {
+                let mut outcome = self.update_scoreboard(now, ack, window_changed);
+                self.on_probe_ack(now, ack, &outcome);
+                self.flight.recover(now, ack, &mut outcome, sendable_end);
+                outcome
+            }
+        };
         if outcome.marked > 0 {
             self.flight.congestion.episodes.on_marked(outcome.marked, self.flight.ecn.counts_marks());
         }
         self.flight.congestion.report_lost(now, &mut self.flight.board);
-        if let Some(control) = &mut self.transmitter.ack_control {
-            let (una, high_data) = (self.flight.board.una(), self.flight.board.high_data());
-            let is_in_order = outcome.was_in_order && self.flight.recovery.phase().is_open();
-            let cwnd = self.flight.congestion.cwnd();
-            control.on_ack(AckSeen { from: outcome.prior_una, una, high_data, cwnd, is_in_order });
-        }
-        // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
-        if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
-            self.notify_controller(now, ack, &outcome);
-        }
-        self.flight.set_timer(now, &outcome);
-        if self.flight.congestion.log.is_some() {
-            self.report_ack(now, reported, ack.sack, &outcome);
-        }
+        outcome
     }
 
     fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) -> AckOutcome {
@@ -208,23 +216,17 @@ impl Sender {
             delivered = self.settle_presumed(acked);
         }
         if advanced {
-            self.note_progress(ack.ack);
+            self.note_progress();
         }
         if let Some(duplicate) = ack.sack.dsack {
             delivered += self.on_dsack(now, duplicate, needless);
         }
-        self.sample_rtt(now, ack, advanced, &timing);
+        self.sample_rtt(now, ack, advanced, &timing.acked, Some(&timing.sacked));
         if let Some(lowest) = timing.lowest_late {
             self.flight.adapt_to_reordering(lowest);
         }
         let new_round = advanced && self.rounds.on_ack(ack.ack, self.flight.board.high_data());
-        if let Some(rack) = self.flight.recovery.rack_mut().filter(|_| newly_sacked + acked > 0) {
-            rack.adapt(self.rounds.count());
-        }
-        if self.flight.congestion.validation.is_on() {
-            self.flight.congestion.validation.on_acked(delivered, new_round);
-        }
-        self.flight.counters.delivered += delivered;
+        self.count_delivered(delivered, new_round, newly_sacked + acked > 0);
         let told = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight > 0 { told } else { 0 };
@@ -255,22 +257,32 @@ impl Sender {
     }
 
     /// The timer starts anew for a SACK, too, if what that reports left before the first segment last did.
-    pub(super) fn sack_restarts_timer(&self, oldest_sacked: Option<SimTime>) -> bool {
+    fn sack_restarts_timer(&self, oldest_sacked: Option<SimTime>) -> bool {
         self.flight.rto.restarts_on_sack()
             && oldest_sacked.zip(self.flight.first_sent()).is_some_and(|(sacked, first)| sacked < first)
     }
 
     /// Departure time, by our timestamp clock, of the data echoed by TSecr; `None` for an echo of 0.
-    pub(super) fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
+    fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
         let echo = ack.echoed_tick().filter(|echo| *echo != 0)?;
         Some(self.flight.clock.time_of(echo, now))
     }
 
     /// `snd_una` moves: the connection lives.
-    pub(super) fn note_progress(&mut self, ack: u64) {
+    fn note_progress(&mut self) {
         self.flight.timer.on_progress();
         self.flight.rto.on_new_ack();
-        self.transmitter.queue.on_acknowledged(ack);
+    }
+
+    /// Updates the counters that depend on round trips; `is_sample` if segments were delivered that RACK has not seen before.
+    fn count_delivered(&mut self, delivered: u64, new_round: bool, is_sample: bool) {
+        if is_sample && let Some(rack) = self.flight.recovery.rack_mut() {
+            rack.adapt(self.rounds.count());
+        }
+        if self.flight.congestion.validation.is_on() {
+            self.flight.congestion.validation.on_acked(delivered, new_round);
+        }
+        self.flight.counters.delivered += delivered;
     }
 
     /// Marks what the ACK delivers. Returns what it SACKs and what it acknowledges, and whether segments never sent
@@ -317,20 +329,20 @@ impl Sender {
 
     /// True if no observer needs each delivered segment.
     #[inline]
-    pub(super) fn tells_nobody(&self) -> bool {
+    fn tells_nobody(&self) -> bool {
         !self.flight.recovery.has_rack() && !self.flight.congestion.feed.is_on()
     }
 
     /// The scoreboard, and the observers of the segments that an ACK at `now` delivers.
     #[inline]
-    pub(super) fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
+    fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
         let min_rtt = self.flight.rto.stats().min_rtt;
         let Flight { board, recovery, congestion: Congestion { feed, controller, .. }, clock, .. } = &mut self.flight;
         (board, Told { rack: recovery.rack_mut(), feed, controller, clock, min_rtt, now })
     }
 
     /// The timestamp that an ACK echoes, where RACK asks it of retransmissions: RFC 8985 section 6.2, step 2, first condition.
-    pub(super) fn echo_of_retransmission(&self, ack: &IncomingAck<'_>) -> Option<u32> {
+    fn echo_of_retransmission(&self, ack: &IncomingAck<'_>) -> Option<u32> {
         let asks = self.flight.recovery.has_rack() && self.flight.config.rack_timestamp_check;
         ack.echoed_tick().filter(|echo| *echo != 0 && asks)
     }
@@ -369,24 +381,33 @@ impl Sender {
 
     /// Takes an RTT sample. By Karn's rule, retransmitted segments give none (RFC 6298 section 3), unless their
     /// timestamp does (RFC 7323 section 4.1).
-    fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
-        let sacked = if self.flight.rto.samples_sacks() { timing.sacked } else { SendTimes::default() };
+    fn sample_rtt(
+        &mut self,
+        now: SimTime,
+        ack: &IncomingAck<'_>,
+        advanced: bool,
+        acked: &SendTimes,
+        sacked: Option<&SendTimes>,
+    ) {
+        let sacked = sacked.filter(|_| self.flight.rto.samples_sacks());
+        let own = self.sample_of(acked).or_else(|| self.sample_of(sacked?));
         //= rfc7323-4.1-advancing-only
-        let echoed = if advanced { self.echoed_send_time(now, ack) } else { None };
+        let sent_at = own.or_else(|| if advanced { self.echoed_send_time(now, ack) } else { None });
         //= rfc6298-3-one-a-round-trip
-        if let Some(sent_at) = self.sample_of(&timing.acked).or(self.sample_of(&sacked)).or(echoed) {
-            self.flight.take_sample(now, sent_at, sacked.newest.or(timing.acked.newest));
+        if let Some(sent_at) = sent_at {
+            let newest = sacked.and_then(|sacked| sacked.newest).or(acked.newest);
+            self.flight.take_sample(now, sent_at, newest);
         }
     }
 
     /// Departure time of the segment that gives an RTT sample, of those that an ACK delivers.
     #[inline]
-    pub(super) fn sample_of(&self, times: &SendTimes) -> Option<SimTime> {
+    fn sample_of(&self, times: &SendTimes) -> Option<SimTime> {
         times.sample(self.flight.rto.samples_oldest(), self.flight.rto.karn())
     }
 
     /// Number of newly delivered segments that were marked, by an ACK with these flags.
-    pub(super) fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
+    fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
         let mss = self.flight.mss();
         self.flight.ecn.on_ack(&EcnEcho { flags, segments: delivered.div_ceil(mss), mss })
     }
@@ -403,6 +424,23 @@ impl Sender {
             let is_answer = !window_changed || ack.sack.is_there;
             !ack.occupies && is_answer && ack.ack == self.flight.board.una()
         }
+    }
+
+    /// Takes in an ACK that reports no mark ([`EcnSender::is_silent`]); its delivery is counted all the same.
+    ///
+    /// [`EcnSender::is_silent`]: crate::ecn::EcnSender::is_silent
+    #[inline]
+    pub(super) fn take_silence(&mut self, flags: Flags, delivered: u64) {
+        if self.flight.ecn.is_on() {
+            let marked = self.marked_of(flags, delivered);
+            debug_assert_eq!(marked, 0, "no mark is told of");
+        }
+    }
+
+    /// Settles whether plain ACKs take the fast path; not if `is_controlled`, where both ends control the congestion of ACKs.
+    pub(super) fn settle_fast_path(&mut self, is_controlled: bool) {
+        let is_observed = self.flight.congestion.log.as_ref().is_some_and(|log| log.wants_every_ack());
+        self.has_fast_path = !is_controlled && !self.flight.recovery.emulates_sack() && !is_observed;
     }
 
     fn on_probe_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {

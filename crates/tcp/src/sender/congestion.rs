@@ -16,7 +16,7 @@ use crate::scoreboard::Scoreboard;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Congestion {
-    pub(super) feed: ControllerFeed,
+    pub(crate) feed: ControllerFeed,
     pub(crate) controller: Controller,
     /// Octets found lost by the timer of RFC 8985 since the last ACK was reported to the controller.
     pub(super) lost_by_timer: Bytes,

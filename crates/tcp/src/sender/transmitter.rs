@@ -16,8 +16,9 @@ mod selection;
 use ackclock_units::SimTime;
 use ackclock_wire::{Ecn, Flags};
 
+use super::ack::AckOutcome;
 use super::flight::Flight;
-use crate::ack_control::AckControl;
+use crate::ack_control::{AckControl, AckSeen};
 use crate::chronograph::{Activity, Chronograph};
 use crate::config::{AppLimitedFrom, TcpConfig, ZeroWindowProbeFrom};
 use crate::pacing::Pacer;
@@ -74,11 +75,11 @@ pub(crate) struct Transmitter {
     /// Limit that ended the last attempt to send.
     pub(super) limited_by: Limit,
     /// True if no mechanism inspects every segment, so that those of one moment leave as a run.
-    pub(super) sends_runs: bool,
+    sends_runs: bool,
     /// ACK congestion control, where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,
     pub(crate) host: Host,
-    pub(super) queue: WriteQueue,
+    pub(crate) queue: WriteQueue,
     bursts: TsoBursts,
     pub(crate) pacer: Pacer,
     pub(crate) times: Chronograph,
@@ -172,6 +173,23 @@ impl Transmitter {
         {
             flight.on_nothing_to_send();
         }
+    }
+
+    /// Compares the state after an ACK with the one before, where the peer's ACKs are controlled.
+    pub(super) fn control_acks(&mut self, flight: &Flight, outcome: &AckOutcome) {
+        let Some(control) = &mut self.ack_control else { return };
+        control.on_ack(AckSeen {
+            from: outcome.prior_una,
+            una: flight.board.una(),
+            high_data: flight.board.high_data(),
+            cwnd: flight.congestion.cwnd(),
+            is_in_order: outcome.was_in_order && flight.recovery.phase().is_open(),
+        });
+    }
+
+    /// End of the data that the peer's window has room for, as far as it has been written.
+    pub(super) fn sendable_end(&self) -> u64 {
+        self.queue.end().min(self.peer.end())
     }
 
     /// Segments wait for the pacer, or for the host's queue, until then.

@@ -16,7 +16,7 @@ impl Transmitter {
     }
 
     /// The rate of the pacer, if pacing is active.
-    pub(in crate::sender) fn rate_of_pacing(&self, flight: &Flight) -> Option<Bandwidth> {
+    pub(crate) fn rate_of_pacing(&self, flight: &Flight) -> Option<Bandwidth> {
         if self.pacer.is_active() { pacing_rate(&self.pacer, flight) } else { None }
     }
 

@@ -2,11 +2,13 @@
 //! repaired once all that was lost has left again. [`Transmitter::next_segment`] would let each of them go; what it settles for every segment is
 //! settled here for all.
 
+use ackclock_cc::CongestionController;
 use ackclock_units::SimTime;
 
 use super::{Limit, Transmitter};
 use crate::config::LossRecovery;
 use crate::ranges::Range;
+use crate::sender::congestion::Congestion;
 use crate::sender::flight::Flight;
 
 /// Remaining budget of a run, in octets.
@@ -40,6 +42,14 @@ pub(crate) enum RunEnd {
 }
 
 impl Transmitter {
+    /// Settles whether segments of one moment leave as a run; not where a mechanism inspects every segment.
+    pub(in crate::sender) fn settle_runs(&mut self, congestion: &Congestion) {
+        let is_observed = congestion.log.as_ref().is_some_and(|log| log.wants_every_segment());
+        // A refused segment ends what a run takes for granted.
+        let is_simple = self.ack_control.is_none() && !self.host.has_device();
+        self.sends_runs = is_simple && congestion.controller.keeps_window_on_send() && !is_observed;
+    }
+
     /// False if more than windows and the pacer has a say in what leaves next.
     #[inline]
     pub(crate) fn may_run(&self, flight: &Flight) -> bool {
