@@ -136,7 +136,7 @@ fn recovery_state(flight: &Flight) -> RecoveryState {
 
 pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
     let flight = sender.flight();
-    let mss = flight.mss();
+    let mss = flight.board.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
     let board = &flight.board;
     let rtt = flight.rto.stats();

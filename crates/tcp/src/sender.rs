@@ -1,34 +1,31 @@
-//! The sending half: puts its pieces in sequence and owns none of their rules.
+//! The sending half: an ACK processor and a transmitter, put in sequence.
 //!
-//! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through
-//! loss recovery, `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves
-//! (`run` when windows alone decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of
-//! congestion, `report` observers of all that. The rules live in files of their own: scoreboard, loss recovery (with
-//! loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail loss probes, ECN, pacing,
-//! bursts, use of the window.
+//! `ack` takes in what ACKs say; it owns what is in `flight`, with the `congestion` control over it. `transmitter` lets data
+//! leave. `opening` is the handshake. The rules live in files of their own: scoreboard, loss recovery (with loss detection by
+//! time, PRR, undo), write queue, retransmission and persist timers, tail loss probes, ECN, pacing, bursts, use of the window.
 //!
-//! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
-//! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
+//! Sources: RFC 5681 and those of the files that it composes. Departures: those of the files.
 
 mod ack;
 mod congestion;
 mod flight;
 mod invariants;
-mod notify;
 mod opening;
 mod transmitter;
 
 use std::sync::Arc;
 
-use ackclock_events::EventKinds;
-use ackclock_units::SimTime;
+use ackclock_cc::{AckEvent, CongestionController, Growth};
+use ackclock_events::{AckArrived, Event, EventKinds};
+use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Flags;
 
 use crate::config::{AppLimitedFrom, TcpConfig};
 use crate::endpoint::SocketOption;
+use crate::event_log::EventLog;
 use crate::write_queue::Write;
 
-use ack::AckProcessor;
+use ack::{AckOutcome, AckProcessor};
 pub(crate) use ack::{IncomingAck, SackReport};
 pub(crate) use flight::Flight;
 use transmitter::Run;
@@ -66,8 +63,8 @@ pub struct SenderCounters {
     pub reorderings: u64,
 }
 
-/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces are read for
-/// segments that only bring data, too.
+/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces of its parts are
+/// read for segments that only bring data, too.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
@@ -92,16 +89,17 @@ impl Sender {
     }
 
     /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
-    pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
+    pub(crate) fn on_ack(&mut self, now: SimTime, ack: &mut IncomingAck<'_>) {
         let Self { transmitter, acks } = self;
         acks.flight.rto.begin_ack();
-        let window_changed = transmitter.peer.update(ack.seq, ack.ack, ack.window);
+        ack.window_changed = transmitter.peer.update(ack.seq, ack.ack, ack.window);
         acks.flight.persist.on_answer();
         if acks.flight.persist.is_running() {
             transmitter.on_window_update(&mut acks.flight, now);
         }
+        ack.sendable_end = transmitter.queue.end().min(transmitter.peer.end());
         let reported = acks.flight.congestion.reported();
-        let outcome = acks.on_ack(now, ack, window_changed, transmitter.sendable_end());
+        let outcome = acks.on_ack(now, ack);
         if outcome.advanced {
             transmitter.queue.on_acknowledged(ack.ack);
         }
@@ -114,6 +112,85 @@ impl Sender {
         if self.acks.flight.congestion.log.is_some() {
             self.report_ack(now, reported, ack.sack, &outcome);
         }
+    }
+
+    /// Reports an ACK to the controller.
+    fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {
+        let Self { transmitter, acks: AckProcessor { flight, rounds, .. } } = self;
+        // Where the network reorders, waiting for the cumulative ACK would starve the window. The report of a duplicate is
+        // no progress.
+        let reorders = flight.recovery.sees_reordering() && flight.config.growth_on_sack;
+        let is_new = outcome.advanced || (reorders && outcome.newly_sacked > 0);
+        let is_reducing = flight.recovery.phase().is_reducing();
+        //= rfc3168-6.1.2-no-growth
+        let holds = is_reducing || (outcome.was_reducing && !flight.config.growth_at_recovery_end);
+        let growth = Growth {
+            is_due: is_new && !holds,
+            is_in_use: flight.congestion.may_grow(transmitter.limited_by == Limit::Cwnd),
+        };
+        let lost_before = std::mem::take(&mut flight.congestion.lost_by_timer);
+        let (min_rtt, next_departure) = (flight.rto.stats().min_rtt, transmitter.pacer.next());
+        let (board, feed) = (&flight.board, &mut flight.congestion.feed);
+        let delivery = feed.delivery_report(min_rtt, board, &flight.recovery, next_departure);
+        let event = AckEvent {
+            now,
+            newly_acked: Bytes(outcome.delivered),
+            is_cumulative: outcome.advanced,
+            newly_lost: Bytes(outcome.newly_lost) + lost_before,
+            lost_before,
+            newly_ce_marked: Bytes((outcome.marked * flight.board.mss()).min(outcome.delivered)),
+            prior_flight_size: Bytes(outcome.prior_flight),
+            snd_una: flight.board.una(),
+            snd_nxt: flight.board.high_data(),
+            rtt_sample: flight.rto.sample_of_ack(),
+            rtt: flight.rto.fine_stats(),
+            timestamps: ack.timestamps,
+            is_cwnd_limited: transmitter.limited_by == Limit::Cwnd,
+            in_recovery: outcome.was_reducing || is_reducing,
+            growth,
+            reduced_window: outcome.reduced_window.map(Bytes),
+            round: rounds.count(),
+            is_paced: transmitter.pacer.is_active(),
+            delivery,
+        };
+        if growth.is_due {
+            flight.congestion.validation.renew(now);
+        }
+        flight.congestion.controller.on_ack(&event);
+        if event.reduced_window.is_some()
+            && let Some(ssthresh) = flight.congestion.controller.ssthresh()
+        {
+            flight.recovery.reduce_to(ssthresh.0);
+        }
+        flight.congestion.feed.on_told(&flight.congestion.controller, &flight.board);
+        transmitter.note_pacing(&flight.congestion.controller);
+        if transmitter.queue.is_tuned() {
+            transmitter.queue.tune(flight.congestion.cwnd());
+        }
+    }
+
+    /// Reports an ACK after its effects, at `place`: before the events that it caused.
+    #[cold]
+    fn report_ack(&mut self, now: SimTime, place: usize, sack: &SackReport, outcome: &AckOutcome) {
+        let flight = &mut self.acks.flight;
+        if outcome.prior_flight > 0 {
+            let (rtt, has_sample) = (flight.rto.stats(), flight.rto.has_sample());
+            let arrived = AckArrived {
+                newly_delivered: Bytes(outcome.delivered),
+                acknowledged: flight.board.una(),
+                sacked: sack.padded(),
+                cwnd: flight.congestion.controller.cwnd(),
+                ssthresh: flight.congestion.controller.ssthresh(),
+                flight_size: Bytes(flight.board.flight_size()),
+                rtt_sample: flight.rto.sample_of_ack(),
+                srtt: has_sample.then_some(rtt.srtt),
+                rttvar: has_sample.then_some(rtt.rttvar),
+                rto: flight.rto.rto(),
+                pacing_rate: self.transmitter.rate_of_pacing(flight),
+            };
+            flight.congestion.report_at(place, |_| Event::AckArrived(arrived));
+        }
+        flight.congestion.report_controller(now);
     }
 
     /// Nothing is outstanding, nothing waits to be sent, and nothing is amiss: the end of a connection that only receives.
@@ -156,9 +233,10 @@ impl Sender {
         self.transmitter.queue.is_acknowledged(self.acks.flight.board.una())
     }
 
-    /// Keeps events of these kinds from now on.
+    /// Keeps events of these kinds for [`EventLog::events`] from now on.
     pub(crate) fn watch(&mut self, kinds: EventKinds) {
-        self.acks.flight.congestion.watch(kinds);
+        let congestion = &mut self.acks.flight.congestion;
+        congestion.log = Some(Box::new(EventLog::new(kinds, &congestion.controller)));
         self.settle_fast_path();
     }
 
@@ -172,32 +250,29 @@ impl Sender {
         self.transmitter.next_segment(&mut self.acks.flight, now)
     }
 
-    /// False if more than windows and the pacer has a say in what leaves next.
+    /// Budget of a run that begins now, if windows and the pacer alone decide what leaves next.
     #[inline]
-    pub(crate) fn may_run(&self) -> bool {
-        self.transmitter.may_run(&self.acks.flight)
-    }
-
-    /// Budget of a run that begins now.
-    pub(crate) fn begin_run(&self) -> Run {
+    pub(crate) fn begin_run(&self) -> Option<Run> {
         self.transmitter.begin_run(&self.acks.flight)
     }
 
     /// The next segment of a run. What is not full, or may be the last of the stream, is none of it.
     #[inline]
     pub(crate) fn next_of_run(&mut self, now: SimTime, run: &mut Run) -> Result<FullSegment, RunEnd> {
-        self.transmitter.next_of_run(&mut self.acks.flight, now, run)
+        self.transmitter.next_full(&mut self.acks.flight, now, run)
     }
 
     /// A run is over that has sent something: the timer runs for it.
     pub(crate) fn end_run(&mut self, now: SimTime, run: &Run) {
-        self.acks.flight.end_run(now, run.start);
+        let flight = &mut self.acks.flight;
+        flight.recovery.on_sent(flight.board.high_data() - run.start);
+        flight.on_sent_data(now, false);
     }
 
     /// Notes that `octets` of payload were handed to the host, and when they leave it.
     #[inline]
     pub(crate) fn on_handed_over(&mut self, now: SimTime, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
-        self.transmitter.host.on_handed_over(now, octets, self.acks.flight.mss(), leaves_at);
+        self.transmitter.on_handed_over(now, octets, self.acks.flight.board.mss(), leaves_at);
     }
 
     /// The controller may have changed.
@@ -227,31 +302,27 @@ impl Sender {
 
     /// Time at which [`Self::on_timer`] is due.
     pub(crate) fn deadline(&self) -> SimTime {
-        let own = self
-            .acks
-            .flight
-            .timer
-            .deadline()
-            .min(self.transmitter.deadline())
-            .min(self.acks.flight.congestion.deadline());
-        self.transmitter.host.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
+        let flight = &self.acks.flight;
+        let own = flight.timer.deadline().min(self.transmitter.deadline()).min(flight.congestion.deadline());
+        self.transmitter.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
     }
 
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
-        self.transmitter.queue.writable(self.acks.flight.board.una(), self.acks.flight.board.high_data())
+        let board = &self.acks.flight.board;
+        self.transmitter.queue.writable(board.una(), board.high_data())
     }
 
     /// See [`WriteQueue::writable_at_once`].
     pub(crate) fn writable_at_once(&self) -> u64 {
-        self.transmitter
-            .queue
-            .writable_at_once(self.acks.flight.board.una(), self.transmitter.sent_so_far(&self.acks.flight.board))
+        let board = &self.acks.flight.board;
+        self.transmitter.queue.writable_at_once(board.una(), self.transmitter.sent_so_far(board))
     }
 
     /// See [`WriteQueue::is_writable`].
     pub(crate) fn is_writable(&self) -> bool {
-        self.transmitter.queue.is_writable(self.acks.flight.board.una(), self.acks.flight.board.high_data())
+        let board = &self.acks.flight.board;
+        self.transmitter.queue.is_writable(board.una(), board.high_data())
     }
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {

@@ -17,13 +17,17 @@ impl Endpoint {
 
     /// Notes that `octets` of payload were dropped at the host. What may leave now does so at [`Self::deadline`].
     pub fn on_refused(&mut self, now: SimTime, octets: u32) {
-        self.sender.transmitter.host.on_refused(now, octets);
+        if let Some(queue) = &mut self.sender.transmitter.host_queue {
+            queue.on_refused(now, u64::from(octets));
+        }
     }
 
     /// Notes that `octets` of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they
     /// would. What may leave now does so at [`Self::deadline`].
     pub fn on_left(&mut self, now: SimTime, octets: u32) {
-        self.sender.transmitter.host.on_left(now, octets);
+        if let Some(queue) = &mut self.sender.transmitter.host_queue {
+            queue.on_left(now, u64::from(octets));
+        }
     }
 
     /// The state by RFC 9293's names.
@@ -34,11 +38,8 @@ impl Endpoint {
             ConnectionPhase::SynSent => State::SynSent,
             ConnectionPhase::SynReceived => State::SynReceived,
             ConnectionPhase::Open => {
-                match (
-                    self.sender.transmitter.queue.is_closed(),
-                    self.sender.is_finished(),
-                    self.receiver.is_finished(),
-                ) {
+                let is_closed = self.sender.transmitter.queue.is_closed();
+                match (is_closed, self.sender.is_finished(), self.receiver.is_finished()) {
                     (false, _, false) => State::Established,
                     (false, _, true) => State::CloseWait,
                     (true, false, false) => State::FinWait1,
@@ -218,7 +219,7 @@ impl Endpoint {
 
     /// Payload of a full segment, as negotiated.
     pub fn mss(&self) -> u32 {
-        self.sender.flight().mss() as u32
+        self.sender.flight().board.mss() as u32
     }
 
     /// Episodes that have ended since the last call.

@@ -263,13 +263,15 @@ impl Endpoint {
             self.read_sack(segment, una, &mut sack);
         }
         let timestamps = segment.timestamps.filter(|_| self.negotiated.timestamps);
-        let incoming = IncomingAck {
+        let mut incoming = IncomingAck {
             ack: ack.max(una),
             window: if is_old { self.sender.transmitter.peer.size() } else { window },
             seq,
             occupies,
             flags: segment.flags,
             sack: &sack,
+            window_changed: false,
+            sendable_end: 0,
             timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
                 tsval: value,
                 tsecr: echo,
@@ -277,7 +279,7 @@ impl Endpoint {
                 tick: self.sender.flight().clock.granularity(),
             }),
         };
-        self.sender.on_ack(now, &incoming);
+        self.sender.on_ack(now, &mut incoming);
         if ack > una {
             // What lies below is acknowledged, and its numbers may come again 4 GiB later.
             self.last_sack = [SackBlock::default(); 4];

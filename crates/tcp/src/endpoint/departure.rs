@@ -14,7 +14,7 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
-        if self.sender.transmitter.host.fq.is_some() {
+        if self.sender.transmitter.fq.is_some() {
             return self.transmit_through_fq(now, out);
         }
         while self.send_run(now, out) == RunEnd::Open {
@@ -46,7 +46,7 @@ impl Endpoint {
         if let Some(timestamps) = &mut segment.timestamps {
             timestamps.value = self.sender.flight_mut().clock.tick(at);
         }
-        if let Some(fq) = &mut self.sender.transmitter.host.fq {
+        if let Some(fq) = &mut self.sender.transmitter.fq {
             fq.push(now, at, start, &segment);
         }
     }
@@ -54,7 +54,7 @@ impl Endpoint {
     /// Sends the segments that have waited for their time in the host's queue.
     fn release(&mut self, now: SimTime, out: &mut impl Output) {
         self.tell(now, out);
-        while let Some(segment) = self.sender.transmitter.host.fq.as_mut().and_then(|fq| fq.pop(now)) {
+        while let Some(segment) = self.sender.transmitter.fq.as_mut().and_then(|fq| fq.pop(now)) {
             out.send(&segment);
             if segment.payload > 0 {
                 self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
@@ -64,7 +64,7 @@ impl Endpoint {
 
     /// A segment without data leaves.
     fn send_dataless(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        if self.sender.transmitter.host.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
+        if self.sender.transmitter.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
     }
 
     /// Sends a segment behind those that wait for their time.
@@ -100,10 +100,10 @@ impl Endpoint {
     /// Sends full segments of new data for as long as windows alone decide. They leave at one moment, so that what they say
     /// of the receiving half is the same; none has room for the option of accurate ECN.
     fn send_run(&mut self, now: SimTime, out: &mut impl Output) -> RunEnd {
-        if self.receiver.has_duplicate() || !self.sender.may_run() {
+        if self.receiver.has_duplicate() {
             return RunEnd::Open;
         }
-        let mut run = self.sender.begin_run();
+        let Some(mut run) = self.sender.begin_run() else { return RunEnd::Open };
         let mut segment = Segment::default();
         let mut has_begun = false;
         let end = loop {
@@ -116,7 +116,7 @@ impl Endpoint {
                 segment.seq = Seq::of_offset(self.initial_sequence, start);
                 segment.flags = if self.ecn.is_on() { flags.with(self.ecn.flags()) } else { flags };
             } else {
-                let payload = self.sender.flight().mss() as u32;
+                let payload = self.sender.flight().board.mss() as u32;
                 self.begin_data(now, (start, payload), flags, &mut segment);
                 if self.sender.flight().ecn.is_on() {
                     segment.ecn = self.sender.flight().ecn.mark_of_data();
@@ -157,7 +157,7 @@ impl Endpoint {
             let (mut with, without) = (*segment, segment.options_len());
             with.set_accurate_ecn(option);
             let added = with.options_len() - without;
-            if u64::from(segment.payload + added) <= self.sender.flight().mss() {
+            if u64::from(segment.payload + added) <= self.sender.flight().board.mss() {
                 *segment = with;
             }
         }

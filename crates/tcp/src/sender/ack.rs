@@ -33,6 +33,10 @@ pub(crate) struct IncomingAck<'a> {
     pub(crate) flags: Flags,
     pub(crate) sack: &'a SackReport,
     pub(crate) timestamps: Option<SegmentTimestamps>,
+    /// It changes the size of the peer's window; the sender fills this in, and the next field.
+    pub(crate) window_changed: bool,
+    /// End of the data that is written and that the peer's window has room for.
+    pub(crate) sendable_end: u64,
 }
 
 impl IncomingAck<'_> {
@@ -149,7 +153,7 @@ impl Told<'_> {
 #[repr(C)]
 pub(crate) struct AckProcessor {
     /// True if no mechanism inspects every ACK, so that plain ACKs take the fast path.
-    has_fast_path: bool,
+    pub(super) has_fast_path: bool,
     pub(super) rounds: Rounds,
     pub(super) flight: Flight,
 }
@@ -159,36 +163,19 @@ impl AckProcessor {
         Self { has_fast_path: false, rounds: Rounds::default(), flight: Flight::new(config) }
     }
 
-    /// Takes in an acceptable ACK: `snd_una <= ack <= snd_max`. It may have changed the size of the peer's window, and new data may
-    /// be sent up to `sendable_end`. What the controller and the timer make of the outcome comes after.
-    pub(super) fn on_ack(
-        &mut self,
-        now: SimTime,
-        ack: &IncomingAck<'_>,
-        window_changed: bool,
-        sendable_end: u64,
-    ) -> AckOutcome {
-        if self.takes_fast_path(ack) {
-            self.on_plain_ack(now, ack)
-        } else {
-            self.on_rarer_ack(now, ack, window_changed, sendable_end)
-        }
+    /// Takes in an acceptable ACK: `snd_una <= ack <= snd_max`. What the controller and the timer make of the outcome comes after.
+    pub(super) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
+        if self.takes_fast_path(ack) { self.on_plain_ack(now, ack) } else { self.on_rarer_ack(now, ack) }
     }
 
     #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
-    fn on_rarer_ack(
-        &mut self,
-        now: SimTime,
-        ack: &IncomingAck<'_>,
-        window_changed: bool,
-        sendable_end: u64,
-    ) -> AckOutcome {
+    fn on_rarer_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
         let outcome = match self.takes_short_path(ack) {
             Some(sacked_to) => self.on_lengthened_sack(now, ack, sacked_to),
             None => {
-                let mut outcome = self.update_scoreboard(now, ack, window_changed);
+                let mut outcome = self.update_scoreboard(now, ack);
                 self.on_probe_ack(now, ack, &outcome);
-                self.flight.recover(now, ack, &mut outcome, sendable_end);
+                self.flight.recover(now, ack, &mut outcome);
                 outcome
             }
         };
@@ -199,7 +186,7 @@ impl AckProcessor {
         outcome
     }
 
-    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) -> AckOutcome {
+    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
         let prior_flight = self.flight.board.flight_size();
         let prior_sacked = self.flight.board.sacked();
         let una = self.flight.board.una();
@@ -221,7 +208,8 @@ impl AckProcessor {
         if let Some(duplicate) = ack.sack.dsack {
             delivered += self.on_dsack(now, duplicate, needless);
         }
-        self.sample_rtt(now, ack, advanced, &timing.acked, Some(&timing.sacked));
+        //= rfc7323-4.1-advancing-only
+        self.sample_rtt(now, ack.echoed_tick().filter(|_| advanced), &timing.acked, Some(&timing.sacked));
         if let Some(lowest) = timing.lowest_late {
             self.flight.adapt_to_reordering(lowest);
         }
@@ -230,8 +218,8 @@ impl AckProcessor {
         let told = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight > 0 { told } else { 0 };
-        self.flight.counters.delivered_ce += (marked * self.flight.mss()).min(delivered);
-        let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
+        self.flight.counters.delivered_ce += (marked * self.flight.board.mss()).min(delivered);
+        let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
         self.flight.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
         if advanced && newly_sacked > 0 {
             self.flight.recovery.begin_duplicates();
@@ -260,12 +248,6 @@ impl AckProcessor {
     fn sack_restarts_timer(&self, oldest_sacked: Option<SimTime>) -> bool {
         self.flight.rto.restarts_on_sack()
             && oldest_sacked.zip(self.flight.first_sent()).is_some_and(|(sacked, first)| sacked < first)
-    }
-
-    /// Departure time, by our timestamp clock, of the data echoed by TSecr; `None` for an echo of 0.
-    fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
-        let echo = ack.echoed_tick().filter(|echo| *echo != 0)?;
-        Some(self.flight.clock.time_of(echo, now))
     }
 
     /// `snd_una` moves: the connection lives.
@@ -350,7 +332,7 @@ impl AckProcessor {
     /// Settles an ACK without SACK: one segment fills the hole and the rest had been presumed delivered. Returns what
     /// it delivers beyond that.
     fn settle_presumed(&mut self, acked: u64) -> u64 {
-        let mss = self.flight.mss();
+        let mss = self.flight.board.mss();
         // More may have been presumed than this ACK covers, and it may cover less than a segment.
         let delivered = acked.saturating_sub(self.flight.board.sacked()).max(mss.min(acked));
         if self.flight.board.unpresume(acked.saturating_sub(mss)) {
@@ -362,8 +344,9 @@ impl AckProcessor {
     /// Takes in a reported duplicate with `needless` retransmissions in it. Returns the octets of it that count as
     /// delivered.
     fn on_dsack(&mut self, now: SimTime, (start, end): (u64, u64), needless: u32) -> u64 {
-        self.flight.counters.dsacks += (end - start).div_ceil(self.flight.mss()).max(1);
-        if !self.dsacks_are_ours() {
+        self.flight.counters.dsacks += (end - start).div_ceil(self.flight.board.mss()).max(1);
+        // The receiver has reported more duplicates than were retransmitted: they are the network's (RFC 3708 section 3).
+        if self.flight.counters.dsacks > self.flight.counters.retransmitted_segments {
             return 0;
         }
         self.flight.recovery.on_dsack(end, needless, self.flight.tlp.is_retransmission_of(end));
@@ -374,25 +357,13 @@ impl AckProcessor {
         self.flight.board.weight(end - start)
     }
 
-    /// The receiver has reported no more duplicates than were retransmitted: others are the network's (RFC 3708 section 3).
-    fn dsacks_are_ours(&self) -> bool {
-        self.flight.counters.dsacks <= self.flight.counters.retransmitted_segments
-    }
-
-    /// Takes an RTT sample. By Karn's rule, retransmitted segments give none (RFC 6298 section 3), unless their
+    /// Takes an RTT sample of what the ACK delivers, or of the timestamp that it echoes. By Karn's rule, retransmitted segments give none (RFC 6298 section 3), unless their
     /// timestamp does (RFC 7323 section 4.1).
-    fn sample_rtt(
-        &mut self,
-        now: SimTime,
-        ack: &IncomingAck<'_>,
-        advanced: bool,
-        acked: &SendTimes,
-        sacked: Option<&SendTimes>,
-    ) {
+    fn sample_rtt(&mut self, now: SimTime, echo: Option<u32>, acked: &SendTimes, sacked: Option<&SendTimes>) {
         let sacked = sacked.filter(|_| self.flight.rto.samples_sacks());
-        let own = self.sample_of(acked).or_else(|| self.sample_of(sacked?));
-        //= rfc7323-4.1-advancing-only
-        let sent_at = own.or_else(|| if advanced { self.echoed_send_time(now, ack) } else { None });
+        let (oldest, karn) = (self.flight.rto.samples_oldest(), self.flight.rto.karn());
+        let own = acked.sample(oldest, karn).or_else(|| sacked?.sample(oldest, karn));
+        let sent_at = own.or_else(|| Some(self.flight.clock.time_of(echo.filter(|echo| *echo != 0)?, now)));
         //= rfc6298-3-one-a-round-trip
         if let Some(sent_at) = sent_at {
             let newest = sacked.and_then(|sacked| sacked.newest).or(acked.newest);
@@ -400,28 +371,22 @@ impl AckProcessor {
         }
     }
 
-    /// Departure time of the segment that gives an RTT sample, of those that an ACK delivers.
-    #[inline]
-    fn sample_of(&self, times: &SendTimes) -> Option<SimTime> {
-        times.sample(self.flight.rto.samples_oldest(), self.flight.rto.karn())
-    }
-
     /// Number of newly delivered segments that were marked, by an ACK with these flags.
     fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
-        let mss = self.flight.mss();
+        let mss = self.flight.board.mss();
         self.flight.ecn.on_ack(&EcnEcho { flags, segments: delivered.div_ceil(mss), mss })
     }
 
     /// RFC 5681 section 2, definition of a duplicate ACK, of one that comes while data is outstanding and does not advance;
     /// RFC 6675 counts those with new SACK information.
-    fn is_duplicate(&self, ack: &IncomingAck<'_>, newly_sacked: u64, window_changed: bool) -> bool {
+    fn is_duplicate(&self, ack: &IncomingAck<'_>, newly_sacked: u64) -> bool {
         if self.flight.recovery.has_sack() {
             //= rfc3042-2-new-information
             newly_sacked > 0
         } else {
             //= rfc5681-2-duplicate-ack
             // Who reports ranges may open its window meanwhile, as Linux does: the report says why the ACK came.
-            let is_answer = !window_changed || ack.sack.is_there;
+            let is_answer = !ack.window_changed || ack.sack.is_there;
             !ack.occupies && is_answer && ack.ack == self.flight.board.una()
         }
     }
@@ -435,12 +400,6 @@ impl AckProcessor {
             let marked = self.marked_of(flags, delivered);
             debug_assert_eq!(marked, 0, "no mark is told of");
         }
-    }
-
-    /// Settles whether plain ACKs take the fast path; not if `is_controlled`, where both ends control the congestion of ACKs.
-    pub(super) fn settle_fast_path(&mut self, is_controlled: bool) {
-        let is_observed = self.flight.congestion.log.as_ref().is_some_and(|log| log.wants_every_ack());
-        self.has_fast_path = !is_controlled && !self.flight.recovery.emulates_sack() && !is_observed;
     }
 
     fn on_probe_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {

@@ -2,10 +2,10 @@
 //! episodes and events. Without an observer there is no log, and no event is made.
 
 use ackclock_cc::{CongestionCause, CongestionController, CongestionEvent, Controller, RestartCause, RestartEvent};
-use ackclock_events::{Event, EventKinds, SlowStartExit};
+use ackclock_events::{Event, SlowStartExit};
 use ackclock_units::{Bytes, SimTime};
 
-use crate::config::{AppLimitedFrom, TcpConfig};
+use crate::config::TcpConfig;
 use crate::controller_feed::ControllerFeed;
 use crate::cwnd_validation::CwndValidator;
 use crate::episode::{Episode, EpisodeCause, Episodes};
@@ -39,13 +39,6 @@ impl Congestion {
         }
     }
 
-    /// The controller is settled, or another takes over.
-    pub(super) fn settle(&mut self, board: &mut Scoreboard, app_limited_from: AppLimitedFrom) {
-        let demands = self.controller.demands();
-        board.keep_newly_lost(demands.samples);
-        self.feed.settle(demands, app_limited_from);
-    }
-
     /// The controller's window in octets.
     #[inline]
     pub(super) fn cwnd(&self) -> u64 {
@@ -77,11 +70,7 @@ impl Congestion {
 
     /// True if the window may grow; `limited_now` if it keeps data from leaving.
     pub(super) fn may_grow(&self, limited_now: bool) -> bool {
-        if self.validation.is_on() {
-            self.validation.permits_growth(limited_now, || self.cwnd(), || self.in_slow_start())
-        } else {
-            limited_now || self.validation.always_grows()
-        }
+        self.validation.permits_growth(limited_now, || self.cwnd(), || self.in_slow_start())
     }
 
     /// Reports a congestion episode to the controller and records it.
@@ -125,11 +114,6 @@ impl Congestion {
     /// The window starts over, and ssthresh stays.
     pub(super) fn restart_window(&mut self, now: SimTime, cause: RestartCause, cwnd: u64) {
         self.controller.on_restart(&RestartEvent { now, cause, window: Bytes(cwnd), ssthresh: None });
-    }
-
-    /// Keeps events of these kinds for [`EventLog::events`] from now on.
-    pub(super) fn watch(&mut self, kinds: EventKinds) {
-        self.log = Some(Box::new(EventLog::new(kinds, &self.controller)));
     }
 
     /// Number of events kept.

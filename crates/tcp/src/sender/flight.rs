@@ -1,4 +1,4 @@
-//! What is in flight: the scoreboard, its timers, the repair of its losses, and the congestion control that bounds it.
+//! Outstanding segments: the scoreboard, its timers, the repair of losses, and the congestion control that bounds all that.
 //!
 //! `recovery` moves through loss recovery, `loss` through what follows a timeout, `timers` says what is due.
 
@@ -9,8 +9,7 @@ mod timers;
 use std::sync::Arc;
 
 use ackclock_cc::{
-    CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, DeliveryReport, Repair,
-    RestartCause, SendEvent,
+    CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, RestartCause, SendEvent,
 };
 use ackclock_events::{Event, LossDetection, RecoveryCause};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -23,8 +22,6 @@ use crate::cwnd_validation::{WindowInUse, restart_window};
 use crate::ecn::EcnSender;
 use crate::loss_recovery::Recovery;
 use crate::persist_timer::PersistTimer;
-use crate::ranges::Range;
-use crate::recovery::Phase;
 use crate::retransmit_timer::RetransmitTimer;
 use crate::rto::RtoTimer;
 use crate::scoreboard::Scoreboard;
@@ -40,7 +37,7 @@ pub(crate) struct Flight {
     pub(crate) ecn: EcnSender,
     /// Nothing is outstanding since then.
     pub(super) idle_since: Option<SimTime>,
-    last_sent: SimTime,
+    pub(super) last_sent: SimTime,
     /// Timestamp clock of the endpoint's segments.
     pub(crate) clock: TimestampClock,
     pub(crate) rto: RtoTimer,
@@ -71,38 +68,23 @@ impl Flight {
         }
     }
 
-    /// The connection opens, with nothing sent.
-    pub(super) fn idle_from(&mut self, now: SimTime) {
-        (self.idle_since, self.last_sent) = (Some(now), now);
-    }
-
-    /// The peer does not report SACK.
-    pub(super) fn do_without_sack(&mut self) {
-        //= rfc8985-7.1-needs-sack
-        self.recovery.do_without_sack(self.config.dup_acks_as_sacks);
-        self.tlp = Tlp::new(false); // RFC 8985 section 7 needs SACK
-    }
-
     /// The handshake has settled the controller.
     pub(super) fn set_controller(&mut self, controller: Controller) {
+        let demands = controller.demands();
+        self.board.keep_newly_lost(demands.samples);
+        self.congestion.feed.settle(demands, self.config.app_limited_from);
         self.congestion.controller = controller;
-        self.congestion.settle(&mut self.board, self.config.app_limited_from);
     }
 
     /// Another controller takes over, from the present window on.
     pub(super) fn replace_controller(&mut self, config: &ControllerConfig) {
         let old = &self.congestion.controller;
-        let mut controller = Controller::new(config, Bytes(self.mss()), old.cwnd(), old.ssthresh());
+        let mut controller = Controller::new(config, Bytes(self.board.mss()), old.cwnd(), old.ssthresh());
         self.ecn.introduce(&mut controller);
         if self.rto.has_sample() {
             controller.on_handshake(self.rto.fine_stats().srtt);
         }
         self.set_controller(controller);
-    }
-
-    #[inline]
-    pub(crate) fn mss(&self) -> u64 {
-        self.board.mss()
     }
 
     /// The window that bounds sending now: the controller's, or what recovery makes of it.
@@ -172,17 +154,9 @@ impl Flight {
 
     /// A segment departs; nothing was outstanding since `idle_since`.
     #[inline]
-    pub(super) fn on_departure(
-        &mut self,
-        now: SimTime,
-        range: Range,
-        payload: u64,
-        is_retransmission: bool,
-        idle_since: Option<SimTime>,
-    ) {
+    pub(super) fn on_departure(&mut self, now: SimTime, payload: u64, idle_since: Option<SimTime>) {
         self.counters.sent_segments += u64::from(payload > 0);
         self.counters.sent_octets += payload;
-        self.congestion.feed.on_sent(now, range, &self.board, is_retransmission);
         self.last_sent = now;
         self.congestion.controller.on_send(&SendEvent {
             now,
@@ -197,21 +171,6 @@ impl Flight {
     pub(super) fn on_nothing_to_send(&mut self) {
         let window = || self.recovery.window(self.congestion.controller.cwnd().0);
         self.congestion.feed.on_nothing_to_send(&self.board, window);
-    }
-
-    /// Delivery report of an ACK, for a controller that requests it; the next segment departs no earlier than `next_departure`.
-    pub(super) fn delivery_report(&mut self, next_departure: SimTime) -> Option<DeliveryReport> {
-        if !self.congestion.feed.is_on() {
-            return None;
-        }
-        let repair = match self.recovery.phase() {
-            Phase::Open | Phase::Cwr { .. } => Repair::None,
-            Phase::Fast(_) => Repair::Fast,
-            Phase::Loss(_) => Repair::Timeout,
-        };
-        let (min_rtt, has_sack) = (self.rto.stats().min_rtt, self.recovery.has_sack());
-        let report = self.congestion.feed.delivery_report(min_rtt, &self.board, repair, has_sack)?;
-        Some(DeliveryReport { next_departure, ..report })
     }
 
     /// Updates window validation and the controller with the use of the window, now that nothing more leaves. An update is
@@ -240,8 +199,8 @@ impl Flight {
             return;
         }
         let idle = now.saturating_since(self.last_sent);
-        let (policy, mss, initial) =
-            (self.config.idle_restart, self.mss(), self.congestion.validation.initial_window());
+        let (policy, mss) = (self.config.idle_restart, self.board.mss());
+        let initial = self.congestion.validation.initial_window();
         let window = restart_window(policy, idle, self.rto.rto(), self.congestion.cwnd(), initial);
         let Some(cwnd) = window else { return };
         let cwnd = cwnd / mss * mss;

@@ -1,19 +1,18 @@
-//! What lets data leave: the write queue, the peer's window, pacing, bursts and the queues of the host, beside the congestion
-//! window of [`Flight`].
+//! Transmission: the write queue, the peer's window, pacing, bursts and the queues of the host, beside the congestion window,
+//! which is the [`Flight`]'s.
 //!
-//! `selection` decides what leaves next (`run` when windows alone decide), `departure` books what does, `pace` knows at which rate.
+//! `selection` decides what leaves next (`run` when windows alone decide), `departure` books what does.
 //!
 //! Sources: RFC 9293 (windows, probes). Departures: a zero-window probe is an empty segment one octet below `snd_una`, as Linux
 //! sends it, and not one octet of new data; it draws the same ACK.
 
 mod departure;
-mod host;
-mod pace;
 mod peer_window;
 mod run;
 mod selection;
 
-use ackclock_units::SimTime;
+use ackclock_cc::{CongestionController, Controller};
+use ackclock_units::{Bandwidth, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
 use super::ack::AckOutcome;
@@ -21,12 +20,13 @@ use super::flight::Flight;
 use crate::ack_control::{AckControl, AckSeen};
 use crate::chronograph::{Activity, Chronograph};
 use crate::config::{AppLimitedFrom, TcpConfig, ZeroWindowProbeFrom};
-use crate::pacing::Pacer;
+use crate::device_queue::DeviceQueue;
+use crate::fq::Fq;
+use crate::host_queue::HostQueue;
+use crate::pacing::{Pacer, RateInputs};
 use crate::scoreboard::Scoreboard;
 use crate::tso::TsoBursts;
 use crate::write_queue::{SentSoFar, WriteQueue};
-use host::Host;
-pub(crate) use pace::pacing_rate;
 pub(crate) use peer_window::PeerWindow;
 pub(crate) use run::{FullSegment, Run, RunEnd};
 
@@ -67,7 +67,7 @@ pub(crate) enum Limit {
     DeviceQueue,
 }
 
-/// Data waiting to leave, and what it waits for.
+/// The data that is to leave, and all that it may wait for beside the congestion window.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Transmitter {
@@ -75,10 +75,13 @@ pub(crate) struct Transmitter {
     /// Limit that ended the last attempt to send.
     pub(super) limited_by: Limit,
     /// True if no mechanism inspects every segment, so that those of one moment leave as a run.
-    sends_runs: bool,
+    pub(super) sends_runs: bool,
     /// ACK congestion control, where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,
-    pub(crate) host: Host,
+    /// Queue where segments wait for their time, if the host paces them.
+    pub(crate) fq: Option<Box<Fq>>,
+    pub(crate) host_queue: Option<Box<HostQueue>>,
+    pub(super) device_queue: Option<Box<DeviceQueue>>,
     pub(crate) queue: WriteQueue,
     bursts: TsoBursts,
     pub(crate) pacer: Pacer,
@@ -94,7 +97,9 @@ impl Transmitter {
             limited_by: Limit::Application,
             sends_runs: false,
             ack_control: None,
-            host: Host::new(config),
+            fq: Fq::new(&config.pacing),
+            host_queue: config.small_queues.map(|queues| Box::new(HostQueue::new(queues.limit))),
+            device_queue: config.device_queue.map(|queue| Box::new(DeviceQueue::new(queue.limit))),
             queue: WriteQueue::new(config),
             bursts: TsoBursts::new(config.bursts),
             pacer: Pacer::new(config.pacing),
@@ -125,7 +130,7 @@ impl Transmitter {
                 Activity::SendBuffer
             }
             Limit::Window => Activity::PeerWindow,
-            Limit::HostQueue if self.host.paces() => Activity::Pacing,
+            Limit::HostQueue if self.waits_in_fq() => Activity::Pacing,
             Limit::HostQueue | Limit::DeviceQueue => Activity::Host,
             Limit::Application => self.activity_of_application(board, now),
         }
@@ -144,8 +149,28 @@ impl Transmitter {
         }
     }
 
-    /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
-    pub(crate) fn wait_for_room(&mut self, board: &Scoreboard, now: SimTime) {
+    /// Segments wait for their time.
+    fn waits_in_fq(&self) -> bool {
+        self.fq.as_ref().is_some_and(|fq| fq.octets() > 0)
+    }
+
+    /// Notes that `octets` of payload were handed to the host, and when they leave it; a full segment has `mss`.
+    #[inline]
+    pub(super) fn on_handed_over(&mut self, now: SimTime, octets: u32, mss: u64, leaves_at: impl FnOnce() -> SimTime) {
+        if self.host_queue.is_none() && self.device_queue.is_none() {
+            return;
+        }
+        let leaves_at = leaves_at();
+        if let Some(queue) = &mut self.device_queue {
+            queue.on_sent(now, u64::from(octets) == mss, leaves_at);
+        }
+        if let Some(queue) = &mut self.host_queue {
+            queue.on_sent(now, u64::from(octets), leaves_at);
+        }
+    }
+
+    /// The application found no room in the send buffer: it waits until that is writable.
+    pub(super) fn wait_for_room(&mut self, board: &Scoreboard, now: SimTime) {
         self.waits_for_room = true;
         self.stop_at(board, now, self.limited_by);
     }
@@ -167,9 +192,10 @@ impl Transmitter {
 
     /// The application is about to write: less than a segment is left of what it wrote before, here and at the host.
     pub(super) fn note_idle_before_write(&mut self, flight: &mut Flight, now: SimTime) {
+        let waits_at_host = self.waits_in_fq() || self.host_queue.as_ref().is_some_and(|queue| !queue.is_empty(now));
         if flight.congestion.feed.is_on()
-            && self.queue.unsent(flight.board.high_data()) < flight.mss()
-            && self.host.is_empty(now)
+            && self.queue.unsent(flight.board.high_data()) < flight.board.mss()
+            && !waits_at_host
         {
             flight.on_nothing_to_send();
         }
@@ -187,14 +213,21 @@ impl Transmitter {
         });
     }
 
-    /// End of the data that the peer's window has room for, as far as it has been written.
-    pub(super) fn sendable_end(&self) -> u64 {
-        self.queue.end().min(self.peer.end())
+    /// Settles, when the connection opens and after an ACK or a decision, whether segments are spread out: the controller may have
+    /// found a rate.
+    pub(super) fn note_pacing(&mut self, controller: &Controller) {
+        let spreads_for_few_acks = self.ack_control.as_ref().is_some_and(|control| control.spreads());
+        self.pacer.set_wanted(controller.pacing_rate().is_some() || spreads_for_few_acks);
+    }
+
+    /// The rate of the pacer, if pacing is active.
+    pub(crate) fn rate_of_pacing(&self, flight: &Flight) -> Option<Bandwidth> {
+        if self.pacer.is_active() { pacing_rate(&self.pacer, flight) } else { None }
     }
 
     /// Segments wait for the pacer, or for the host's queue, until then.
     pub(super) fn deadline(&self) -> SimTime {
-        match (self.limited_by, &self.host.queue) {
+        match (self.limited_by, &self.host_queue) {
             (Limit::Pacing, _) => self.pacer.opens_at(),
             (Limit::HostQueue, Some(queue)) => queue.wake(),
             _ => SimTime::NEVER,
@@ -266,4 +299,19 @@ impl Transmitter {
             flight.on_probe_answered(now);
         }
     }
+}
+
+/// The rate to pace at, whether segments are spread out or not, for it sizes bursts, too: the controller's, or that of
+/// the window, which is cwnd over the round trip, times Linux's factor.
+pub(crate) fn pacing_rate(pacer: &Pacer, flight: &Flight) -> Option<Bandwidth> {
+    let controller = &flight.congestion.controller;
+    let window_rate = || {
+        pacer.window_rate(RateInputs {
+            cwnd: controller.cwnd().0,
+            ssthresh: controller.ssthresh().map(|ssthresh| ssthresh.0),
+            outstanding: flight.board.flight_size(),
+            srtt: flight.rto.fine_stats().srtt,
+        })
+    };
+    controller.pacing_rate().or_else(window_rate).map(|rate| rate.min(pacer.most()))
 }

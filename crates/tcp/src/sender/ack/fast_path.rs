@@ -32,7 +32,7 @@ impl AckProcessor {
         let (delivered, times) = self.acknowledge_in_order(now, ack);
         self.note_progress();
         self.flight.recovery.forget_duplicates();
-        self.sample_rtt(now, ack, true, &times, None);
+        self.sample_rtt(now, ack.echoed_tick(), &times, None);
         let new_round = self.rounds.on_ack(ack.ack, self.flight.board.high_data());
         self.count_delivered(delivered, new_round, true);
         self.take_silence(ack.flags, delivered);
@@ -60,7 +60,7 @@ impl AckProcessor {
         let (delivered, times) = self.sack_in_order(now, sacked_to);
         // Retransmitted segments give no sample when they are SACKed.
         let once = SendTimes { retransmitted: None, ..times };
-        self.sample_rtt(now, ack, false, &SendTimes::default(), Some(&once));
+        self.sample_rtt(now, None, &SendTimes::default(), Some(&once));
         self.count_delivered(delivered, false, delivered > 0);
         self.take_silence(ack.flags, delivered);
         self.flight.recovery.count_duplicate(delivered > 0, false, prior_flight);

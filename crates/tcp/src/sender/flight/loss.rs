@@ -13,7 +13,7 @@ use crate::recovery::{Frto, LossPhase, Phase};
 use crate::sender::ack::{AckOutcome, IncomingAck};
 
 impl Flight {
-    pub(super) fn in_loss(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome, sendable_end: u64) {
+    pub(super) fn in_loss(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let Phase::Loss(mut loss) = *self.recovery.phase() else { return };
         let recovered = self.board.una() >= loss.until;
         if outcome.advanced && self.recovery.undo().is_spurious(ack.echoed_tick()) {
@@ -25,7 +25,7 @@ impl Flight {
                 return self.undo_timeout(now, recovered);
             }
             if !recovered {
-                loss = self.watch_for_spurious(loss, outcome, sendable_end);
+                loss = self.watch_for_spurious(loss, outcome, ack.sendable_end);
                 self.recovery.set_loss_phase(loss);
             }
         }
@@ -100,7 +100,7 @@ impl Flight {
         self.recovery.enter_loss(self.board.high_data(), frto);
         // RFC 5681 section 3.1: the loss window is one segment, beside what is still in the network.
         //= rfc5681-3.1-loss-window
-        self.congestion.restart_window(now, RestartCause::Timeout, self.board.pipe() + self.mss());
+        self.congestion.restart_window(now, RestartCause::Timeout, self.board.pipe() + self.board.mss());
     }
 
     /// RFC 5681 section 3.1, RFC 6298 section 5, RFC 8985 section 6.3: the retransmission timer expired.

@@ -12,14 +12,8 @@ use crate::recovery::{Phase, RecoveryWindow};
 use crate::sender::ack::{AckOutcome, IncomingAck};
 
 impl Flight {
-    /// Moves on after an ACK; new data may be sent up to `sendable_end`.
-    pub(in crate::sender) fn recover(
-        &mut self,
-        now: SimTime,
-        ack: &IncomingAck<'_>,
-        outcome: &mut AckOutcome,
-        sendable_end: u64,
-    ) {
+    /// Moves on after an ACK.
+    pub(in crate::sender) fn recover(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let is_quiet = self.recovery.is_idle()
             && !outcome.is_duplicate
             && outcome.newly_sacked == 0
@@ -37,28 +31,23 @@ impl Flight {
             }
         }
         if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
-            return self.await_reneging(now, outcome);
+            // The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon,
+            // the timer takes all of it for lost.
+            self.timer.start(now + SimDuration(self.rto.stats().srtt.0 / 2).max(SimDuration::from_millis(10)));
+            outcome.restarts_timer = false;
+            return;
         }
         let was_open = self.recovery.phase().is_open();
         match self.recovery.phase() {
             Phase::Open => {}
             Phase::Cwr { .. } => self.leave_cwr(now),
             Phase::Fast(_) => self.in_fast_recovery(now, ack, outcome),
-            Phase::Loss(_) => self.in_loss(now, ack, outcome, sendable_end),
+            Phase::Loss(_) => self.in_loss(now, ack, outcome),
         }
         if self.recovery.phase().is_open() {
             self.in_open(now, outcome, !was_open);
         }
         self.reduce(outcome);
-    }
-
-    /// The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon, the
-    /// timer takes all of it for lost.
-    fn await_reneging(&mut self, now: SimTime, outcome: &mut AckOutcome) {
-        const LEAST: SimDuration = SimDuration::from_millis(10);
-        let wait = SimDuration(self.rto.stats().srtt.0 / 2).max(LEAST);
-        self.timer.start(now + wait);
-        outcome.restarts_timer = false;
     }
 
     fn leave_cwr(&mut self, now: SimTime) {
@@ -111,7 +100,7 @@ impl Flight {
     /// A duplicate ACK stands for a segment that has left the network.
     pub(super) fn presume_delivered(&mut self, outcome: &mut AckOutcome) {
         if outcome.is_duplicate {
-            let mss = self.mss();
+            let mss = self.board.mss();
             let newly = self.board.presume(mss);
             if newly < mss {
                 self.take_for_reordered(0);
@@ -124,7 +113,7 @@ impl Flight {
     /// More duplicate ACKs came than segments may have left the network: all that was outstanding, with what the last ACK covers, may come
     /// in any order (Linux).
     pub(in crate::sender) fn take_for_reordered(&mut self, acked: u64) {
-        self.recovery.set_reordering(self.board.count() as u32 + acked.div_ceil(self.mss()) as u32);
+        self.recovery.set_reordering(self.board.count() as u32 + acked.div_ceil(self.board.mss()) as u32);
         self.counters.reorderings += 1;
     }
 
@@ -198,7 +187,7 @@ impl Flight {
                     DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + outcome.delivered,
                     DecreaseFrom::Cwnd => prior_cwnd,
                 };
-                let unit = if self.config.counting == Counting::Segments { self.mss() } else { 1 };
+                let unit = if self.config.counting == Counting::Segments { self.board.mss() } else { 1 };
                 RecoveryWindow::Prr { prr: Prr::new(ssthresh, from, unit), cwnd: prior_cwnd }
             }
             _ => self.window_without_prr(cause),
@@ -214,7 +203,7 @@ impl Flight {
         }
         //= rfc5681-3.2-inflate-by-three
         // RFC 5681 section 3.2 step 3: ssthresh plus 3*SMSS.
-        RecoveryWindow::Inflated(i64::from(self.recovery.dup_thresh()) * self.mss() as i64)
+        RecoveryWindow::Inflated(i64::from(self.recovery.dup_thresh()) * self.board.mss() as i64)
     }
 
     /// The window of a reduction under way, after this ACK.
@@ -227,7 +216,7 @@ impl Flight {
         });
     }
 
-    /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window; that the host refuses a segment, too.
+    /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window; so is a segment that the host refuses.
     pub(in crate::sender) fn answer_mark(&mut self, now: SimTime, outcome: &AckOutcome) {
         let cwnd_before = self.congestion.cwnd();
         //= rfc3168-6.1.2-once-a-window
@@ -241,7 +230,7 @@ impl Flight {
     pub(in crate::sender) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
         // A mark that is answered still was of the window before: its answer ends with this ACK.
         if self.recovery.phase().is_open() {
-            self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.mss());
+            self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.board.mss());
             //= rfc3168-6.1.2-cwr
             self.ecn.on_reduction();
             self.congestion.episodes.end(now);
@@ -373,7 +362,7 @@ impl Flight {
     pub(in crate::sender) fn adapt_to_reordering(&mut self, low: u64) {
         // Where nothing is SACKed any more, the ACK has passed all that had been.
         let high = self.board.high_sacked().unwrap_or_else(|| self.board.una());
-        self.recovery.adapt_to_reordering((high - low).div_ceil(self.mss()) as u32);
+        self.recovery.adapt_to_reordering((high - low).div_ceil(self.board.mss()) as u32);
         self.counters.reorderings += 1;
     }
 

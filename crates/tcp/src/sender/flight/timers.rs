@@ -21,22 +21,11 @@ impl Flight {
                 self.idle_since = Some(now);
             }
         } else if outcome.restarts_timer && !self.recovery.keeps_timer_on_partial_ack() {
-            self.restart_timer(now);
+            self.timer.restart_at(now);
+            if !self.schedule_probe(now, now) {
+                self.rearm_timeout(now);
+            }
         }
-    }
-
-    /// A probe if one is to be sent, the retransmission timeout otherwise.
-    pub(in crate::sender) fn restart_timer(&mut self, now: SimTime) {
-        self.timer.restart_at(now);
-        if !self.schedule_probe(now, now) {
-            self.rearm_timeout(now);
-        }
-    }
-
-    /// A run from `start` on is over that has sent something: the timer runs for it.
-    pub(in crate::sender) fn end_run(&mut self, now: SimTime, start: u64) {
-        self.recovery.on_sent(self.board.high_data() - start);
-        self.on_sent_data(now, false);
     }
 
     /// New data left: the timer runs, and the probe is put off.
@@ -168,7 +157,7 @@ impl Flight {
         } else {
             return self.note_lost(found.newly_lost);
         }
-        let (mss, pipe) = (self.mss(), self.board.pipe());
+        let (mss, pipe) = (self.board.mss(), self.board.pipe());
         self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
     }
 

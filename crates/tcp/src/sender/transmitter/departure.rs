@@ -1,10 +1,10 @@
 //! Departure of a segment: what is booked of it, and what it says.
 
-use ackclock_events::{Event, SegmentSent};
+use ackclock_events::{Event, ProbeKind, SegmentSent};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::{Ecn, Flags};
 
-use super::{DataSegment, Transmitter};
+use super::{DataSegment, Transmitter, pacing_rate};
 use crate::config::UserTimeoutFrom;
 use crate::ranges::Range;
 use crate::scoreboard::Scoreboard;
@@ -41,6 +41,43 @@ impl Transmitter {
         self.account(flight, now, range, true)
     }
 
+    /// RFC 8985 section 7.3: new data if there is some, else the last segment once more, unless it has arrived.
+    pub(super) fn send_probe(&mut self, flight: &mut Flight, now: SimTime) -> Option<DataSegment> {
+        //= rfc8985-7.3-one-probe
+        let segment = if flight.tlp.take_due() { self.probe_segment(flight, now) } else { None };
+        //= rfc8985-7.3-timeout-next
+        if segment.is_some() {
+            flight.counters.probes += 1;
+            flight.congestion.report(|_| Event::ProbeSent { kind: ProbeKind::TailLoss });
+            flight.start_timeout(now);
+        } else {
+            flight.rearm_timeout(now); // from where it would have counted
+        }
+        segment
+    }
+
+    fn probe_segment(&mut self, flight: &mut Flight, now: SimTime) -> Option<DataSegment> {
+        if self.fq.is_some() {
+            self.pacer.begin_burst(now);
+        }
+        let available = self.next_len(&flight.board);
+        //= rfc8985-7.3-new-data
+        if available > 0 && available <= self.usable_window(&flight.board) {
+            let segment = self.send_new(flight, now, available);
+            flight.tlp.on_probe(flight.board.high_data(), false);
+            return Some(segment);
+        }
+        let range = flight.board.last_unsacked()?;
+        if self.is_at_host(&flight.board, now, range) {
+            return None;
+        }
+        let now = self.pacer.departure(now);
+        flight.board.on_probed(range, now);
+        let segment = self.account(flight, now, range, true);
+        flight.tlp.on_probe(flight.board.high_data(), true);
+        Some(segment)
+    }
+
     /// Notes that `octets` new octets leave. True if they are the last of a burst of several segments.
     #[inline]
     pub(super) fn note_burst(&mut self, flight: &mut Flight, now: SimTime, octets: u64) -> bool {
@@ -55,13 +92,7 @@ impl Transmitter {
     }
 
     /// Books a segment that leaves now.
-    pub(super) fn account(
-        &mut self,
-        flight: &mut Flight,
-        now: SimTime,
-        range: Range,
-        is_retransmission: bool,
-    ) -> DataSegment {
+    fn account(&mut self, flight: &mut Flight, now: SimTime, range: Range, is_retransmission: bool) -> DataSegment {
         let fin = self.queue.has_fin(range.end);
         let payload = range.len() - u64::from(fin);
         if payload > 0 && is_retransmission {
@@ -69,7 +100,8 @@ impl Transmitter {
             flight.counters.retransmitted_octets += payload;
         }
         let idle_since = flight.idle_since.take();
-        flight.on_departure(now, range, payload, is_retransmission, idle_since);
+        flight.congestion.feed.on_sent(now, range, &flight.board, is_retransmission);
+        flight.on_departure(now, payload, idle_since);
         if self.pacer.is_active() {
             self.note_paced(flight, now, payload);
         }
@@ -96,6 +128,13 @@ impl Transmitter {
             report_sent(flight, range, payload, is_retransmission);
         }
         DataSegment { start: range.start, payload: payload as u32, flags, ecn, ack_ratio }
+    }
+
+    /// Notes that `octets` left, and schedules what follows.
+    #[inline(never)] // most senders send at once what windows allow
+    pub(super) fn note_paced(&mut self, flight: &Flight, now: SimTime, octets: u64) {
+        let rate = pacing_rate(&self.pacer, flight);
+        self.pacer.on_sent(now, octets, rate, flight.counters.sent_segments);
     }
 
     fn ack_ratio_option(&mut self, board: &Scoreboard, range: Range, has_payload: bool, is_retransmission: bool) -> u8 {

@@ -2,13 +2,11 @@
 //! repaired once all that was lost has left again. [`Transmitter::next_segment`] would let each of them go; what it settles for every segment is
 //! settled here for all.
 
-use ackclock_cc::CongestionController;
 use ackclock_units::SimTime;
 
 use super::{Limit, Transmitter};
 use crate::config::LossRecovery;
 use crate::ranges::Range;
-use crate::sender::congestion::Congestion;
 use crate::sender::flight::Flight;
 
 /// Remaining budget of a run, in octets.
@@ -42,17 +40,9 @@ pub(crate) enum RunEnd {
 }
 
 impl Transmitter {
-    /// Settles whether segments of one moment leave as a run; not where a mechanism inspects every segment.
-    pub(in crate::sender) fn settle_runs(&mut self, congestion: &Congestion) {
-        let is_observed = congestion.log.as_ref().is_some_and(|log| log.wants_every_segment());
-        // A refused segment ends what a run takes for granted.
-        let is_simple = self.ack_control.is_none() && !self.host.has_device();
-        self.sends_runs = is_simple && congestion.controller.keeps_window_on_send() && !is_observed;
-    }
-
     /// False if more than windows and the pacer has a say in what leaves next.
     #[inline]
-    pub(crate) fn may_run(&self, flight: &Flight) -> bool {
+    fn may_run(&self, flight: &Flight) -> bool {
         self.sends_runs
             && if flight.recovery.is_idle() {
                 flight.recovery.dup_acks() == 0 || flight.recovery.method() == LossRecovery::Sack
@@ -75,20 +65,22 @@ impl Transmitter {
             && !speculates
     }
 
-    /// Budget of a run that begins now.
-    pub(crate) fn begin_run(&self, flight: &Flight) -> Run {
-        Run {
-            mss: flight.mss(),
-            start: flight.board.high_data(),
-            unsent: self.queue.unsent_of_record(flight.board.high_data()),
-            window: if self.segment_size(&flight.board) < flight.mss() { 0 } else { self.usable_window(&flight.board) },
-            allowed: flight.window().saturating_sub(flight.board.pipe()),
-        }
+    /// Budget of a run that begins now, if windows and the pacer alone decide what leaves next.
+    #[inline]
+    pub(crate) fn begin_run(&self, flight: &Flight) -> Option<Run> {
+        let board = &flight.board;
+        self.may_run(flight).then(|| Run {
+            mss: board.mss(),
+            start: board.high_data(),
+            unsent: self.queue.unsent_of_record(board.high_data()),
+            window: if self.segment_size(board) < board.mss() { 0 } else { self.usable_window(board) },
+            allowed: flight.window().saturating_sub(board.pipe()),
+        })
     }
 
     /// The next segment of a run. What is not full, or may be the last of the stream, is none of it.
     #[inline]
-    pub(crate) fn next_of_run(
+    pub(crate) fn next_full(
         &mut self,
         flight: &mut Flight,
         now: SimTime,
@@ -120,7 +112,8 @@ impl Transmitter {
         self.queue.on_new_sent(mss, range.end, mss);
         flight.board.on_new_data(mss, now);
         let ends_burst = self.note_burst(flight, now, mss);
-        flight.on_departure(now, range, mss, false, None); // something is outstanding
+        flight.congestion.feed.on_sent(now, range, &flight.board, false);
+        flight.on_departure(now, mss, None); // something is outstanding
         if self.pacer.is_active() {
             self.note_paced(flight, now, mss);
         }

@@ -1,10 +1,9 @@
 //! Selection of the segment that may leave now.
 
 use ackclock_cc::CongestionController;
-use ackclock_events::{Event, ProbeKind};
-use ackclock_units::SimTime;
+use ackclock_units::{Bandwidth, SimTime};
 
-use super::pace::pacing_rate;
+use super::pacing_rate;
 use super::{DataSegment, Limit, Transmitter};
 use crate::config::LossRecovery;
 use crate::ranges::Range;
@@ -29,7 +28,7 @@ impl Transmitter {
         if !flight.recovery.sends_new_first()
             && let Some(lost) = flight.board.next_lost()
         {
-            return self.next_retransmission(flight, now, &lost, allowed);
+            return self.next_repair(flight, now, &lost, allowed);
         }
         //= rfc6675-4-next-seg-2
         if let Some(segment) = self.next_new(flight, now, allowed) {
@@ -42,15 +41,9 @@ impl Transmitter {
         self.next_speculative(flight, now, allowed)
     }
 
-    fn next_retransmission(
-        &mut self,
-        flight: &mut Flight,
-        now: SimTime,
-        lost: &Sent,
-        allowed: u64,
-    ) -> Option<DataSegment> {
+    fn next_repair(&mut self, flight: &mut Flight, now: SimTime, lost: &Sent, allowed: u64) -> Option<DataSegment> {
         let range = lost.range();
-        if !self.may_retransmit(flight, range, allowed) {
+        if !may_retransmit(flight, range, allowed) {
             self.stop_at(&flight.board, now, Limit::Cwnd);
             return None;
         }
@@ -73,20 +66,6 @@ impl Transmitter {
         Some(if ends_burst { segment.pushed() } else { segment })
     }
 
-    fn may_retransmit(&self, flight: &Flight, range: Range, allowed: u64) -> bool {
-        //= rfc5681-3.2-retransmission-at-once
-        // The retransmission that opens a recovery leaves whatever the window says (RFC 5681 section 3.2 step 3,
-        // RFC 6675 section 5 step 4.3); PRR makes room for it by itself.
-        flight.board.weight(range.len()) <= allowed || (flight.board.retransmitted() == 0 && !self.uses_prr(flight))
-    }
-
-    fn uses_prr(&self, flight: &Flight) -> bool {
-        flight.config.prr
-            && !flight.config.rate_halving
-            && flight.recovery.method() == LossRecovery::Sack
-            && flight.recovery.phase().is_fast_recovery()
-    }
-
     /// RFC 6675 `NextSeg` rules 3 and 4: when there is no new data, or no window of the peer's for it, holes not yet known to be lost, then
     /// once the tail; not while new data waits for its time. RACK and its probes take their place.
     fn next_speculative(&mut self, flight: &mut Flight, now: SimTime, allowed: u64) -> Option<DataSegment> {
@@ -94,7 +73,7 @@ impl Transmitter {
         if !flight.recovery.phase().is_fast_recovery() || !counts_sacks {
             return None;
         }
-        if !matches!(self.limited_by, Limit::Application | Limit::Window) || allowed < flight.mss() {
+        if !matches!(self.limited_by, Limit::Application | Limit::Window) || allowed < flight.board.mss() {
             return None;
         }
         if let Some(range) = flight.board.next_hole() {
@@ -107,51 +86,9 @@ impl Transmitter {
         Some(self.retransmit(flight, now, tail))
     }
 
-    /// RFC 8985 section 7.3: new data if there is some, else the last segment once more, unless it has arrived.
-    fn send_probe(&mut self, flight: &mut Flight, now: SimTime) -> Option<DataSegment> {
-        //= rfc8985-7.3-one-probe
-        let segment = if flight.tlp.take_due() { self.probe_segment(flight, now) } else { None };
-        //= rfc8985-7.3-timeout-next
-        if segment.is_some() {
-            flight.start_timeout(now);
-        } else {
-            flight.rearm_timeout(now); // from where it would have counted
-        }
-        segment
-    }
-
-    fn probe_segment(&mut self, flight: &mut Flight, now: SimTime) -> Option<DataSegment> {
-        if self.host.fq.is_some() {
-            self.pacer.begin_burst(now);
-        }
-        let available = self.next_len(&flight.board);
-        //= rfc8985-7.3-new-data
-        if available > 0 && available <= self.usable_window(&flight.board) {
-            let segment = self.send_new(flight, now, available);
-            flight.tlp.on_probe(flight.board.high_data(), false);
-            self.count_probe(flight);
-            return Some(segment);
-        }
-        let range = flight.board.last_unsacked()?;
-        if self.is_at_host(&flight.board, now, range) {
-            return None;
-        }
-        let now = self.pacer.departure(now);
-        flight.board.on_probed(range, now);
-        let segment = self.account(flight, now, range, true);
-        flight.tlp.on_probe(flight.board.high_data(), true);
-        self.count_probe(flight);
-        Some(segment)
-    }
-
-    fn count_probe(&mut self, flight: &mut Flight) {
-        flight.counters.probes += 1;
-        flight.congestion.report(|_| Event::ProbeSent { kind: ProbeKind::TailLoss });
-    }
-
     /// True if what is to be retransmitted still waits at the host: it leaves when its time has come.
-    fn is_at_host(&mut self, board: &Scoreboard, now: SimTime, range: Range) -> bool {
-        let waits = self.host.holds(range);
+    pub(super) fn is_at_host(&mut self, board: &Scoreboard, now: SimTime, range: Range) -> bool {
+        let waits = self.fq.as_ref().is_some_and(|fq| fq.holds(range));
         if waits {
             self.stop_at(board, now, Limit::Cwnd);
         }
@@ -171,7 +108,7 @@ impl Transmitter {
             return self.stop(flight, now, Limit::Window);
         }
         let len = available.min(window);
-        let allowed = allowed + self.limited_transmit_allowance(flight);
+        let allowed = allowed + limited_transmit_allowance(flight);
         if flight.board.weight(len) > allowed {
             return self.stop(flight, now, Limit::Cwnd);
         }
@@ -206,24 +143,8 @@ impl Transmitter {
         if self.bursts.is_on() && !self.begins_burst(flight, now, allowed, window) {
             return Some(if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
-        let waits = self.host.queue.is_some() && self.waits_for_host(flight, now, self.bursts.room().max(len), 1);
+        let waits = self.host_queue.is_some() && self.waits_for_host(flight, now, self.bursts.room().max(len), 1);
         waits.then_some(Limit::HostQueue)
-    }
-
-    /// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
-    /// limited transmit is off.
-    fn limited_transmit_allowance(&self, flight: &Flight) -> u64 {
-        let dup_acks = flight.recovery.dup_acks();
-        //= rfc3042-2-new-segments
-        let counts_dup_acks = dup_acks > 0 && flight.recovery.method() != LossRecovery::Sack;
-        if counts_dup_acks && flight.config.limited_transmit && flight.recovery.is_idle() {
-            //= rfc3042-2-two-beyond
-            let extended = flight.window() + u64::from(dup_acks.min(2)) * flight.mss();
-            //= rfc3042-2-cwnd-stays
-            extended.saturating_sub(flight.board.pipe().max(flight.window())) // zero once both have left
-        } else {
-            0
-        }
     }
 
     fn begins_burst(&mut self, flight: &Flight, now: SimTime, allowed: u64, peer_window: u64) -> bool {
@@ -265,7 +186,7 @@ impl Transmitter {
     pub(super) fn waits_for_pacer(&mut self, flight: &mut Flight, now: SimTime) -> bool {
         let waits = self.pacer.is_active() && !self.pacer.begin_burst(now);
         if waits {
-            if self.host.fq.is_some() && flight.recovery.is_idle() && !flight.board.is_empty() {
+            if self.fq.is_some() && flight.recovery.is_idle() && !flight.board.is_empty() {
                 flight.answer_mark(now, &AckOutcome::default());
             }
             self.stop_at(&flight.board, now, Limit::Pacing);
@@ -279,8 +200,12 @@ impl Transmitter {
     /// True if enough data waits at the host that a burst of `burst` octets has to wait, too; retransmissions may have
     /// `times` as much waiting. One segment is always allowed, if nothing else is outstanding.
     fn waits_for_host(&mut self, flight: &Flight, now: SimTime, burst: u64, times: u64) -> bool {
-        let waits =
-            self.host.is_full(now, burst, times, || pacing_rate(&self.pacer, flight)) && !flight.board.is_empty();
+        let fq = self.fq.as_ref().map(|fq| (fq.octets(), fq.next()));
+        let Some(queue) = &mut self.host_queue else { return false };
+        // Two bursts may wait whatever the rate is, which takes time to work out.
+        let waits = queue.await_room_beside(now, fq, times * queue.limit(burst, Some(Bandwidth(0))))
+            && queue.await_room_beside(now, fq, times * queue.limit(burst, pacing_rate(&self.pacer, flight)))
+            && !flight.board.is_empty();
         if waits {
             self.stop_at(&flight.board, now, Limit::HostQueue);
         }
@@ -289,10 +214,37 @@ impl Transmitter {
 
     /// True if the host's device has no room; cwnd is then reduced, once for what is outstanding.
     fn takes_refusal(&mut self, flight: &mut Flight, now: SimTime) -> bool {
-        let is_refused = self.host.refuses(now) && !flight.board.is_empty();
+        let is_refused = self.device_queue.as_ref().is_some_and(|queue| queue.is_full(now)) && !flight.board.is_empty();
         if is_refused && flight.recovery.is_idle() {
             flight.answer_mark(now, &AckOutcome::default());
         }
         is_refused
+    }
+}
+
+fn may_retransmit(flight: &Flight, range: Range, allowed: u64) -> bool {
+    //= rfc5681-3.2-retransmission-at-once
+    // The retransmission that opens a recovery leaves whatever the window says (RFC 5681 section 3.2 step 3,
+    // RFC 6675 section 5 step 4.3); PRR makes room for it by itself.
+    let uses_prr = flight.config.prr
+        && !flight.config.rate_halving
+        && flight.recovery.method() == LossRecovery::Sack
+        && flight.recovery.phase().is_fast_recovery();
+    flight.board.weight(range.len()) <= allowed || (flight.board.retransmitted() == 0 && !uses_prr)
+}
+
+/// Without SACK, the first two duplicate ACKs each let a segment out (RFC 3042); with SACK, pipe sees to it, unless
+/// limited transmit is off.
+fn limited_transmit_allowance(flight: &Flight) -> u64 {
+    let dup_acks = flight.recovery.dup_acks();
+    //= rfc3042-2-new-segments
+    let counts_dup_acks = dup_acks > 0 && flight.recovery.method() != LossRecovery::Sack;
+    if counts_dup_acks && flight.config.limited_transmit && flight.recovery.is_idle() {
+        //= rfc3042-2-two-beyond
+        let extended = flight.window() + u64::from(dup_acks.min(2)) * flight.board.mss();
+        //= rfc3042-2-cwnd-stays
+        extended.saturating_sub(flight.board.pipe().max(flight.window())) // zero once both have left
+    } else {
+        0
     }
 }
