@@ -8,8 +8,10 @@ use ackclock_cc::{CongestionController, Controller, DeliveryReport, Demands, Rat
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use crate::config::AppLimitedFrom;
+use crate::loss_recovery::Recovery;
 use crate::ranges::Range;
 use crate::rate_sample::RateSampler;
+use crate::recovery::Phase;
 use crate::scoreboard::Scoreboard;
 
 /// Feeds rate samples and segment reports to controllers that request them.
@@ -158,8 +160,8 @@ impl ControllerFeed {
         &mut self,
         min_rtt: SimDuration,
         board: &Scoreboard,
-        repair: Repair,
-        has_sack: bool,
+        recovery: &Recovery,
+        next_departure: SimTime,
     ) -> Option<DeliveryReport> {
         let rates = self.rates.as_mut()?;
         let sample = rates.take_sample(min_rtt, board.una());
@@ -170,9 +172,13 @@ impl ControllerFeed {
             delivered: Bytes(rates.delivered()),
             lost: Bytes(rates.lost()),
             inflight: Bytes(board.pipe()),
-            repair,
-            has_sack,
-            next_departure: SimTime::ZERO,
+            repair: match recovery.phase() {
+                Phase::Open | Phase::Cwr { .. } => Repair::None,
+                Phase::Fast(_) => Repair::Fast,
+                Phase::Loss(_) => Repair::Timeout,
+            },
+            has_sack: recovery.has_sack(),
+            next_departure,
             sample,
         })
     }

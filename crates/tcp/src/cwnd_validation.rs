@@ -94,11 +94,6 @@ impl CwndValidator {
         self.acked.into_iter().max().unwrap_or(0)
     }
 
-    /// True if the window grows whatever limits the sender.
-    pub(crate) fn always_grows(&self) -> bool {
-        self.validation == CwndValidation::None
-    }
-
     /// True if the window may grow. What it is, and whether in slow start, is asked only where that decides.
     pub(crate) fn permits_growth(
         &self,

@@ -243,7 +243,7 @@ impl Endpoint {
     ///
     /// [`TcpInfo::delivery_rate`]: crate::TcpInfo::delivery_rate
     pub fn measure_delivery(&mut self) {
-        self.sender.measure_delivery();
+        self.sender.flight_mut().congestion.feed.measure();
     }
 
     /// Waits for a connection.
@@ -286,7 +286,7 @@ impl Endpoint {
             if self.sender.on_timer(now) {
                 self.send_probe(now, out);
             }
-            if self.sender.is_aborted() {
+            if self.sender.flight().timer.gave_up() {
                 self.tell_watcher(now, out);
                 self.fail(now, ConnectionError::TimedOut);
                 return;
@@ -301,7 +301,7 @@ impl Endpoint {
     pub fn deadline(&self) -> SimTime {
         match self.phase {
             ConnectionPhase::Open => self.sender.deadline().min(self.receiver.deadline()),
-            ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.handshake_deadline(),
+            ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.flight().timer.deadline(),
             ConnectionPhase::Closed | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => SimTime::NEVER,
         }
     }
@@ -309,12 +309,12 @@ impl Endpoint {
     /// An agent that its controller has in common with others is from now on the one of the same name among these.
     pub fn join(&mut self, agents: &mut SharedAgents) {
         self.controller.join(agents);
-        self.sender.controller.join(agents);
+        self.sender.flight_mut().congestion.controller.join(agents);
     }
 
     /// The controller from outside, if it is one; there is none before the handshake is over.
     pub fn external_controller(&mut self) -> Option<&mut dyn ExternalController> {
-        match &mut self.sender.controller {
+        match &mut self.sender.flight_mut().congestion.controller {
             Controller::External(external) => Some(external.as_mut()),
             _ => None,
         }
@@ -322,12 +322,12 @@ impl Endpoint {
 
     /// True if the controller is to decide: see [`Self::decide`].
     pub fn is_decision_due(&self) -> bool {
-        self.sender.controller.is_decision_due()
+        self.sender.flight().congestion.controller.is_decision_due()
     }
 
     /// The controller decides; what that lets go is sent.
     pub fn decide(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.controller.decide(now);
+        self.sender.flight_mut().congestion.controller.decide(now);
         self.resume(now, out);
     }
 
@@ -352,7 +352,7 @@ impl Endpoint {
     }
 
     fn fail(&mut self, now: SimTime, error: ConnectionError) {
-        self.sender.times.end(now);
+        self.sender.transmitter.times.end(now);
         self.error = Some(error);
         self.phase = ConnectionPhase::Closed;
     }

@@ -8,7 +8,8 @@ use crate::chronograph::Activity;
 use crate::ecn::EcnReceiver;
 use crate::endpoint::State;
 use crate::receiver::Receiver;
-use crate::sender::Sender;
+use crate::recovery::Phase;
+use crate::sender::{Flight, Sender, pacing_rate};
 
 /// The states of congestion avoidance, as Linux names them (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,21 +121,36 @@ pub struct TcpInfo {
     pub delivered_by_mark: OctetsByMark,
 }
 
+/// Linux's name for where loss recovery stands.
+fn recovery_state(flight: &Flight) -> RecoveryState {
+    let board = &flight.board;
+    match flight.recovery.phase() {
+        Phase::Cwr { .. } => RecoveryState::Cwr,
+        Phase::Fast(_) => RecoveryState::Recovery,
+        Phase::Loss(_) => RecoveryState::Loss,
+        // A probe by itself is no disorder.
+        Phase::Open if board.sacked() + board.lost() + board.retransmitted() > 0 => RecoveryState::Disorder,
+        Phase::Open => RecoveryState::Open,
+    }
+}
+
 pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &Receiver, ecn: &EcnReceiver) -> TcpInfo {
-    let mss = sender.mss();
+    let flight = sender.flight();
+    let mss = flight.board.mss();
     let segments = |amount: u64| amount.div_ceil(mss);
-    let board = &sender.board;
-    let rtt = sender.rto.stats();
-    let counters = &sender.counters;
-    let spent = sender.times.spent(now);
+    let board = &flight.board;
+    let rtt = flight.rto.stats();
+    let counters = &flight.counters;
+    let measured = flight.congestion.feed.delivery_rate();
+    let spent = sender.transmitter.times.spent(now);
     TcpInfo {
         state,
-        ca_state: sender.recovery_state(),
-        retransmits: sender.timeouts_in_a_row(),
-        probes: sender.unanswered_probes(),
-        backoff: sender.backoff(),
-        rto: sender.rto.rto(),
-        snd_mss: sender.segment_size() as u32,
+        ca_state: recovery_state(flight),
+        retransmits: flight.timer.timeouts_in_a_row(),
+        probes: flight.persist.unanswered(),
+        backoff: if flight.persist.is_running() { flight.persist.backoff() } else { flight.rto.backoff() },
+        rto: flight.rto.rto(),
+        snd_mss: sender.transmitter.segment_size(board) as u32,
         unacked: segments(board.flight_size()),
         sacked: segments(board.sacked()),
         lost: segments(board.lost()),
@@ -142,9 +158,9 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         rtt: rtt.srtt,
         rttvar: rtt.rttvar,
         min_rtt: rtt.min_rtt,
-        snd_ssthresh: sender.controller.ssthresh().map(|ssthresh| ssthresh.0 / mss),
-        snd_cwnd: sender.window() / mss,
-        reordering: sender.dup_thresh(),
+        snd_ssthresh: flight.congestion.controller.ssthresh().map(|ssthresh| ssthresh.0 / mss),
+        snd_cwnd: flight.window() / mss,
+        reordering: flight.recovery.dup_thresh(),
         total_retrans: counters.retransmitted_segments,
         bytes_acked: board.una().saturating_sub(1), // nothing before the SYN is acknowledged
         bytes_received: receiver.payload_octets(),
@@ -156,10 +172,10 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         delivered_ce: segments(counters.delivered_ce),
         dsack_dups: counters.dsacks,
         reord_seen: counters.reorderings,
-        snd_wnd: sender.peer.size(),
-        pacing_rate: sender.pacing_rate(),
-        delivery_rate: sender.delivery_rate().map(|measured| measured.rate()),
-        delivery_rate_app_limited: sender.delivery_rate().is_none_or(|measured| measured.is_app_limited),
+        snd_wnd: sender.transmitter.peer.size(),
+        pacing_rate: pacing_rate(&sender.transmitter.pacer, flight),
+        delivery_rate: measured.map(|measured| measured.rate()),
+        delivery_rate_app_limited: measured.is_none_or(|measured| measured.is_app_limited),
         busy_time: spent.busy(),
         rwnd_limited: spent.on(Activity::PeerWindow),
         sndbuf_limited: spent.on(Activity::SendBuffer),
@@ -171,6 +187,6 @@ pub(crate) fn tcp_info(now: SimTime, state: State, sender: &Sender, receiver: &R
         total_rto: counters.timeouts,
         received_ce: ecn.marked(),
         received_by_mark: ecn.octets(),
-        delivered_by_mark: sender.ecn.octets(),
+        delivered_by_mark: flight.ecn.octets(),
     }
 }

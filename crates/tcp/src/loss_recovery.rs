@@ -103,6 +103,11 @@ impl Recovery {
         self.method == LossRecovery::Sack && !self.emulates_sack
     }
 
+    /// Method by which losses are detected while ACKs arrive, as observers name it.
+    pub(crate) fn detection(&self) -> ackclock_events::LossDetection {
+        if self.has_rack() { ackclock_events::LossDetection::Time } else { ackclock_events::LossDetection::Acks }
+    }
+
     pub(crate) fn has_rack(&self) -> bool {
         self.rack.is_some()
     }

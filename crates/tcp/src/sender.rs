@@ -1,67 +1,35 @@
-//! The sending half: puts its pieces in sequence and owns none of their rules.
+//! The sending half: an ACK processor and a transmitter, put in sequence.
 //!
-//! `opening` is the handshake, `ack` takes in what an ACK says (`fast_path` what most say), `recover` moves through
-//! loss recovery, `loss` through what follows a timeout, `timers` says what is due, `transmit` decides what leaves
-//! (`run` when windows alone decide), at a rate that `pace` knows. `notify` tells the controller of ACKs, `episodes` of
-//! congestion, `report` observers of all that. The rules live in files of their own: scoreboard, loss recovery (with
-//! loss detection by time, PRR, undo), write queue, retransmission and persist timers, tail loss probes, ECN, pacing,
-//! bursts, use of the window.
+//! `ack` takes in what ACKs say; it owns what is in `flight`, with the `congestion` control over it. `transmitter` lets data
+//! leave. `opening` is the handshake. The rules live in files of their own: scoreboard, loss recovery (with loss detection by
+//! time, PRR, undo), write queue, retransmission and persist timers, tail loss probes, ECN, pacing, bursts, use of the window.
 //!
-//! Sources: RFC 9293 (windows, probes), RFC 5681 and the files it composes. Departures: a zero-window probe is an empty
-//! segment one octet below `snd_una`, as Linux sends it, and not one octet of new data; it draws the same ACK.
+//! Sources: RFC 5681 and those of the files that it composes. Departures: those of the files.
 
 mod ack;
-mod ack_congestion;
-mod delivery;
-mod episodes;
-mod fast_path;
+mod congestion;
+mod flight;
 mod invariants;
-mod loss;
-mod notify;
 mod opening;
-mod pace;
-mod peer_window;
-mod recover;
-mod report;
-mod run;
-mod timers;
-mod transmit;
+mod transmitter;
 
 use std::sync::Arc;
 
-use ackclock_cc::{CongestionController, Controller};
+use ackclock_cc::{AckEvent, CongestionController, Growth};
+use ackclock_events::{AckArrived, Event, EventKinds};
 use ackclock_units::{Bytes, SimTime};
+use ackclock_wire::Flags;
 
-use crate::ack_control::AckControl;
-use crate::chronograph::{Activity, Chronograph};
-use crate::clock::TimestampClock;
 use crate::config::{AppLimitedFrom, TcpConfig};
-use crate::controller_feed::ControllerFeed;
-use crate::cwnd_validation::CwndValidator;
-use crate::device_queue::DeviceQueue;
-use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
-use crate::episode::Episodes;
 use crate::event_log::EventLog;
-use crate::fq::Fq;
-use crate::host_queue::HostQueue;
-use crate::info::RecoveryState;
-use crate::loss_recovery::Recovery;
-use crate::pacing::Pacer;
-use crate::persist_timer::PersistTimer;
-use crate::recovery::Phase;
-use crate::retransmit_timer::RetransmitTimer;
-use crate::rounds::Rounds;
-use crate::rto::RtoTimer;
-use crate::scoreboard::Scoreboard;
-use crate::tlp::Tlp;
-use crate::tso::TsoBursts;
-use crate::write_queue::{SentSoFar, Write, WriteQueue};
+use crate::write_queue::Write;
 
+use ack::{AckOutcome, AckProcessor};
 pub(crate) use ack::{IncomingAck, SackReport};
-use peer_window::PeerWindow;
-pub(crate) use run::{FullSegment, RunEnd};
-pub(crate) use transmit::{DataSegment, Limit};
+pub(crate) use flight::Flight;
+use transmitter::Run;
+pub(crate) use transmitter::{DataSegment, FullSegment, Limit, RunEnd, Transmitter, pacing_rate};
 
 /// Counts over the life of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,315 +63,285 @@ pub struct SenderCounters {
     pub reorderings: u64,
 }
 
-/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces are read for
-/// segments that only bring data, too.
+/// The sending half of an endpoint. Offset 0 is the SYN, data begins at 1, the FIN comes last. The first pieces of its parts are
+/// read for segments that only bring data, too.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
-    pub(crate) peer: PeerWindow,
-    persist: PersistTimer,
-    timer: RetransmitTimer,
-    /// Timestamp clock of the endpoint's segments.
-    pub(crate) clock: TimestampClock,
-    /// Limit that ended the last attempt to send.
-    limited_by: Limit,
-    /// True if no mechanism inspects every ACK, so that plain ACKs take the fast path.
-    has_fast_path: bool,
-    /// Nor at every segment: those of one moment leave as a run.
-    sends_runs: bool,
-    /// ACK congestion control, where both ends agreed to it.
-    pub(crate) ack_control: Option<Box<AckControl>>,
-    tlp: Tlp,
-    pub(crate) ecn: EcnSender,
-    feed: ControllerFeed,
-    rounds: Rounds,
-    idleness: Idleness,
-    pub(crate) rto: RtoTimer,
-    pub(crate) board: Scoreboard,
-    pub(crate) controller: Controller,
-    queue: WriteQueue,
-    recovery: Recovery,
-    /// Octets found lost by the timer of RFC 8985 since the last ACK was reported to the controller.
-    lost_by_timer: Bytes,
-    bursts: TsoBursts,
-    pacer: Pacer,
-    /// Queue where segments wait for their time, if the host paces them.
-    pub(crate) fq: Option<Box<Fq>>,
-    host_queue: Option<Box<HostQueue>>,
-    device_queue: Option<Box<DeviceQueue>>,
-    validation: CwndValidator,
-    pub(crate) times: Chronograph,
-    /// The application found no room in the send buffer, and has not been notified of any since.
-    waits_for_room: bool,
-    pub(crate) counters: SenderCounters,
-    pub(crate) episodes: Episodes,
-    /// Configuration shared with the endpoint; it is not read for every segment.
-    config: Arc<TcpConfig>,
-    /// Events for observers.
-    pub(crate) log: Option<Box<EventLog>>,
-}
-
-/// Times at which the sender was last active.
-#[derive(Clone, Copy, Debug)]
-struct Idleness {
-    /// Nothing is outstanding since then.
-    idle_since: Option<SimTime>,
-    last_sent: SimTime,
+    pub(crate) transmitter: Transmitter,
+    acks: AckProcessor,
 }
 
 impl Sender {
     /// Its controller comes with what the handshake settles.
     pub(crate) fn new(config: &Arc<TcpConfig>) -> Self {
-        Self {
-            board: Scoreboard::new(config.counting, u64::from(config.mss)),
-            controller: Controller::unopened(config.initial_window, config.initial_ssthresh),
-            rto: RtoTimer::new(config.rto),
-            counters: SenderCounters::default(),
-            ecn: EcnSender::new(config.ecn),
-            peer: PeerWindow::at_start(0, config),
-            episodes: Episodes::default(),
-            ack_control: None,
-            queue: WriteQueue::new(config),
-            recovery: Recovery::new(config),
-            lost_by_timer: Bytes::ZERO,
-            timer: RetransmitTimer::new(config),
-            persist: PersistTimer::new(config),
-            tlp: Tlp::new(config.tlp),
-            pacer: Pacer::new(config.pacing),
-            fq: Fq::new(&config.pacing),
-            bursts: TsoBursts::new(config.bursts),
-            host_queue: config.small_queues.map(|queues| Box::new(HostQueue::new(queues.limit))),
-            device_queue: config.device_queue.map(|queue| Box::new(DeviceQueue::new(queue.limit))),
-            validation: CwndValidator::new(config.cwnd_validation, config.initial_window),
-            feed: ControllerFeed::default(),
-            rounds: Rounds::default(),
-            idleness: Idleness { idle_since: Some(SimTime::ZERO), last_sent: SimTime::ZERO },
-            clock: TimestampClock::new(config.clock),
-            config: Arc::clone(config),
-            log: None,
-            limited_by: Limit::Application,
-            times: Chronograph::default(),
-            waits_for_room: false,
-            has_fast_path: false,
-            sends_runs: false,
+        Self { transmitter: Transmitter::new(config), acks: AckProcessor::new(config) }
+    }
+
+    #[inline]
+    pub(crate) fn flight(&self) -> &Flight {
+        &self.acks.flight
+    }
+
+    #[inline]
+    pub(crate) fn flight_mut(&mut self) -> &mut Flight {
+        &mut self.acks.flight
+    }
+
+    /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
+    pub(crate) fn on_ack(&mut self, now: SimTime, ack: &mut IncomingAck<'_>) {
+        let Self { transmitter, acks } = self;
+        acks.flight.rto.begin_ack();
+        ack.window_changed = transmitter.peer.update(ack.seq, ack.ack, ack.window);
+        acks.flight.persist.on_answer();
+        if acks.flight.persist.is_running() {
+            transmitter.on_window_update(&mut acks.flight, now);
         }
+        ack.sendable_end = transmitter.queue.end().min(transmitter.peer.end());
+        let reported = acks.flight.congestion.reported();
+        let outcome = acks.on_ack(now, ack);
+        if outcome.advanced {
+            transmitter.queue.on_acknowledged(ack.ack);
+        }
+        transmitter.control_acks(&acks.flight, &outcome);
+        // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
+        if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
+            self.notify_controller(now, ack, &outcome);
+        }
+        self.acks.flight.set_timer(now, &outcome);
+        if self.acks.flight.congestion.log.is_some() {
+            self.report_ack(now, reported, ack.sack, &outcome);
+        }
+    }
+
+    /// Reports an ACK to the controller.
+    fn notify_controller(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {
+        let Self { transmitter, acks: AckProcessor { flight, rounds, .. } } = self;
+        // Where the network reorders, waiting for the cumulative ACK would starve the window. The report of a duplicate is
+        // no progress.
+        let reorders = flight.recovery.sees_reordering() && flight.config.growth_on_sack;
+        let is_new = outcome.advanced || (reorders && outcome.newly_sacked > 0);
+        let is_reducing = flight.recovery.phase().is_reducing();
+        //= rfc3168-6.1.2-no-growth
+        let holds = is_reducing || (outcome.was_reducing && !flight.config.growth_at_recovery_end);
+        let growth = Growth {
+            is_due: is_new && !holds,
+            is_in_use: flight.congestion.may_grow(transmitter.limited_by == Limit::Cwnd),
+        };
+        let lost_before = std::mem::take(&mut flight.congestion.lost_by_timer);
+        let (min_rtt, next_departure) = (flight.rto.stats().min_rtt, transmitter.pacer.next());
+        let (board, feed) = (&flight.board, &mut flight.congestion.feed);
+        let delivery = feed.delivery_report(min_rtt, board, &flight.recovery, next_departure);
+        let event = AckEvent {
+            now,
+            newly_acked: Bytes(outcome.delivered),
+            is_cumulative: outcome.advanced,
+            newly_lost: Bytes(outcome.newly_lost) + lost_before,
+            lost_before,
+            newly_ce_marked: Bytes((outcome.marked * flight.board.mss()).min(outcome.delivered)),
+            prior_flight_size: Bytes(outcome.prior_flight),
+            snd_una: flight.board.una(),
+            snd_nxt: flight.board.high_data(),
+            rtt_sample: flight.rto.sample_of_ack(),
+            rtt: flight.rto.fine_stats(),
+            timestamps: ack.timestamps,
+            is_cwnd_limited: transmitter.limited_by == Limit::Cwnd,
+            in_recovery: outcome.was_reducing || is_reducing,
+            growth,
+            reduced_window: outcome.reduced_window.map(Bytes),
+            round: rounds.count(),
+            is_paced: transmitter.pacer.is_active(),
+            delivery,
+        };
+        if growth.is_due {
+            flight.congestion.validation.renew(now);
+        }
+        flight.congestion.controller.on_ack(&event);
+        if event.reduced_window.is_some()
+            && let Some(ssthresh) = flight.congestion.controller.ssthresh()
+        {
+            flight.recovery.reduce_to(ssthresh.0);
+        }
+        flight.congestion.feed.on_told(&flight.congestion.controller, &flight.board);
+        transmitter.note_pacing(&flight.congestion.controller);
+        if transmitter.queue.is_tuned() {
+            transmitter.queue.tune(flight.congestion.cwnd());
+        }
+    }
+
+    /// Reports an ACK after its effects, at `place`: before the events that it caused.
+    #[cold]
+    fn report_ack(&mut self, now: SimTime, place: usize, sack: &SackReport, outcome: &AckOutcome) {
+        let flight = &mut self.acks.flight;
+        if outcome.prior_flight > 0 {
+            let (rtt, has_sample) = (flight.rto.stats(), flight.rto.has_sample());
+            let arrived = AckArrived {
+                newly_delivered: Bytes(outcome.delivered),
+                acknowledged: flight.board.una(),
+                sacked: sack.padded(),
+                cwnd: flight.congestion.controller.cwnd(),
+                ssthresh: flight.congestion.controller.ssthresh(),
+                flight_size: Bytes(flight.board.flight_size()),
+                rtt_sample: flight.rto.sample_of_ack(),
+                srtt: has_sample.then_some(rtt.srtt),
+                rttvar: has_sample.then_some(rtt.rttvar),
+                rto: flight.rto.rto(),
+                pacing_rate: self.transmitter.rate_of_pacing(flight),
+            };
+            flight.congestion.report_at(place, |_| Event::AckArrived(arrived));
+        }
+        flight.congestion.report_controller(now);
+    }
+
+    /// Nothing is outstanding, nothing waits to be sent, and nothing is amiss: the end of a connection that only receives.
+    /// [`Self::on_idle_ack`] is then all that an ACK comes down to.
+    pub(crate) fn has_nothing_to_do(&self) -> bool {
+        self.acks.is_idle()
+            && self.transmitter.limited_by == Limit::Application
+            && self.transmitter.next_len(&self.acks.flight.board) == 0
+    }
+
+    /// Takes in the peer's window while [`Self::has_nothing_to_do`], with flags that report no mark.
+    pub(crate) fn on_idle_ack(&mut self, ack: u64, seq: u64, window: u64, flags: Flags) {
+        self.acks.flight.rto.begin_ack();
+        self.transmitter.peer.update(seq, ack, window);
+        self.acks.flight.persist.on_answer();
+        self.acks.take_silence(flags, 0);
     }
 
     /// Takes in a write of the application.
     pub(crate) fn write(&mut self, now: SimTime, write: Write) {
-        if self.config.app_limited_from == AppLimitedFrom::Write {
-            self.note_idle_before_write(now);
+        if self.acks.flight.config.app_limited_from == AppLimitedFrom::Write {
+            self.transmitter.note_idle_before_write(&mut self.acks.flight, now);
         }
-        self.restart_after_idle(now);
-        self.queue.write(write, self.sent_so_far());
-    }
-
-    fn sent_so_far(&self) -> SentSoFar {
-        SentSoFar { high_data: self.board.high_data(), largest_window: self.peer.largest(), mss: self.segment_size() }
-    }
-
-    /// The application will write no more.
-    pub(crate) fn close(&mut self) {
-        self.queue.close();
+        self.acks.flight.restart_after_idle(now);
+        self.transmitter.queue.write(write, self.transmitter.sent_so_far(&self.acks.flight.board));
     }
 
     /// Octets written and not yet sent for the first time.
     pub(crate) fn unsent(&self) -> u64 {
-        self.queue.unsent(self.board.high_data())
+        self.transmitter.queue.unsent(self.acks.flight.board.high_data())
     }
 
     /// Octets written that were cumulatively acknowledged; the SYN and the FIN do not count.
     pub(crate) fn acknowledged(&self) -> u64 {
-        self.queue.acknowledged(self.board.una())
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.queue.is_closed()
+        self.transmitter.queue.acknowledged(self.acks.flight.board.una())
     }
 
     /// Everything, the FIN included, is acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
-        self.queue.is_acknowledged(self.board.una())
+        self.transmitter.queue.is_acknowledged(self.acks.flight.board.una())
     }
 
-    /// Given up after too many timeouts.
-    pub(crate) fn is_aborted(&self) -> bool {
-        self.timer.gave_up()
-    }
-
-    /// An attempt to send has stopped at this: the time until the next one is its.
-    #[inline]
-    fn stop_at(&mut self, now: SimTime, limit: Limit) {
-        self.limited_by = limit;
-        let activity = match limit {
-            Limit::Cwnd => Activity::Cwnd,
-            Limit::Pacing => Activity::Pacing,
-            _ => self.activity_at(now, limit),
-        };
-        self.times.observe(now, activity);
-    }
-
-    #[inline(never)] // most stop at the congestion window or the pacer
-    fn activity_at(&mut self, now: SimTime, limit: Limit) -> Activity {
-        let (una, high) = (self.board.una(), self.board.high_data());
-        match limit {
-            Limit::Cwnd => Activity::Cwnd,
-            Limit::Pacing => Activity::Pacing,
-            Limit::Window if self.queue.room_to_send(una, high) < self.peer.end().saturating_sub(high) => {
-                Activity::SendBuffer
-            }
-            Limit::Window => Activity::PeerWindow,
-            Limit::HostQueue if self.fq.as_ref().is_some_and(|fq| fq.octets() > 0) => Activity::Pacing,
-            Limit::HostQueue | Limit::DeviceQueue => Activity::Host,
-            Limit::Application => self.activity_of_application(now),
-        }
-    }
-
-    fn activity_of_application(&mut self, now: SimTime) -> Activity {
-        self.waits_for_room = self.waits_for_room && !self.is_writable();
-        if self.is_finished() {
-            self.times.end(now);
-        }
-        let has_unsent = self.queue.stream_end() > self.board.high_data();
-        match (self.board.is_empty(), has_unsent) {
-            (true, false) => Activity::Idle,
-            (false, false) if self.waits_for_room => Activity::SendBuffer,
-            _ => Activity::Application,
-        }
+    /// Keeps events of these kinds for [`EventLog::events`] from now on.
+    pub(crate) fn watch(&mut self, kinds: EventKinds) {
+        let congestion = &mut self.acks.flight.congestion;
+        congestion.log = Some(Box::new(EventLog::new(kinds, &congestion.controller)));
+        self.settle_fast_path();
     }
 
     /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
     pub(crate) fn wait_for_room(&mut self, now: SimTime) {
-        self.waits_for_room = true;
-        self.stop_at(now, self.limited_by);
+        self.transmitter.wait_for_room(&self.acks.flight.board, now);
     }
 
-    /// Time at which a segment of the handshake must be sent again. The controller's timer and the pacer's do not run
-    /// before data may be sent.
-    pub(crate) fn handshake_deadline(&self) -> SimTime {
-        self.timer.deadline()
+    /// The next segment that may leave now, already accounted for. Call until it gives none.
+    pub(crate) fn next_segment(&mut self, now: SimTime) -> Option<DataSegment> {
+        self.transmitter.next_segment(&mut self.acks.flight, now)
+    }
+
+    /// Budget of a run that begins now, if windows and the pacer alone decide what leaves next.
+    #[inline]
+    pub(crate) fn begin_run(&self) -> Option<Run> {
+        self.transmitter.begin_run(&self.acks.flight)
+    }
+
+    /// The next segment of a run. What is not full, or may be the last of the stream, is none of it.
+    #[inline]
+    pub(crate) fn next_of_run(&mut self, now: SimTime, run: &mut Run) -> Result<FullSegment, RunEnd> {
+        self.transmitter.next_full(&mut self.acks.flight, now, run)
+    }
+
+    /// A run is over that has sent something: the timer runs for it.
+    pub(crate) fn end_run(&mut self, now: SimTime, run: &Run) {
+        let flight = &mut self.acks.flight;
+        flight.recovery.on_sent(flight.board.high_data() - run.start);
+        flight.on_sent_data(now, false);
+    }
+
+    /// Notes that `octets` of payload were handed to the host, and when they leave it.
+    #[inline]
+    pub(crate) fn on_handed_over(&mut self, now: SimTime, octets: u32, leaves_at: impl FnOnce() -> SimTime) {
+        self.transmitter.on_handed_over(now, octets, self.acks.flight.board.mss(), leaves_at);
+    }
+
+    /// The controller may have changed.
+    pub(crate) fn note_pacing(&mut self) {
+        self.transmitter.note_pacing(&self.acks.flight.congestion.controller);
+    }
+
+    /// The timer has fired. Returns true if a zero-window probe is to be sent; whatever else is due comes out of
+    /// [`Sender::next_segment`].
+    pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
+        if self.acks.flight.congestion.on_timer(now) {
+            self.note_pacing();
+        }
+        if now < self.acks.flight.timer.deadline() {
+            return false; // the pacer's turn
+        }
+        if self.acks.flight.persist.is_running() {
+            return self.transmitter.on_persist_timer(&mut self.acks.flight, now);
+        }
+        if self.acks.flight.on_timer(now)
+            && let Some(control) = &mut self.transmitter.ack_control
+        {
+            control.on_timeout();
+        }
+        false
     }
 
     /// Time at which [`Self::on_timer`] is due.
     pub(crate) fn deadline(&self) -> SimTime {
-        let own = self.timer.deadline().min(self.pacing_deadline()).min(self.controller_deadline());
-        self.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
-    }
-
-    /// Segments wait for the pacer, or for the host's queue, until then.
-    fn pacing_deadline(&self) -> SimTime {
-        match (self.limited_by, &self.host_queue) {
-            (Limit::Pacing, _) => self.pacer.opens_at(),
-            (Limit::HostQueue, Some(queue)) => queue.wake(),
-            _ => SimTime::NEVER,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn mss(&self) -> u64 {
-        self.board.mss()
-    }
-
-    /// The payload of a new segment: a full one's, unless the peer's window never had room for two.
-    #[inline]
-    pub(crate) fn segment_size(&self) -> u64 {
-        self.peer.longest_segment().min(self.mss())
-    }
-
-    pub(crate) fn dup_thresh(&self) -> u32 {
-        self.recovery.dup_thresh()
-    }
-
-    pub(crate) fn timeouts_in_a_row(&self) -> u32 {
-        self.timer.timeouts_in_a_row()
-    }
-
-    /// Number of doublings of the timeout, or of the interval between probes of a closed window.
-    pub(crate) fn backoff(&self) -> u32 {
-        if self.persist.is_running() { self.persist.backoff() } else { self.rto.backoff() }
-    }
-
-    pub(crate) fn unanswered_probes(&self) -> u32 {
-        self.persist.unanswered()
-    }
-
-    /// Linux's name for where loss recovery stands.
-    pub(crate) fn recovery_state(&self) -> RecoveryState {
-        match self.recovery.phase() {
-            Phase::Cwr { .. } => RecoveryState::Cwr,
-            Phase::Fast(_) => RecoveryState::Recovery,
-            Phase::Loss(_) => RecoveryState::Loss,
-            Phase::Open if self.is_in_disorder() => RecoveryState::Disorder,
-            Phase::Open => RecoveryState::Open,
-        }
-    }
-
-    /// Something is SACKed, lost or retransmitted; a probe by itself is no disorder.
-    fn is_in_disorder(&self) -> bool {
-        self.board.sacked() + self.board.lost() + self.board.retransmitted() > 0
+        let flight = &self.acks.flight;
+        let own = flight.timer.deadline().min(self.transmitter.deadline()).min(flight.congestion.deadline());
+        self.transmitter.fq.as_ref().map_or(own, |fq| own.min(fq.next()))
     }
 
     /// Octets that the application may still write.
     pub(crate) fn writable(&self) -> u64 {
-        self.queue.writable(self.board.una(), self.board.high_data())
+        let board = &self.acks.flight.board;
+        self.transmitter.queue.writable(board.una(), board.high_data())
     }
 
     /// See [`WriteQueue::writable_at_once`].
     pub(crate) fn writable_at_once(&self) -> u64 {
-        self.queue.writable_at_once(self.board.una(), self.sent_so_far())
+        let board = &self.acks.flight.board;
+        self.transmitter.queue.writable_at_once(board.una(), self.transmitter.sent_so_far(board))
     }
 
     /// See [`WriteQueue::is_writable`].
     pub(crate) fn is_writable(&self) -> bool {
-        self.queue.is_writable(self.board.una(), self.board.high_data())
+        let board = &self.acks.flight.board;
+        self.transmitter.queue.is_writable(board.una(), board.high_data())
     }
 
     pub(crate) fn set_option(&mut self, option: &SocketOption) {
         match option {
-            SocketOption::NoDelay(no_delay) => self.queue.set_no_delay(*no_delay),
-            SocketOption::Cork(corked) => self.queue.set_corked(*corked),
-            SocketOption::NotSentLowat(lowat) => self.queue.set_notsent_lowat(*lowat),
-            SocketOption::UserTimeout(timeout) => self.timer.set_user_timeout(*timeout),
-            SocketOption::SendBuffer(size) => self.queue.set_buffer(*size),
+            SocketOption::NoDelay(no_delay) => self.transmitter.queue.set_no_delay(*no_delay),
+            SocketOption::Cork(corked) => self.transmitter.queue.set_corked(*corked),
+            SocketOption::NotSentLowat(lowat) => self.transmitter.queue.set_notsent_lowat(*lowat),
+            SocketOption::UserTimeout(timeout) => self.acks.flight.timer.set_user_timeout(*timeout),
+            SocketOption::SendBuffer(size) => self.transmitter.queue.set_buffer(*size),
             SocketOption::Pacing(most) => {
-                self.pacer.turn_on(*most);
+                self.transmitter.pacer.turn_on(*most);
                 self.note_pacing();
             }
             SocketOption::Congestion(config) => {
-                let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
-                self.controller = Controller::new(config, Bytes(self.mss()), cwnd, ssthresh);
-                self.ecn.introduce(&mut self.controller);
-                if self.rto.has_sample() {
-                    self.controller.on_handshake(self.rto.fine_stats().srtt);
-                }
-                self.settle_requirements();
+                self.acks.flight.replace_controller(config);
+                self.settle_fast_path();
                 self.note_pacing();
             }
             SocketOption::QuickAck(_) | SocketOption::ReceiveBuffer(_) | SocketOption::MaxSegment(_) => {}
-        }
-    }
-
-    /// The window that bounds sending now: the controller's, or what recovery makes of it.
-    #[inline]
-    pub(crate) fn window(&self) -> u64 {
-        self.recovery.window(self.cwnd())
-    }
-
-    /// The controller's window in octets.
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.controller.cwnd().0
-    }
-
-    pub(crate) fn in_slow_start(&self) -> bool {
-        self.controller.ssthresh().is_none_or(|ssthresh| self.controller.cwnd() < ssthresh)
-    }
-
-    /// A round trip of what left at `sent_at`; `newest` is when the newest left of what the ACK delivers and was sent once.
-    fn take_sample(&mut self, now: SimTime, sent_at: SimTime, newest: Option<SimTime>) {
-        self.rto.on_sample(sent_at, now, self.board.una(), self.board.high_data());
-        if let Some(newest) = newest.filter(|_| self.rto.samples_oldest()) {
-            self.rto.note_newest(now.saturating_since(newest));
         }
     }
 }

@@ -12,18 +12,22 @@ use crate::sender::SenderCounters;
 impl Endpoint {
     /// The segment that is about to arrive brings what links wrote into data of this end.
     pub fn on_telemetry(&mut self, hops: &[HopRecord]) {
-        self.sender.controller.on_telemetry(hops);
+        self.sender.flight_mut().congestion.controller.on_telemetry(hops);
     }
 
     /// Notes that `octets` of payload were dropped at the host. What may leave now does so at [`Self::deadline`].
     pub fn on_refused(&mut self, now: SimTime, octets: u32) {
-        self.sender.on_refused(now, octets);
+        if let Some(queue) = &mut self.sender.transmitter.host_queue {
+            queue.on_refused(now, u64::from(octets));
+        }
     }
 
     /// Notes that `octets` of payload have left the host, whose [`crate::Output::leaves_at`] could not say when they
     /// would. What may leave now does so at [`Self::deadline`].
     pub fn on_left(&mut self, now: SimTime, octets: u32) {
-        self.sender.on_left(now, octets);
+        if let Some(queue) = &mut self.sender.transmitter.host_queue {
+            queue.on_left(now, u64::from(octets));
+        }
     }
 
     /// The state by RFC 9293's names.
@@ -34,7 +38,8 @@ impl Endpoint {
             ConnectionPhase::SynSent => State::SynSent,
             ConnectionPhase::SynReceived => State::SynReceived,
             ConnectionPhase::Open => {
-                match (self.sender.is_closed(), self.sender.is_finished(), self.receiver.is_finished()) {
+                let is_closed = self.sender.transmitter.queue.is_closed();
+                match (is_closed, self.sender.is_finished(), self.receiver.is_finished()) {
                     (false, _, false) => State::Established,
                     (false, _, true) => State::CloseWait,
                     (true, false, false) => State::FinWait1,
@@ -51,73 +56,73 @@ impl Endpoint {
 
     /// True if the connection was given up or reset.
     pub fn is_aborted(&self) -> bool {
-        self.error.is_some() || (self.phase == ConnectionPhase::Closed && self.sender.board.high_data() > 0)
+        self.error.is_some() || (self.phase == ConnectionPhase::Closed && self.sender.flight().board.high_data() > 0)
     }
 
     /// The congestion window in force: the controller's, or during recovery what the recovery leaves of it.
     pub fn cwnd(&self) -> Bytes {
-        Bytes(self.sender.window())
+        Bytes(self.sender.flight().window())
     }
 
     /// The controller, for its ssthresh and internals; before the handshake is over [`Controller::Unopened`].
     pub fn controller(&self) -> &Controller {
-        &self.sender.controller
+        &self.sender.flight().congestion.controller
     }
 
     /// Sent and not cumulatively acknowledged.
     pub fn flight_size(&self) -> Bytes {
-        Bytes(self.sender.board.flight_size())
+        Bytes(self.sender.flight().board.flight_size())
     }
 
     /// RFC 6675's estimate of what is in the network.
     pub fn pipe(&self) -> Bytes {
-        Bytes(self.sender.board.pipe())
+        Bytes(self.sender.flight().board.pipe())
     }
 
     /// Taken for lost and not yet retransmitted.
     pub fn to_repair(&self) -> Bytes {
         // A probe, or `NextSeg` rules 3 and 4, retransmit what is not known to be lost.
-        Bytes(self.sender.board.lost().saturating_sub(self.sender.board.retransmitted()))
+        Bytes(self.sender.flight().board.lost().saturating_sub(self.sender.flight().board.retransmitted()))
     }
 
     /// True while cwnd is below ssthresh.
     pub fn is_in_slow_start(&self) -> bool {
-        self.sender.in_slow_start()
+        self.sender.flight().congestion.in_slow_start()
     }
 
     /// The rate at which segments are spread out; `None` if they leave as windows allow.
     pub fn pacing_rate(&self) -> Option<Bandwidth> {
-        self.sender.rate_of_pacing()
+        self.sender.transmitter.rate_of_pacing(self.sender.flight())
     }
 
     /// The sender's estimates of the round trip.
     pub fn rtt(&self) -> RttStats {
-        self.sender.rto.stats()
+        self.sender.flight().rto.stats()
     }
 
     /// The smoothed round trip, by a fine clock also where the stack counts ticks. Zero until there is a sample.
     pub fn fine_srtt(&self) -> SimDuration {
-        self.sender.rto.fine_stats().srtt
+        self.sender.flight().rto.fine_stats().srtt
     }
 
     /// True once there was an RTT sample.
     pub fn has_rtt_sample(&self) -> bool {
-        self.sender.rto.has_sample()
+        self.sender.flight().rto.has_sample()
     }
 
     /// The RTT sample that the last ACK gave, if it gave one.
     pub fn latest_rtt_sample(&self) -> Option<SimDuration> {
-        self.sender.rto.sample_of_ack()
+        self.sender.flight().rto.sample_of_ack()
     }
 
     /// The retransmission timeout with its back-off.
     pub fn rto(&self) -> SimDuration {
-        self.sender.rto.rto()
+        self.sender.flight().rto.rto()
     }
 
     /// The window that the peer advertises, scaled.
     pub fn rwnd(&self) -> Bytes {
-        Bytes(self.sender.peer.size())
+        Bytes(self.sender.transmitter.peer.size())
     }
 
     /// Octets written and not sent for the first time.
@@ -174,7 +179,7 @@ impl Endpoint {
 
     /// The time since the handshake, by what kept the sending half from sending more.
     pub fn spent(&self, now: SimTime) -> Spent {
-        self.sender.times.spent(now)
+        self.sender.transmitter.times.spent(now)
     }
 
     /// State of the endpoint, in the form of `TCP_INFO`
@@ -184,17 +189,17 @@ impl Endpoint {
 
     /// Counts of the sending half.
     pub fn counters(&self) -> SenderCounters {
-        self.sender.counters
+        self.sender.flight().counters
     }
 
     /// Number of segments for which the peer is asked to send an ACK; `None` without ACK congestion control.
     pub fn ack_ratio(&self) -> Option<u32> {
-        self.sender.ack_control.as_ref().map(|control| control.ratio())
+        self.sender.transmitter.ack_control.as_ref().map(|control| control.ratio())
     }
 
     /// ACKs that ACK congestion control found missing.
     pub fn lost_acks(&self) -> u64 {
-        self.sender.ack_control.as_ref().map_or(0, |control| control.lost_acks())
+        self.sender.transmitter.ack_control.as_ref().map_or(0, |control| control.lost_acks())
     }
 
     /// Payload that has arrived in order.
@@ -214,16 +219,16 @@ impl Endpoint {
 
     /// Payload of a full segment, as negotiated.
     pub fn mss(&self) -> u32 {
-        self.sender.mss() as u32
+        self.sender.flight().board.mss() as u32
     }
 
     /// Episodes that have ended since the last call.
     pub fn take_episodes(&mut self) -> Vec<Episode> {
-        self.sender.episodes.take_finished()
+        self.sender.flight_mut().congestion.episodes.take_finished()
     }
 
     /// The episode under way, if there is one.
     pub fn current_episode(&self) -> Option<Episode> {
-        self.sender.episodes.current()
+        self.sender.flight().congestion.episodes.current()
     }
 }

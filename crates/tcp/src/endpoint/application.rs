@@ -116,7 +116,7 @@ impl Endpoint {
         if matches!(self.phase, ConnectionPhase::SynSent | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept) {
             self.phase = ConnectionPhase::Closed;
         }
-        if !self.sender.is_closed() {
+        if !self.sender.transmitter.queue.is_closed() {
             self.close(now, out);
         }
     }
@@ -125,16 +125,16 @@ impl Endpoint {
     pub fn abort(&mut self, now: SimTime, out: &mut impl Output) {
         if matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::SynReceived) {
             //= rfc9293-3.10.5-abort
-            let segment = self.header(now, self.sender.board.high_data(), Flags::RST.with(Flags::ACK));
+            let segment = self.header(now, self.sender.flight().board.high_data(), Flags::RST.with(Flags::ACK));
             out.send(&segment);
         }
-        self.sender.times.end(now);
+        self.sender.transmitter.times.end(now);
         self.phase = ConnectionPhase::Closed;
     }
 
     /// The application will write no more: FIN after the last octet.
     pub fn close(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.close();
+        self.sender.transmitter.queue.close();
         self.transmit(now, out);
         self.check();
     }

@@ -51,7 +51,7 @@ impl Endpoint {
 
     /// An ACK leaves at once, and that is all that becomes of what has arrived.
     fn challenge(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.rto.begin_ack();
+        self.sender.flight_mut().rto.begin_ack();
         self.receiver.request_ack();
         self.flush_ack(now, out);
     }
@@ -118,20 +118,20 @@ impl Endpoint {
     /// acknowledged.
     #[inline]
     fn is_too_old(&self, segment: &Segment) -> bool {
-        let una = self.sender.board.una();
+        let una = self.sender.flight().board.una();
         segment.ack != Seq::of_offset(self.initial_sequence, una) && self.is_below_window(segment, una)
     }
 
     #[inline(never)] // what comes in order acknowledges what the segment before it did, mostly
     fn is_below_window(&self, segment: &Segment, una: u64) -> bool {
-        let least = una.saturating_sub(self.sender.peer.largest()).max(1);
+        let least = una.saturating_sub(self.sender.transmitter.peer.largest()).max(1);
         segment.ack.offset_near(self.initial_sequence, una).is_none_or(|ack| ack < least)
     }
 
     /// The option of accurate ECN, for the sending half; that there is one allows ours.
     pub(super) fn note_accurate_option(&mut self, segment: &Segment) {
         let option = segment.accurate_ecn();
-        self.sender.ecn.on_option(option);
+        self.sender.flight_mut().ecn.on_option(option);
         if option.is_some() {
             self.ecn.on_option_seen();
         }
@@ -156,7 +156,7 @@ impl Endpoint {
     /// RFC 5961 section 5.2: nothing of a segment is taken that acknowledges what was never sent, be it data, a FIN or a
     /// timestamp.
     fn acknowledges_unsent(&self, segment: &Segment) -> bool {
-        segment.ack.is_after(self.initial_sequence, self.sender.board.high_data())
+        segment.ack.is_after(self.initial_sequence, self.sender.flight().board.high_data())
             && segment.flags.has(Flags::ACK)
             && !segment.flags.has(Flags::RST)
     }
@@ -171,9 +171,9 @@ impl Endpoint {
 
     /// A refused ACK that a higher one has overtaken was not lost: with timestamps, PAWS refuses it.
     fn note_late_ack(&mut self, segment: &Segment) {
-        let una = self.sender.board.una();
+        let una = self.sender.flight().board.una();
         let is_late = segment.ack.offset_near(self.initial_sequence, una).is_some_and(|ack| ack < una);
-        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| segment.sequence_len() == 0) {
+        if let Some(control) = self.sender.transmitter.ack_control.as_mut().filter(|_| segment.sequence_len() == 0) {
             control.on_pure_ack(is_late, segment.ecn == Ecn::Ce);
         }
     }
@@ -198,7 +198,7 @@ impl Endpoint {
         if self.receiver.is_tuned()
             && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
-            let rtt = self.sender.clock.ticks_since(timestamps.echo, now);
+            let rtt = self.sender.flight_mut().clock.ticks_since(timestamps.echo, now);
             self.receiver.on_rtt(rtt, timestamps.echo, segment.payload);
         }
         if segment.ack_ratio > 0 && self.negotiated.ack_control {
@@ -209,8 +209,8 @@ impl Endpoint {
             len: u64::from(segment.payload),
             has_fin: segment.flags.has(Flags::FIN),
             is_pushed: segment.flags.has(Flags::PSH),
-            rto: self.sender.rto.rto(),
-            srtt: self.sender.rto.stats().srtt,
+            rto: self.sender.flight().rto.rto(),
+            srtt: self.sender.flight().rto.stats().srtt,
         };
         //= rfc9293-3.6-half-close
         self.receiver.on_arrival(now, &arrival);
@@ -218,7 +218,7 @@ impl Endpoint {
             if self.is_over() {
                 self.receiver.forget_duplicate(); // TIME-WAIT keeps no SACK (Linux)
             }
-            if self.sender.is_closed() {
+            if self.sender.transmitter.queue.is_closed() {
                 self.receiver.request_ack(); // both are done: nothing will carry the ACK
             } else {
                 self.peer_closed_first = true;
@@ -227,21 +227,21 @@ impl Endpoint {
     }
 
     fn on_ack(&mut self, now: SimTime, segment: &Segment, seq: u64, occupies: bool, out: &mut impl Output) {
-        let una = self.sender.board.una();
+        let una = self.sender.flight().board.una();
         let window = u64::from(segment.window) << self.negotiated.snd_scale;
         if self.only_receives && segment.sack.is_empty() && segment.ack == Seq::of_offset(self.initial_sequence, una) {
-            self.sender.peer.update(seq, una, window); // as the ACK before
+            self.sender.transmitter.peer.update(seq, una, window); // as the ACK before
             return;
         }
         let Some(ack) = segment.ack.offset_near(self.initial_sequence, una) else {
             return self.receiver.request_ack(); // older than anything
         };
-        if ack > self.sender.board.high_data() {
+        if ack > self.sender.flight().board.high_data() {
             self.receiver.request_ack(); // acknowledges what was never sent
             return;
         }
         let is_old = ack < una;
-        if let Some(control) = self.sender.ack_control.as_mut().filter(|_| !occupies) {
+        if let Some(control) = self.sender.transmitter.ack_control.as_mut().filter(|_| !occupies) {
             control.on_pure_ack(is_old, segment.ecn == Ecn::Ce);
         }
         //= rfc5961-5.2-old-ack
@@ -251,9 +251,9 @@ impl Endpoint {
             }
             return;
         }
-        if ack == una && segment.sack.is_empty() && self.sender.ecn.is_silent(segment.flags) {
+        if ack == una && segment.sack.is_empty() && self.sender.flight().ecn.is_silent(segment.flags) {
             let has_nothing_to_do = self.sender.has_nothing_to_do();
-            self.only_receives = has_nothing_to_do && !self.sender.ecn.is_on();
+            self.only_receives = has_nothing_to_do && !self.sender.flight().ecn.is_on();
             if has_nothing_to_do {
                 return self.sender.on_idle_ack(ack, seq, window, segment.flags);
             }
@@ -263,21 +263,23 @@ impl Endpoint {
             self.read_sack(segment, una, &mut sack);
         }
         let timestamps = segment.timestamps.filter(|_| self.negotiated.timestamps);
-        let incoming = IncomingAck {
+        let mut incoming = IncomingAck {
             ack: ack.max(una),
-            window: if is_old { self.sender.peer.size() } else { window },
+            window: if is_old { self.sender.transmitter.peer.size() } else { window },
             seq,
             occupies,
             flags: segment.flags,
             sack: &sack,
+            window_changed: false,
+            sendable_end: 0,
             timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
                 tsval: value,
                 tsecr: echo,
-                arrival: self.sender.clock.tick(now),
-                tick: self.sender.clock.granularity(),
+                arrival: self.sender.flight_mut().clock.tick(now),
+                tick: self.sender.flight().clock.granularity(),
             }),
         };
-        self.sender.on_ack(now, &incoming);
+        self.sender.on_ack(now, &mut incoming);
         if ack > una {
             // What lies below is acknowledged, and its numbers may come again 4 GiB later.
             self.last_sack = [SackBlock::default(); 4];

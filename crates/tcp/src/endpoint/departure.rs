@@ -14,7 +14,7 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
-        if self.sender.fq.is_some() {
+        if self.sender.transmitter.fq.is_some() {
             return self.transmit_through_fq(now, out);
         }
         while self.send_run(now, out) == RunEnd::Open {
@@ -42,11 +42,11 @@ impl Endpoint {
 
     /// A segment waits for its departure, from which its timestamp is.
     fn wait_in_fq(&mut self, now: SimTime, start: u64, mut segment: Segment) {
-        let at = self.sender.departure(now);
+        let at = self.sender.transmitter.pacer.departure(now);
         if let Some(timestamps) = &mut segment.timestamps {
-            timestamps.value = self.sender.clock.tick(at);
+            timestamps.value = self.sender.flight_mut().clock.tick(at);
         }
-        if let Some(fq) = &mut self.sender.fq {
+        if let Some(fq) = &mut self.sender.transmitter.fq {
             fq.push(now, at, start, &segment);
         }
     }
@@ -54,7 +54,7 @@ impl Endpoint {
     /// Sends the segments that have waited for their time in the host's queue.
     fn release(&mut self, now: SimTime, out: &mut impl Output) {
         self.tell(now, out);
-        while let Some(segment) = self.sender.fq.as_mut().and_then(|fq| fq.pop(now)) {
+        while let Some(segment) = self.sender.transmitter.fq.as_mut().and_then(|fq| fq.pop(now)) {
             out.send(&segment);
             if segment.payload > 0 {
                 self.sender.on_handed_over(now, segment.payload, || out.leaves_at());
@@ -64,13 +64,13 @@ impl Endpoint {
 
     /// A segment without data leaves.
     fn send_dataless(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        if self.sender.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
+        if self.sender.transmitter.fq.is_some() { self.send_behind(now, segment, out) } else { out.send(segment) }
     }
 
     /// Sends a segment behind those that wait for their time.
     #[cold]
     fn send_behind(&mut self, now: SimTime, segment: &Segment, out: &mut impl Output) {
-        self.sender.await_turn(now);
+        self.sender.transmitter.pacer.begin_burst(now);
         self.wait_in_fq(now, 0, *segment);
         self.release(now, out);
     }
@@ -78,21 +78,21 @@ impl Endpoint {
     /// Hands over what has happened, if somebody watches.
     #[inline]
     fn tell(&mut self, now: SimTime, out: &mut impl Output) {
-        if self.sender.log.is_some() {
+        if self.sender.flight().congestion.log.is_some() {
             self.tell_watcher(now, out);
         }
     }
 
     #[cold]
     pub(super) fn tell_watcher(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.report_controller(now);
+        self.sender.flight_mut().congestion.report_controller(now);
         self.hand_over(out);
     }
 
     /// Hands over the events that are known already.
     #[inline]
     pub(super) fn hand_over(&mut self, out: &mut impl Output) {
-        if let Some(log) = self.sender.log.as_mut().filter(|log| !log.is_empty()) {
+        if let Some(log) = self.sender.flight_mut().congestion.log.as_mut().filter(|log| !log.is_empty()) {
             out.tell(log.events());
         }
     }
@@ -100,10 +100,10 @@ impl Endpoint {
     /// Sends full segments of new data for as long as windows alone decide. They leave at one moment, so that what they say
     /// of the receiving half is the same; none has room for the option of accurate ECN.
     fn send_run(&mut self, now: SimTime, out: &mut impl Output) -> RunEnd {
-        if self.receiver.has_duplicate() || !self.sender.may_run() {
+        if self.receiver.has_duplicate() {
             return RunEnd::Open;
         }
-        let mut run = self.sender.begin_run();
+        let Some(mut run) = self.sender.begin_run() else { return RunEnd::Open };
         let mut segment = Segment::default();
         let mut has_begun = false;
         let end = loop {
@@ -116,10 +116,10 @@ impl Endpoint {
                 segment.seq = Seq::of_offset(self.initial_sequence, start);
                 segment.flags = if self.ecn.is_on() { flags.with(self.ecn.flags()) } else { flags };
             } else {
-                let payload = self.sender.mss() as u32;
+                let payload = self.sender.flight().board.mss() as u32;
                 self.begin_data(now, (start, payload), flags, &mut segment);
-                if self.sender.ecn.is_on() {
-                    segment.ecn = self.sender.ecn.mark_of_data();
+                if self.sender.flight().ecn.is_on() {
+                    segment.ecn = self.sender.flight().ecn.mark_of_data();
                 }
                 has_begun = true;
             }
@@ -157,7 +157,7 @@ impl Endpoint {
             let (mut with, without) = (*segment, segment.options_len());
             with.set_accurate_ecn(option);
             let added = with.options_len() - without;
-            if u64::from(segment.payload + added) <= self.sender.mss() {
+            if u64::from(segment.payload + added) <= self.sender.flight().board.mss() {
                 *segment = with;
             }
         }
@@ -176,7 +176,7 @@ impl Endpoint {
         let timestamps = self
             .negotiated
             .timestamps
-            .then(|| Timestamps { value: self.sender.clock.tick(now), echo: acknowledgement.ts_recent });
+            .then(|| Timestamps { value: self.sender.flight_mut().clock.tick(now), echo: acknowledgement.ts_recent });
         *segment = Segment {
             seq: Seq::of_offset(self.initial_sequence, offset),
             ack: acknowledgement.ack,
@@ -203,9 +203,9 @@ impl Endpoint {
     #[inline(never)] // most segments that arrive ask for none
     pub(super) fn send_ack(&mut self, now: SimTime, out: &mut impl Output) {
         //= rfc3168-6.1.4-pure-acks
-        let mut segment = self.header(now, self.sender.board.high_data(), Flags::ACK);
+        let mut segment = self.header(now, self.sender.flight().board.high_data(), Flags::ACK);
         if self.negotiated.ack_control {
-            segment.ecn = self.sender.ecn.mark_of_ack();
+            segment.ecn = self.sender.flight().ecn.mark_of_ack();
         }
         if self.ecn.has_option() {
             self.add_accurate_option(&mut segment);
@@ -216,8 +216,8 @@ impl Endpoint {
     pub(super) fn send_probe(&mut self, now: SimTime, out: &mut impl Output) {
         //= rfc3168-6.1.6-probes
         //= rfc9293-3.8.6.1-probe-octet
-        let segment = self.header(now, self.sender.board.una() - 1, Flags::ACK);
-        self.sender.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
+        let segment = self.header(now, self.sender.flight().board.una() - 1, Flags::ACK);
+        self.sender.flight_mut().congestion.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         self.tell(now, out);
         self.send_dataless(now, &segment, out);
     }

@@ -15,7 +15,7 @@ impl Endpoint {
         {
             self.calls = self.calls.wrapping_add(1);
             // As many calls between two recounts as there are segments, so that a call costs the same in large windows.
-            let between = self.sender.board.count().max(64) as u32;
+            let between = self.sender.flight().board.count().max(64) as u32;
             self.check_invariants(self.calls.is_multiple_of(between));
         }
     }
@@ -43,9 +43,9 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
-        self.sender.check_invariants(recounts || self.sender.board.count() <= CHEAP_TO_RECOUNT);
+        self.sender.check_invariants(recounts || self.sender.flight().board.count() <= CHEAP_TO_RECOUNT);
         self.receiver.check_invariants();
-        assert!(self.sender.board.una() >= 1, "an open connection has its SYN acknowledged");
+        assert!(self.sender.flight().board.una() >= 1, "an open connection has its SYN acknowledged");
         assert!(!self.only_receives || self.sender.has_nothing_to_do(), "an end that only receives has nothing to do");
         assert!(self.has_controller(), "an open connection has a controller");
     }

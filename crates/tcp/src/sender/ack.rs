@@ -1,14 +1,21 @@
 //! An ACK arrives: what it says of the segments sent, of the round trip, and to the controller.
 
+mod fast_path;
+
+use std::sync::Arc;
+
 use ackclock_cc::{CongestionController, Controller, SegmentTimestamps};
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Flags;
 
-use super::Sender;
+use super::congestion::Congestion;
+use super::flight::Flight;
 use crate::clock::{TimestampClock, is_before};
+use crate::config::TcpConfig;
 use crate::controller_feed::ControllerFeed;
 use crate::ecn::EcnEcho;
 use crate::rack::Rack;
+use crate::rounds::Rounds;
 use crate::scoreboard::{Scoreboard, SendTimes, Sent};
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
@@ -26,6 +33,10 @@ pub(crate) struct IncomingAck<'a> {
     pub(crate) flags: Flags,
     pub(crate) sack: &'a SackReport,
     pub(crate) timestamps: Option<SegmentTimestamps>,
+    /// It changes the size of the peer's window; the sender fills this in, and the next field.
+    pub(crate) window_changed: bool,
+    /// End of the data that is written and that the peer's window has room for.
+    pub(crate) sendable_end: u64,
 }
 
 impl IncomingAck<'_> {
@@ -81,6 +92,8 @@ pub(super) struct AckOutcome {
     pub(super) is_duplicate: bool,
     /// It arrived during fast recovery or the answer to a mark.
     pub(super) was_reducing: bool,
+    /// Nothing was being repaired, SACKed or duplicated before.
+    pub(super) was_in_order: bool,
     /// Bound on sending at that time, if not cwnd.
     pub(super) reduced_window: Option<u64>,
     /// Packets that the network marked, or 1 for the classic echo.
@@ -135,94 +148,81 @@ impl Told<'_> {
     }
 }
 
-impl Sender {
-    /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
-    pub(crate) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) {
-        self.rto.begin_ack();
-        let window_changed = self.peer.update(ack.seq, ack.ack, ack.window);
-        self.persist.on_answer();
-        if self.persist.is_running() {
-            self.on_window_update(now);
-        }
-        if self.takes_fast_path(ack) {
-            self.on_fast_path_ack(now, ack);
-        } else {
-            self.on_rarer_ack(now, ack, window_changed);
-        }
+/// Scoreboard, round-trip samples and loss recovery, as ACKs move them.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct AckProcessor {
+    /// True if no mechanism inspects every ACK, so that plain ACKs take the fast path.
+    pub(super) has_fast_path: bool,
+    pub(super) rounds: Rounds,
+    pub(super) flight: Flight,
+}
+
+impl AckProcessor {
+    pub(super) fn new(config: &Arc<TcpConfig>) -> Self {
+        Self { has_fast_path: false, rounds: Rounds::default(), flight: Flight::new(config) }
+    }
+
+    /// Takes in an acceptable ACK: `snd_una <= ack <= snd_max`. What the controller and the timer make of the outcome comes after.
+    pub(super) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
+        if self.takes_fast_path(ack) { self.on_plain_ack(now, ack) } else { self.on_rarer_ack(now, ack) }
     }
 
     #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
-    fn on_rarer_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
-        match self.takes_short_path(ack) {
-            Some(sacked_to) => self.on_short_path_ack(now, ack, sacked_to),
-            None => self.on_any_ack(now, ack, window_changed),
-        }
-    }
-
-    #[inline(never)] // as above
-    fn on_any_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) {
-        let watch = self.watch_of_acks();
-        let reported = self.reported();
-        let mut outcome = self.update_scoreboard(now, ack, window_changed);
-        self.on_probe_ack(now, ack, &outcome);
-        self.recover(now, ack, &mut outcome);
+    fn on_rarer_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
+        let outcome = match self.takes_short_path(ack) {
+            Some(sacked_to) => self.on_lengthened_sack(now, ack, sacked_to),
+            None => {
+                let mut outcome = self.update_scoreboard(now, ack);
+                self.on_probe_ack(now, ack, &outcome);
+                self.flight.recover(now, ack, &mut outcome);
+                outcome
+            }
+        };
         if outcome.marked > 0 {
-            self.episodes.on_marked(outcome.marked, self.ecn.counts_marks());
+            self.flight.congestion.episodes.on_marked(outcome.marked, self.flight.ecn.counts_marks());
         }
-        self.report_lost(now);
-        if let Some(watch) = watch {
-            self.control_acks(watch);
-        }
-        // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
-        if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
-            self.notify_controller(now, ack, &outcome);
-        }
-        self.set_timer(now, &outcome);
-        if self.log.is_some() {
-            self.report_ack(now, reported, ack.sack, &outcome);
-        }
+        self.flight.congestion.report_lost(now, &mut self.flight.board);
+        outcome
     }
 
-    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>, window_changed: bool) -> AckOutcome {
-        let prior_flight = self.board.flight_size();
-        let prior_sacked = self.board.sacked();
-        let una = self.board.una();
+    fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
+        let prior_flight = self.flight.board.flight_size();
+        let prior_sacked = self.flight.board.sacked();
+        let una = self.flight.board.una();
         let advanced = ack.ack > una;
-        let was_reducing = self.recovery.phase().is_reducing();
-        let reduced_window = self.recovery.phase().reduced_window();
+        let recovery = &self.flight.recovery;
+        let was_reducing = recovery.phase().is_reducing();
+        let was_in_order = recovery.phase().is_open() && recovery.dup_acks() == 0 && prior_sacked == 0;
+        let reduced_window = self.flight.recovery.phase().reduced_window();
         let mut timing = Timing::default();
-        let needless = ack.sack.dsack.map_or(0, |duplicate| self.board.retransmissions_in(duplicate));
+        let needless = ack.sack.dsack.map_or(0, |duplicate| self.flight.board.retransmissions_in(duplicate));
         let (newly_sacked, acked, original_arrived) = self.mark_delivered(now, ack, &mut timing);
         let mut delivered = newly_sacked + acked;
-        if advanced && self.recovery.emulates_sack() {
+        if advanced && self.flight.recovery.emulates_sack() {
             delivered = self.settle_presumed(acked);
         }
         if advanced {
-            self.note_progress(ack.ack);
+            self.note_progress();
         }
         if let Some(duplicate) = ack.sack.dsack {
             delivered += self.on_dsack(now, duplicate, needless);
         }
-        self.sample_rtt(now, ack, advanced, &timing);
+        //= rfc7323-4.1-advancing-only
+        self.sample_rtt(now, ack.echoed_tick().filter(|_| advanced), &timing.acked, Some(&timing.sacked));
         if let Some(lowest) = timing.lowest_late {
-            self.adapt_to_reordering(lowest);
+            self.flight.adapt_to_reordering(lowest);
         }
-        let new_round = advanced && self.rounds.on_ack(ack.ack, self.board.high_data());
-        if let Some(rack) = self.recovery.rack_mut().filter(|_| newly_sacked + acked > 0) {
-            rack.adapt(self.rounds.count());
-        }
-        if self.validation.is_on() {
-            self.validation.on_acked(delivered, new_round);
-        }
-        self.counters.delivered += delivered;
-        let told = if self.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
+        let new_round = advanced && self.rounds.on_ack(ack.ack, self.flight.board.high_data());
+        self.count_delivered(delivered, new_round, newly_sacked + acked > 0);
+        let told = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight > 0 { told } else { 0 };
-        self.counters.delivered_ce += (marked * self.mss()).min(delivered);
-        let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked, window_changed);
-        self.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
+        self.flight.counters.delivered_ce += (marked * self.flight.board.mss()).min(delivered);
+        let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
+        self.flight.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
         if advanced && newly_sacked > 0 {
-            self.recovery.begin_duplicates();
+            self.flight.recovery.begin_duplicates();
         }
         AckOutcome {
             prior_una: una,
@@ -234,6 +234,7 @@ impl Sender {
             advanced,
             is_duplicate,
             was_reducing,
+            was_in_order,
             reduced_window,
             marked,
             original_arrived,
@@ -244,29 +245,33 @@ impl Sender {
     }
 
     /// The timer starts anew for a SACK, too, if what that reports left before the first segment last did.
-    pub(super) fn sack_restarts_timer(&self, oldest_sacked: Option<SimTime>) -> bool {
-        self.rto.restarts_on_sack()
-            && oldest_sacked.zip(self.first_sent()).is_some_and(|(sacked, first)| sacked < first)
-    }
-
-    /// Departure time, by our timestamp clock, of the data echoed by TSecr; `None` for an echo of 0.
-    pub(super) fn echoed_send_time(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> Option<SimTime> {
-        let echo = ack.echoed_tick().filter(|echo| *echo != 0)?;
-        Some(self.clock.time_of(echo, now))
+    fn sack_restarts_timer(&self, oldest_sacked: Option<SimTime>) -> bool {
+        self.flight.rto.restarts_on_sack()
+            && oldest_sacked.zip(self.flight.first_sent()).is_some_and(|(sacked, first)| sacked < first)
     }
 
     /// `snd_una` moves: the connection lives.
-    pub(super) fn note_progress(&mut self, ack: u64) {
-        self.timer.on_progress();
-        self.rto.on_new_ack();
-        self.queue.on_acknowledged(ack);
+    fn note_progress(&mut self) {
+        self.flight.timer.on_progress();
+        self.flight.rto.on_new_ack();
+    }
+
+    /// Updates the counters that depend on round trips; `is_sample` if segments were delivered that RACK has not seen before.
+    fn count_delivered(&mut self, delivered: u64, new_round: bool, is_sample: bool) {
+        if is_sample && let Some(rack) = self.flight.recovery.rack_mut() {
+            rack.adapt(self.rounds.count());
+        }
+        if self.flight.congestion.validation.is_on() {
+            self.flight.congestion.validation.on_acked(delivered, new_round);
+        }
+        self.flight.counters.delivered += delivered;
     }
 
     /// Marks what the ACK delivers. Returns what it SACKs and what it acknowledges, and whether segments never sent
     /// again are among them that were sent before the recovery point.
     fn mark_delivered(&mut self, now: SimTime, ack: &IncomingAck<'_>, timing: &mut Timing) -> (u64, u64, bool) {
-        let prior_high = self.board.high_sacked();
-        let recovery_point = self.recovery.phase().ends_at();
+        let prior_high = self.flight.board.high_sacked();
+        let recovery_point = self.flight.recovery.phase().ends_at();
         let echoed = self.echo_of_retransmission(ack);
         let (board, mut told) = self.board_and_told(now);
         let mut original_arrived = false;
@@ -300,38 +305,38 @@ impl Sender {
             });
         }
         // Without SACK, an original that is acknowledged beside a retransmission may have waited for it (RFC 5682 section 2.1).
-        original_arrived &= self.recovery.has_sack() || timing.acked.retransmitted.is_none();
+        original_arrived &= self.flight.recovery.has_sack() || timing.acked.retransmitted.is_none();
         (newly_sacked, acked, original_arrived)
     }
 
     /// True if no observer needs each delivered segment.
     #[inline]
-    pub(super) fn tells_nobody(&self) -> bool {
-        !self.recovery.has_rack() && !self.feed.is_on()
+    fn tells_nobody(&self) -> bool {
+        !self.flight.recovery.has_rack() && !self.flight.congestion.feed.is_on()
     }
 
     /// The scoreboard, and the observers of the segments that an ACK at `now` delivers.
     #[inline]
-    pub(super) fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
-        let min_rtt = self.rto.stats().min_rtt;
-        let Self { board, recovery, feed, controller, clock, .. } = self;
+    fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
+        let min_rtt = self.flight.rto.stats().min_rtt;
+        let Flight { board, recovery, congestion: Congestion { feed, controller, .. }, clock, .. } = &mut self.flight;
         (board, Told { rack: recovery.rack_mut(), feed, controller, clock, min_rtt, now })
     }
 
     /// The timestamp that an ACK echoes, where RACK asks it of retransmissions: RFC 8985 section 6.2, step 2, first condition.
-    pub(super) fn echo_of_retransmission(&self, ack: &IncomingAck<'_>) -> Option<u32> {
-        let asks = self.recovery.has_rack() && self.config.rack_timestamp_check;
+    fn echo_of_retransmission(&self, ack: &IncomingAck<'_>) -> Option<u32> {
+        let asks = self.flight.recovery.has_rack() && self.flight.config.rack_timestamp_check;
         ack.echoed_tick().filter(|echo| *echo != 0 && asks)
     }
 
     /// Settles an ACK without SACK: one segment fills the hole and the rest had been presumed delivered. Returns what
     /// it delivers beyond that.
     fn settle_presumed(&mut self, acked: u64) -> u64 {
-        let mss = self.mss();
+        let mss = self.flight.board.mss();
         // More may have been presumed than this ACK covers, and it may cover less than a segment.
-        let delivered = acked.saturating_sub(self.board.sacked()).max(mss.min(acked));
-        if self.board.unpresume(acked.saturating_sub(mss)) {
-            self.take_for_reordered(acked);
+        let delivered = acked.saturating_sub(self.flight.board.sacked()).max(mss.min(acked));
+        if self.flight.board.unpresume(acked.saturating_sub(mss)) {
+            self.flight.take_for_reordered(acked);
         }
         delivered
     }
@@ -339,78 +344,73 @@ impl Sender {
     /// Takes in a reported duplicate with `needless` retransmissions in it. Returns the octets of it that count as
     /// delivered.
     fn on_dsack(&mut self, now: SimTime, (start, end): (u64, u64), needless: u32) -> u64 {
-        self.counters.dsacks += (end - start).div_ceil(self.mss()).max(1);
-        if !self.dsacks_are_ours() {
+        self.flight.counters.dsacks += (end - start).div_ceil(self.flight.board.mss()).max(1);
+        // The receiver has reported more duplicates than were retransmitted: they are the network's (RFC 3708 section 3).
+        if self.flight.counters.dsacks > self.flight.counters.retransmitted_segments {
             return 0;
         }
-        self.recovery.on_dsack(end, needless, self.tlp.is_retransmission_of(end));
-        if !self.config.dsack_delivers {
+        self.flight.recovery.on_dsack(end, needless, self.flight.tlp.is_retransmission_of(end));
+        if !self.flight.config.dsack_delivers {
             return 0;
         }
-        self.feed.on_duplicate(now, end - start);
-        self.board.weight(end - start)
+        self.flight.congestion.feed.on_duplicate(now, end - start);
+        self.flight.board.weight(end - start)
     }
 
-    /// The receiver has reported no more duplicates than were retransmitted: others are the network's (RFC 3708 section 3).
-    fn dsacks_are_ours(&self) -> bool {
-        self.counters.dsacks <= self.counters.retransmitted_segments
-    }
-
-    /// Takes an RTT sample. By Karn's rule, retransmitted segments give none (RFC 6298 section 3), unless their
+    /// Takes an RTT sample of what the ACK delivers, or of the timestamp that it echoes. By Karn's rule, retransmitted segments give none (RFC 6298 section 3), unless their
     /// timestamp does (RFC 7323 section 4.1).
-    fn sample_rtt(&mut self, now: SimTime, ack: &IncomingAck<'_>, advanced: bool, timing: &Timing) {
-        let sacked = if self.rto.samples_sacks() { timing.sacked } else { SendTimes::default() };
-        //= rfc7323-4.1-advancing-only
-        let echoed = if advanced { self.echoed_send_time(now, ack) } else { None };
+    fn sample_rtt(&mut self, now: SimTime, echo: Option<u32>, acked: &SendTimes, sacked: Option<&SendTimes>) {
+        let sacked = sacked.filter(|_| self.flight.rto.samples_sacks());
+        let (oldest, karn) = (self.flight.rto.samples_oldest(), self.flight.rto.karn());
+        let own = acked.sample(oldest, karn).or_else(|| sacked?.sample(oldest, karn));
+        let sent_at = own.or_else(|| Some(self.flight.clock.time_of(echo.filter(|echo| *echo != 0)?, now)));
         //= rfc6298-3-one-a-round-trip
-        if let Some(sent_at) = self.sample_of(&timing.acked).or(self.sample_of(&sacked)).or(echoed) {
-            self.take_sample(now, sent_at, sacked.newest.or(timing.acked.newest));
+        if let Some(sent_at) = sent_at {
+            let newest = sacked.and_then(|sacked| sacked.newest).or(acked.newest);
+            self.flight.take_sample(now, sent_at, newest);
         }
-    }
-
-    /// Departure time of the segment that gives an RTT sample, of those that an ACK delivers.
-    #[inline]
-    pub(super) fn sample_of(&self, times: &SendTimes) -> Option<SimTime> {
-        times.sample(self.rto.samples_oldest(), self.rto.karn())
-    }
-
-    /// Adapts to reordering: the segment at `low` arrived after later ones, and was not retransmitted.
-    pub(super) fn adapt_to_reordering(&mut self, low: u64) {
-        // Where nothing is SACKed any more, the ACK has passed all that had been.
-        let high = self.board.high_sacked().unwrap_or_else(|| self.board.una());
-        self.recovery.adapt_to_reordering((high - low).div_ceil(self.mss()) as u32);
-        self.counters.reorderings += 1;
     }
 
     /// Number of newly delivered segments that were marked, by an ACK with these flags.
-    pub(super) fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
-        let mss = self.mss();
-        self.ecn.on_ack(&EcnEcho { flags, segments: delivered.div_ceil(mss), mss })
+    fn marked_of(&mut self, flags: Flags, delivered: u64) -> u64 {
+        let mss = self.flight.board.mss();
+        self.flight.ecn.on_ack(&EcnEcho { flags, segments: delivered.div_ceil(mss), mss })
     }
 
     /// RFC 5681 section 2, definition of a duplicate ACK, of one that comes while data is outstanding and does not advance;
     /// RFC 6675 counts those with new SACK information.
-    fn is_duplicate(&self, ack: &IncomingAck<'_>, newly_sacked: u64, window_changed: bool) -> bool {
-        if self.recovery.has_sack() {
+    fn is_duplicate(&self, ack: &IncomingAck<'_>, newly_sacked: u64) -> bool {
+        if self.flight.recovery.has_sack() {
             //= rfc3042-2-new-information
             newly_sacked > 0
         } else {
             //= rfc5681-2-duplicate-ack
             // Who reports ranges may open its window meanwhile, as Linux does: the report says why the ACK came.
-            let is_answer = !window_changed || ack.sack.is_there;
-            !ack.occupies && is_answer && ack.ack == self.board.una()
+            let is_answer = !ack.window_changed || ack.sack.is_there;
+            !ack.occupies && is_answer && ack.ack == self.flight.board.una()
+        }
+    }
+
+    /// Takes in an ACK that reports no mark ([`EcnSender::is_silent`]); its delivery is counted all the same.
+    ///
+    /// [`EcnSender::is_silent`]: crate::ecn::EcnSender::is_silent
+    #[inline]
+    pub(super) fn take_silence(&mut self, flags: Flags, delivered: u64) {
+        if self.flight.ecn.is_on() {
+            let marked = self.marked_of(flags, delivered);
+            debug_assert_eq!(marked, 0, "no mark is told of");
         }
     }
 
     fn on_probe_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &AckOutcome) {
-        if !self.tlp.is_out() {
+        if !self.flight.tlp.is_out() {
             return;
         }
         let is_pure_duplicate = !outcome.advanced && outcome.newly_sacked == 0 && !ack.occupies;
-        let has_dsack = ack.sack.dsack.is_some_and(|(_, end)| self.tlp.is_retransmission_of(end));
+        let has_dsack = ack.sack.dsack.is_some_and(|(_, end)| self.flight.tlp.is_retransmission_of(end));
         let probe = ProbeAck { ack: ack.ack, has_dsack, is_pure_duplicate };
-        if self.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
-            self.answer_loss_repaired_by_probe(now);
+        if self.flight.tlp.on_ack(probe) == ProbeOutcome::RepairedLoss {
+            self.flight.answer_loss_repaired_by_probe(now);
         }
     }
 }

@@ -8,42 +8,58 @@ use super::{Limit, Sender};
 impl Sender {
     /// Panics with the invariant that is violated; `recounts` recounts every outstanding segment.
     pub(crate) fn check_invariants(&self, recounts: bool) {
-        self.board.check_invariants(recounts);
-        assert!(self.board.high_data() <= self.queue.stream_end(), "nothing is sent that was not written: {self:?}");
+        let flight = self.flight();
+        flight.board.check_invariants(recounts);
+        assert!(
+            flight.board.high_data() <= self.transmitter.queue.stream_end(),
+            "nothing is sent that was not written: {self:?}"
+        );
         self.check_octets();
-        assert!(self.controller.cwnd().0 > 0, "a congestion window of nothing ends a flow: {:?}", self.controller);
-        assert!(self.window() > 0 || self.recovery.phase().is_reducing(), "only PRR may close the window: {self:?}");
-        let is_raised = self.recovery.dup_thresh() >= self.config.dup_thresh;
-        assert!(is_raised || self.recovery.emulates_sack(), "reordering raises the threshold: {self:?}");
+        assert!(
+            flight.congestion.controller.cwnd().0 > 0,
+            "a congestion window of nothing ends a flow: {:?}",
+            flight.congestion.controller
+        );
+        assert!(
+            flight.window() > 0 || flight.recovery.phase().is_reducing(),
+            "only PRR may close the window: {self:?}"
+        );
+        let is_raised = flight.recovery.dup_thresh() >= flight.config.dup_thresh;
+        assert!(is_raised || flight.recovery.emulates_sack(), "reordering raises the threshold: {self:?}");
         self.check_timers();
     }
 
     /// New data lies in the stream without a gap; the rest are retransmissions.
     fn check_octets(&self) {
-        let high = self.board.high_data();
-        let new = high.min(self.queue.end()).saturating_sub(1); // without the SYN, which may not have left
-        let counters = &self.counters;
+        let flight = self.flight();
+        let high = flight.board.high_data();
+        let new = high.min(self.transmitter.queue.end()).saturating_sub(1); // without the SYN, which may not have left
+        let counters = &flight.counters;
         assert_eq!(counters.sent_octets, new + counters.retransmitted_octets, "octets sent are new or retransmitted");
         assert!(counters.retransmitted_segments <= counters.sent_segments, "retransmissions are sent: {counters:?}");
     }
 
     /// The timer that goes off at this moment.
     pub(crate) fn due(&self, deadline: SimTime) -> &'static str {
+        let flight = self.flight();
         let timers = [
-            ("the retransmission or persist timer", self.timer.deadline()),
-            ("the pacer, or the host's queue,", self.pacing_deadline()),
-            ("the controller's timer", self.controller_deadline()),
+            ("the retransmission or persist timer", flight.timer.deadline()),
+            ("the pacer, or the host's queue,", self.transmitter.deadline()),
+            ("the controller's timer", flight.congestion.deadline()),
         ];
         timers.iter().find(|(_, at)| *at == deadline).map_or("fq's timer", |(name, _)| name)
     }
 
     /// Nothing waits for ever.
     fn check_timers(&self) {
-        if self.timer.gave_up() {
+        let flight = self.flight();
+        if flight.timer.gave_up() {
             return;
         }
-        assert!(self.board.is_empty() || !self.timer.is_off(), "a timer runs for what is outstanding: {self:?}");
-        let is_stuck = self.board.is_empty() && self.limited_by == Limit::Window && self.deadline() == SimTime::NEVER;
-        assert!(!is_stuck || self.next_len() == 0, "a closed window is probed: {self:?}");
+        assert!(flight.board.is_empty() || !flight.timer.is_off(), "a timer runs for what is outstanding: {self:?}");
+        let is_stuck = flight.board.is_empty()
+            && self.transmitter.limited_by == Limit::Window
+            && self.deadline() == SimTime::NEVER;
+        assert!(!is_stuck || self.transmitter.next_len(&flight.board) == 0, "a closed window is probed: {self:?}");
     }
 }

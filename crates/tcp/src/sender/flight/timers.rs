@@ -1,40 +1,35 @@
 //! The sender's timer: when it runs, and the actions when it fires.
 
 use ackclock_events::Event;
-use ackclock_units::{Bytes, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use super::Sender;
-use super::ack::AckOutcome;
+use super::Flight;
 use crate::config::UserTimeoutFrom;
 use crate::loss_recovery::Detected;
 use crate::prr::PrrAck;
 use crate::retransmit_timer::Purpose;
+use crate::sender::ack::AckOutcome;
 use crate::tlp::Tlp;
 
-impl Sender {
+impl Flight {
     /// Sets the timer after an ACK.
-    pub(super) fn set_timer(&mut self, now: SimTime, outcome: &AckOutcome) {
+    pub(in crate::sender) fn set_timer(&mut self, now: SimTime, outcome: &AckOutcome) {
         if self.board.is_empty() {
             //= rfc6298-5.2-stop
             if outcome.advanced {
                 self.timer.stop();
-                self.idleness.idle_since = Some(now);
+                self.idle_since = Some(now);
             }
         } else if outcome.restarts_timer && !self.recovery.keeps_timer_on_partial_ack() {
-            self.restart_timer(now);
-        }
-    }
-
-    /// A probe if one is to be sent, the retransmission timeout otherwise.
-    pub(super) fn restart_timer(&mut self, now: SimTime) {
-        self.timer.restart_at(now);
-        if !self.schedule_probe(now, now) {
-            self.rearm_timeout(now);
+            self.timer.restart_at(now);
+            if !self.schedule_probe(now, now) {
+                self.rearm_timeout(now);
+            }
         }
     }
 
     /// New data left: the timer runs, and the probe is put off.
-    pub(super) fn on_sent_data(&mut self, now: SimTime, was_empty: bool) {
+    pub(in crate::sender) fn on_sent_data(&mut self, now: SimTime, was_empty: bool) {
         if was_empty {
             self.timer.restart_at(now);
         }
@@ -49,16 +44,16 @@ impl Sender {
     }
 
     /// Departure time of the oldest outstanding segment, or of its latest retransmission.
-    pub(super) fn first_sent(&self) -> Option<SimTime> {
+    pub(in crate::sender) fn first_sent(&self) -> Option<SimTime> {
         self.board.first().map(|first| first.at)
     }
 
-    pub(super) fn rearm_timeout(&mut self, now: SimTime) {
+    pub(in crate::sender) fn rearm_timeout(&mut self, now: SimTime) {
         self.timer.rearm(now, self.first_sent(), &self.rto);
     }
 
     /// The timer runs anew, whatever it ran for.
-    pub(super) fn start_timeout(&mut self, now: SimTime) {
+    pub(in crate::sender) fn start_timeout(&mut self, now: SimTime) {
         self.timer.stop();
         self.rearm_timeout(now);
     }
@@ -82,37 +77,22 @@ impl Sender {
         true
     }
 
-    /// The timer has fired. Returns true if a zero-window probe is to be sent; whatever else is due comes out of
-    /// [`Sender::next_segment`].
-    pub(crate) fn on_timer(&mut self, now: SimTime) -> bool {
-        self.run_controller_timer(now);
-        if now < self.timer.deadline() {
-            return false; // the pacer's turn
-        }
-        if self.persist.is_running() {
-            return self.on_persist_timer(now);
-        }
+    /// The timer has fired for something outstanding. Returns true if that is repaired after a timeout.
+    pub(in crate::sender) fn on_timer(&mut self, now: SimTime) -> bool {
         if self.board.is_empty() {
             self.timer.stop();
             return false;
         }
         match self.timer.purpose() {
-            Purpose::Retransmission => self.on_retransmission_timeout(now),
+            Purpose::Retransmission => return self.on_retransmission_timeout(now),
             Purpose::Reordering => self.on_reordering_timeout(now),
             Purpose::Probe => self.tlp.on_timer(),
         }
         false
     }
 
-    fn on_persist_timer(&mut self, now: SimTime) -> bool {
-        //= rfc9293-3.8.6.1-probe-closed-window
-        let interval = self.persist.on_expiry(self.rto.rto());
-        if self.usable_window() > 0 {
-            //= rfc9293-3.8.6.2.1-override-timeout
-            self.queue.override_silly_window(self.board.high_data() + self.next_len().min(self.usable_window()));
-            self.timer.start(now + interval); // the pacer or the host may hold back what fits
-            return false;
-        }
+    /// The peer's window is still closed. Returns true if a probe is to be sent; the next one follows after `interval`.
+    pub(in crate::sender) fn probe_closed_window(&mut self, now: SimTime, interval: SimDuration) -> bool {
         self.timer.stall_since(now);
         if !self.persist.on_probe() || self.timer.is_past_user_timeout(now) {
             self.timer.give_up();
@@ -123,7 +103,7 @@ impl Sender {
     }
 
     /// Nothing is outstanding and the peer's window is closed: probe it (RFC 9293 section 3.8.6.1).
-    pub(super) fn arm_persist(&mut self, now: SimTime) {
+    pub(in crate::sender) fn arm_persist(&mut self, now: SimTime) {
         if self.board.is_empty() && self.timer.is_off() {
             self.persist.start();
             self.timer.start(now + self.rto.rto());
@@ -131,60 +111,53 @@ impl Sender {
     }
 
     /// The peer answers, but its window is still closed: the next probe waits its time from now.
-    pub(super) fn on_probe_answered(&mut self, now: SimTime) {
+    pub(in crate::sender) fn on_probe_answered(&mut self, now: SimTime) {
         let interval = self.persist.interval_after_answer(self.rto.rto());
         self.timer.start_within_user_timeout(now + interval);
     }
 
-    fn on_retransmission_timeout(&mut self, now: SimTime) {
+    fn on_retransmission_timeout(&mut self, now: SimTime) -> bool {
         if self.config.user_timeout_from == UserTimeoutFrom::Transmission
             && let Some(first_sent) = self.first_sent()
         {
             self.timer.stall_since(first_sent);
         }
         self.counters.timeouts += 1;
-        let reported = self.reported();
-        if self.timer.on_timeout(now) {
-            self.repair_after_timeout(now);
+        let reported = self.congestion.reported();
+        let goes_on = self.timer.on_timeout(now);
+        if goes_on {
+            self.enter_loss(now);
+            //= rfc6298-5.6-start-again
+            self.rto.back_off();
+            self.timer.start_within_user_timeout(now + self.rto.rto());
         }
-        self.report_at(reported, |sender| Event::TimedOut {
-            in_a_row: sender.timer.timeouts_in_a_row(),
-            rto: sender.rto.rto(),
-        });
+        let (in_a_row, rto) = (self.timer.timeouts_in_a_row(), self.rto.rto());
+        self.congestion.report_at(reported, |_| Event::TimedOut { in_a_row, rto });
+        goes_on
     }
 
     /// The timer of a SYN or a SYN-ACK has expired for the `in_a_row`-th time. It counts as every expiry does: Linux's
     /// `tcpi_total_rto` is of "RTO timeouts, including SYN/SYN-ACK and recurring timeouts".
     pub(crate) fn on_handshake_timeout(&mut self, in_a_row: u32) {
         self.counters.timeouts += 1;
-        self.report_at(self.reported(), |sender| Event::TimedOut { in_a_row, rto: sender.rto.rto() });
-    }
-
-    fn repair_after_timeout(&mut self, now: SimTime) {
-        if let Some(control) = &mut self.ack_control {
-            control.on_timeout();
-        }
-        self.enter_loss(now);
-        //= rfc6298-5.6-start-again
-        self.rto.back_off();
-        self.timer.start_within_user_timeout(now + self.rto.rto());
+        self.congestion.report(|_| Event::TimedOut { in_a_row, rto: self.rto.rto() });
     }
 
     fn answer_losses_of_timer(&mut self, now: SimTime, found: Detected) {
-        let outcome = AckOutcome { newly_lost: found.newly_lost, ..AckOutcome::default() };
+        let mut outcome = AckOutcome { newly_lost: found.newly_lost, ..AckOutcome::default() };
         if !self.recovery.phase().is_fast_recovery() {
             // After a timeout, too (Linux): what that did not take for lost left later, and is lost by itself.
             self.timer.stop();
             if !self.recovery.phase().is_open() {
                 self.recovery.leave();
             }
-            self.enter_recovery_by_timer(now, found.newly_lost);
+            self.enter_recovery(now, &mut outcome);
         } else if self.is_second_sign(found.lost_retransmission) {
             self.answer_second_sign(now, &outcome);
         } else {
             return self.note_lost(found.newly_lost);
         }
-        let (mss, pipe) = (self.mss(), self.board.pipe());
+        let (mss, pipe) = (self.board.mss(), self.board.pipe());
         self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
     }
 
@@ -193,8 +166,8 @@ impl Sender {
         //= rfc8985-6.2-reordering-timer
         let found = self.recovery.detect_by_time(now, &mut self.board, &self.rto.stats());
         if found.newly_lost > 0 {
-            self.lost_by_timer += Bytes(found.newly_lost);
-            self.report_lost(now);
+            self.congestion.lost_by_timer += Bytes(found.newly_lost);
+            self.congestion.report_lost(now, &mut self.board);
             self.answer_losses_of_timer(now, found);
         }
         match found.wait_until {

@@ -4,15 +4,16 @@ use ackclock_cc::{CongestionCause, CongestionController, RestartCause};
 use ackclock_events::{Event, RecoveryCause};
 use ackclock_units::{SimDuration, SimTime};
 
-use super::Sender;
-use super::ack::{AckOutcome, IncomingAck};
+use super::Flight;
 use crate::config::{Counting, DecreaseFrom, LossRecovery, TimeoutInRecovery};
 use crate::prr::{Prr, PrrAck};
 use crate::rate_halving::RateHalving;
 use crate::recovery::{Phase, RecoveryWindow};
+use crate::sender::ack::{AckOutcome, IncomingAck};
 
-impl Sender {
-    pub(super) fn recover(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
+impl Flight {
+    /// Moves on after an ACK.
+    pub(in crate::sender) fn recover(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let is_quiet = self.recovery.is_idle()
             && !outcome.is_duplicate
             && outcome.newly_sacked == 0
@@ -25,12 +26,16 @@ impl Sender {
         }
         if outcome.marked > 0 {
             self.recovery.undo_mut().clear(); // a mark is no mistake
-            if self.feed.takes_marks() {
+            if self.congestion.feed.takes_marks() {
                 self.ecn.on_reduction(); // the controller has its own way with them
             }
         }
         if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
-            return self.await_reneging(now, outcome);
+            // The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon,
+            // the timer takes all of it for lost.
+            self.timer.start(now + SimDuration(self.rto.stats().srtt.0 / 2).max(SimDuration::from_millis(10)));
+            outcome.restarts_timer = false;
+            return;
         }
         let was_open = self.recovery.phase().is_open();
         match self.recovery.phase() {
@@ -45,21 +50,12 @@ impl Sender {
         self.reduce(outcome);
     }
 
-    /// The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon, the
-    /// timer takes all of it for lost.
-    fn await_reneging(&mut self, now: SimTime, outcome: &mut AckOutcome) {
-        const LEAST: SimDuration = SimDuration::from_millis(10);
-        let wait = SimDuration(self.rto.stats().srtt.0 / 2).max(LEAST);
-        self.timer.start(now + wait);
-        outcome.restarts_timer = false;
-    }
-
     fn leave_cwr(&mut self, now: SimTime) {
         if self.recovery.phase().ends_at().is_some_and(|end| self.board.una() >= end) {
-            self.validation.renew(now);
+            self.congestion.validation.renew(now);
             self.keep_halved_window(now);
             self.leave_recovery();
-            self.episodes.end(now);
+            self.congestion.episodes.end(now);
         }
     }
 
@@ -67,8 +63,8 @@ impl Sender {
     fn keep_halved_window(&mut self, now: SimTime) {
         if let Some(halving) = self.recovery.phase().halving() {
             let window = halving.end(self.board.pipe(), self.board.mss());
-            if window < self.controller.cwnd().0 {
-                self.restart_window(now, RestartCause::Unused, window);
+            if window < self.congestion.controller.cwnd().0 {
+                self.congestion.restart_window(now, RestartCause::Unused, window);
             }
         }
     }
@@ -96,7 +92,7 @@ impl Sender {
                 return self.enter_recovery(now, outcome);
             }
         }
-        if outcome.marked > 0 && self.recovery.is_idle() && !self.feed.takes_marks() {
+        if outcome.marked > 0 && self.recovery.is_idle() && !self.congestion.feed.takes_marks() {
             self.answer_mark(now, outcome);
         }
     }
@@ -104,7 +100,7 @@ impl Sender {
     /// A duplicate ACK stands for a segment that has left the network.
     pub(super) fn presume_delivered(&mut self, outcome: &mut AckOutcome) {
         if outcome.is_duplicate {
-            let mss = self.mss();
+            let mss = self.board.mss();
             let newly = self.board.presume(mss);
             if newly < mss {
                 self.take_for_reordered(0);
@@ -116,8 +112,8 @@ impl Sender {
 
     /// More duplicate ACKs came than segments may have left the network: all that was outstanding, with what the last ACK covers, may come
     /// in any order (Linux).
-    pub(super) fn take_for_reordered(&mut self, acked: u64) {
-        self.recovery.set_reordering(self.board.count() as u32 + acked.div_ceil(self.mss()) as u32);
+    pub(in crate::sender) fn take_for_reordered(&mut self, acked: u64) {
+        self.recovery.set_reordering(self.board.count() as u32 + acked.div_ceil(self.board.mss()) as u32);
         self.counters.reorderings += 1;
     }
 
@@ -139,9 +135,9 @@ impl Sender {
         if self.recovery.method() != LossRecovery::Sack {
             outcome.newly_lost += self.board.mark_first_segment_lost();
         }
-        let cwnd_before = self.cwnd();
+        let cwnd_before = self.congestion.cwnd();
         self.counters.fast_recoveries += 1;
-        self.count_lost(outcome.newly_lost, self.detection());
+        self.count_lost(outcome.newly_lost, self.recovery.detection());
         let answered = self.answered_by_mark();
         if answered.is_none() {
             self.recovery.begin_undo(&self.board, self.tlp.retransmission()); // a mark is no mistake
@@ -171,22 +167,16 @@ impl Sender {
         self.recovery.phase().until().filter(|until| is_mark && (is_sack || self.board.una() < *until))
     }
 
-    /// The timer for reordered segments found a loss.
-    pub(super) fn enter_recovery_by_timer(&mut self, now: SimTime, newly_lost: u64) {
-        let mut outcome = AckOutcome { newly_lost, ..AckOutcome::default() };
-        self.enter_recovery(now, &mut outcome);
-    }
-
     /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
     fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, outcome: &AckOutcome) -> RecoveryWindow {
         let flight = self.recovery.flight_at_loss(self.board.flight_size());
-        let prior_cwnd = self.cwnd();
+        let prior_cwnd = self.congestion.cwnd();
         self.begin_episode(now, cause, flight, outcome.newly_lost);
         self.ecn.on_reduction();
         self.tlp.clear(); // what a probe repaired of this window is answered
-        let ssthresh = self.controller.ssthresh().unwrap_or_else(|| self.controller.cwnd()).0;
+        let ssthresh = self.congestion.controller.ssthresh().unwrap_or_else(|| self.congestion.controller.cwnd()).0;
         match self.recovery.method() {
-            _ if self.feed.bounds_recovery() => RecoveryWindow::Ssthresh,
+            _ if self.congestion.feed.bounds_recovery() => RecoveryWindow::Ssthresh,
             LossRecovery::Sack if self.config.rate_halving => {
                 RecoveryWindow::Halving(RateHalving::new(prior_cwnd, ssthresh))
             }
@@ -197,7 +187,7 @@ impl Sender {
                     DecreaseFrom::FlightSize => self.board.flight_size() - self.board.sacked() + outcome.delivered,
                     DecreaseFrom::Cwnd => prior_cwnd,
                 };
-                let unit = if self.config.counting == Counting::Segments { self.mss() } else { 1 };
+                let unit = if self.config.counting == Counting::Segments { self.board.mss() } else { 1 };
                 RecoveryWindow::Prr { prr: Prr::new(ssthresh, from, unit), cwnd: prior_cwnd }
             }
             _ => self.window_without_prr(cause),
@@ -207,17 +197,17 @@ impl Sender {
     /// The controller's window, inflated by duplicate ACKs where they are the only sign of loss.
     fn window_without_prr(&self, cause: CongestionCause) -> RecoveryWindow {
         //= rfc6675-5-halve
-        let is_inflated = self.recovery.method() != LossRecovery::Sack && !self.feed.bounds_recovery();
+        let is_inflated = self.recovery.method() != LossRecovery::Sack && !self.congestion.feed.bounds_recovery();
         if !is_inflated || cause == CongestionCause::Ecn {
             return RecoveryWindow::Ssthresh;
         }
         //= rfc5681-3.2-inflate-by-three
         // RFC 5681 section 3.2 step 3: ssthresh plus 3*SMSS.
-        RecoveryWindow::Inflated(i64::from(self.recovery.dup_thresh()) * self.mss() as i64)
+        RecoveryWindow::Inflated(i64::from(self.recovery.dup_thresh()) * self.board.mss() as i64)
     }
 
     /// The window of a reduction under way, after this ACK.
-    pub(super) fn reduce(&mut self, outcome: &AckOutcome) {
+    pub(in crate::sender) fn reduce(&mut self, outcome: &AckOutcome) {
         self.recovery.on_prr_ack(PrrAck {
             delivered: outcome.delivered,
             pipe: self.board.pipe(),
@@ -226,9 +216,9 @@ impl Sender {
         });
     }
 
-    /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window.
-    fn answer_mark(&mut self, now: SimTime, outcome: &AckOutcome) {
-        let cwnd_before = self.cwnd();
+    /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window; so is a segment that the host refuses.
+    pub(in crate::sender) fn answer_mark(&mut self, now: SimTime, outcome: &AckOutcome) {
+        let cwnd_before = self.congestion.cwnd();
         //= rfc3168-6.1.2-once-a-window
         let window = self.begin_reduction(now, CongestionCause::Ecn, outcome);
         //= rfc3168-6.1.2-window-of-one
@@ -236,19 +226,14 @@ impl Sender {
         self.report_recovery(RecoveryCause::Ecn, cwnd_before);
     }
 
-    /// The host's device refused a segment: answered as a mark, once for each window.
-    pub(super) fn answer_refusal(&mut self, now: SimTime) {
-        self.answer_mark(now, &AckOutcome::default());
-    }
-
     /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
-    pub(super) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
+    pub(in crate::sender) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
         // A mark that is answered still was of the window before: its answer ends with this ACK.
         if self.recovery.phase().is_open() {
-            self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.mss());
+            self.begin_episode(now, CongestionCause::Loss, self.board.flight_size(), self.board.mss());
             //= rfc3168-6.1.2-cwr
             self.ecn.on_reduction();
-            self.episodes.end(now);
+            self.congestion.episodes.end(now);
         }
     }
 
@@ -275,9 +260,9 @@ impl Sender {
             }
             //= rfc6582-3.2-full-ack
             self.board.forget_presumed();
-            self.validation.renew(now);
+            self.congestion.validation.renew(now);
             self.leave_recovery();
-            return self.episodes.end(now);
+            return self.congestion.episodes.end(now);
         }
         if is_held {
             return;
@@ -304,7 +289,7 @@ impl Sender {
     }
 
     /// Detects losses during fast recovery: they belong to the current episode, or are a second sign.
-    pub(super) fn detect_in_recovery(&mut self, now: SimTime, outcome: &mut AckOutcome) {
+    pub(in crate::sender) fn detect_in_recovery(&mut self, now: SimTime, outcome: &mut AckOutcome) {
         let newly_lost = self.detect_loss(now, outcome);
         outcome.newly_lost += newly_lost;
         if self.is_second_sign(outcome.lost_retransmission) {
@@ -317,7 +302,7 @@ impl Sender {
     /// The window goes down again, while the recovery and its timer go on.
     pub(super) fn answer_second_sign(&mut self, now: SimTime, outcome: &AckOutcome) {
         let Some(until) = self.recovery.phase().ends_at() else { return };
-        self.count_lost(outcome.newly_lost, self.detection());
+        self.count_lost(outcome.newly_lost, self.recovery.detection());
         self.recovery.undo_mut().clear(); // what was lost twice was not late
         let window = self.begin_reduction(now, CongestionCause::Loss, outcome);
         self.recovery.enter_fast(until, window);
@@ -327,7 +312,7 @@ impl Sender {
     /// answered were part of it.
     pub(super) fn is_second_sign(&self, lost_retransmission: Option<SimTime>) -> bool {
         //= rfc5681-4.3-lost-retransmission
-        let began = self.episodes.current().map(|episode| episode.start);
+        let began = self.congestion.episodes.current().map(|episode| episode.start);
         self.config.timeout_in_recovery == TimeoutInRecovery::NewEpisode
             && self.recovery.phase().is_fast_recovery()
             && lost_retransmission.zip(began).is_some_and(|(left, began)| left >= began)
@@ -356,7 +341,7 @@ impl Sender {
             outcome.newly_lost += newly_lost;
         } else if self.recovery.method() == LossRecovery::NewReno {
             let newly_lost = self.board.mark_first_segment_lost();
-            self.recovery.on_partial_ack(outcome.delivered, self.controller.cwnd().0, self.board.mss());
+            self.recovery.on_partial_ack(outcome.delivered, self.congestion.controller.cwnd().0, self.board.mss());
             self.note_lost(newly_lost);
             outcome.newly_lost += newly_lost;
         }
@@ -368,12 +353,22 @@ impl Sender {
             self.board.unmark_lost();
         }
         self.counters.undone += 1;
-        //= rfc4015-3.2-window
-        self.controller.on_spurious(now);
         self.ecn.withdraw();
         self.recovery.on_undo();
-        self.episodes.mark_spurious();
-        self.validation.restart(now);
-        self.report(|sender| Event::Undone { cwnd: sender.controller.cwnd() });
+        self.congestion.undo_episode(now);
+    }
+
+    /// Adapts to reordering: the segment at `low` arrived after later ones, and was not retransmitted.
+    pub(in crate::sender) fn adapt_to_reordering(&mut self, low: u64) {
+        // Where nothing is SACKed any more, the ACK has passed all that had been.
+        let high = self.board.high_sacked().unwrap_or_else(|| self.board.una());
+        self.recovery.adapt_to_reordering((high - low).div_ceil(self.board.mss()) as u32);
+        self.counters.reorderings += 1;
+    }
+
+    /// Nothing is to be repaired any more.
+    pub(super) fn leave_recovery(&mut self) {
+        self.recovery.leave();
+        self.congestion.report(|controller| Event::RecoveryLeft { cwnd: controller.cwnd() });
     }
 }

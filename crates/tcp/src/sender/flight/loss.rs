@@ -7,12 +7,12 @@ use ackclock_cc::{CongestionCause, RestartCause};
 use ackclock_events::{LossDetection, RecoveryCause};
 use ackclock_units::SimTime;
 
-use super::Sender;
-use super::ack::{AckOutcome, IncomingAck};
+use super::Flight;
 use crate::config::TimeoutInRecovery;
 use crate::recovery::{Frto, LossPhase, Phase};
+use crate::sender::ack::{AckOutcome, IncomingAck};
 
-impl Sender {
+impl Flight {
     pub(super) fn in_loss(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
         let Phase::Loss(mut loss) = *self.recovery.phase() else { return };
         let recovered = self.board.una() >= loss.until;
@@ -25,7 +25,7 @@ impl Sender {
                 return self.undo_timeout(now, recovered);
             }
             if !recovered {
-                loss = self.watch_for_spurious(loss, outcome);
+                loss = self.watch_for_spurious(loss, outcome, ack.sendable_end);
                 self.recovery.set_loss_phase(loss);
             }
         }
@@ -35,7 +35,7 @@ impl Sender {
                 return;
             }
             self.leave_recovery();
-            return self.episodes.end(now);
+            return self.congestion.episodes.end(now);
         }
         if self.recovery.emulates_sack() {
             if outcome.advanced {
@@ -54,7 +54,7 @@ impl Sender {
     }
 
     /// RFC 5682 section 3.1: step 2b lets new data out on the first ACK that advances; what comes back for it decides.
-    fn watch_for_spurious(&mut self, loss: LossPhase, outcome: &AckOutcome) -> LossPhase {
+    fn watch_for_spurious(&self, loss: LossPhase, outcome: &AckOutcome, sendable_end: u64) -> LossPhase {
         if self.board.high_data() > loss.until {
             //= rfc5682-3.1-second-duplicate
             let is_real = outcome.newly_sacked > 0 || outcome.is_duplicate;
@@ -64,9 +64,8 @@ impl Sender {
         if !outcome.advanced {
             return loss;
         }
-        let has_new = self.unsent() > 0 && self.peer.end() > self.board.high_data();
         //= rfc5682-3.1-first-ack
-        let frto = if has_new { Frto::SendsNew } else { Frto::Off };
+        let frto = if sendable_end > self.board.high_data() { Frto::SendsNew } else { Frto::Off };
         LossPhase { until: self.board.high_data(), frto }
     }
 
@@ -77,13 +76,13 @@ impl Sender {
         self.timer.forget_timeouts();
         if !(self.recovery.emulates_sack() && recovered) {
             self.leave_recovery();
-            self.episodes.end(now);
+            self.congestion.episodes.end(now);
         }
     }
 
     /// Tahoe: the fast retransmit is followed by slow start over all that is outstanding.
     pub(super) fn enter_tahoe_loss(&mut self, now: SimTime, outcome: &mut AckOutcome) {
-        let cwnd_before = self.cwnd();
+        let cwnd_before = self.congestion.cwnd();
         self.counters.fast_recoveries += 1;
         let first = self.board.mark_first_segment_lost();
         outcome.newly_lost += first;
@@ -97,11 +96,11 @@ impl Sender {
 
     pub(super) fn enter_loss_phase(&mut self, now: SimTime, frto: Frto) {
         self.tlp.clear();
-        self.validation.renew(now);
+        self.congestion.validation.renew(now);
         self.recovery.enter_loss(self.board.high_data(), frto);
         // RFC 5681 section 3.1: the loss window is one segment, beside what is still in the network.
         //= rfc5681-3.1-loss-window
-        self.restart_window(now, RestartCause::Timeout, self.board.pipe() + self.mss());
+        self.congestion.restart_window(now, RestartCause::Timeout, self.board.pipe() + self.board.mss());
     }
 
     /// RFC 5681 section 3.1, RFC 6298 section 5, RFC 8985 section 6.3: the retransmission timer expired.
@@ -113,10 +112,10 @@ impl Sender {
         // Data that the timer has not resent yet is lost anew, though of the same window (RFC 5681 section 3.1).
         let is_anew = matches!(phase, Phase::Loss(_)) && !repeated;
         let in_one_window = phase.until().is_some_and(|until| self.board.una() < until);
-        let (flight, cwnd_before) = (self.board.flight_size(), self.cwnd());
+        let (flight, cwnd_before) = (self.board.flight_size(), self.congestion.cwnd());
         let newly_lost = self.recovery.mark_timed_out(now, &mut self.board, &self.rto.stats());
         self.count_lost(newly_lost, LossDetection::Timeout);
-        self.report_lost(now);
+        self.congestion.report_lost(now, &mut self.board);
         let continues = self.config.timeout_in_recovery == TimeoutInRecovery::SameEpisode;
         let is_same_episode = continues && ((in_one_window && !is_anew) || repeated);
         if !is_same_episode {
