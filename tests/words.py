@@ -1,7 +1,7 @@
 """The rules of words that a machine can check, in every Rust and Python file of the repository.
 
-Doc comments and docstrings begin with their subject, messages say what is wrong, and nouns name files. Give beginnings of
-paths to look at these alone.
+Doc comments and docstrings begin with their subject, messages say what is wrong, and nouns name files. Give
+beginnings of paths to look at these alone.
 """
 
 import ast
