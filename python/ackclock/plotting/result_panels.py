@@ -245,19 +245,11 @@ def _capacity(results: list[Results], wanted: Panel, factor: float, end_s: float
         return []
     found = [over_time(result.scenario, end_s) for result in results]
     first = found[0]
-    if first is None or any(one is None or not _same(one, first) for one in found):
+    if first is None or any(one is None or not np.array_equal(one, first) for one in found):
         return []
-    at, rates = _as_steps(*first)
-    return [Line("capacity", _CAPACITY, -1, at, rates * factor, is_capacity=True)]
-
-
-def _same(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
-    return all(np.array_equal(mine, theirs) for mine, theirs in zip(one, other, strict=True))
-
-
-def _as_steps(at: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return the corners of a line that holds each value until the next time."""
-    return np.repeat(at, 2)[1:], np.repeat(values, 2)[:-1]
+    # Corners of a line that stays at each value until the next time.
+    time_s, rates = np.repeat(first[0], 2)[1:], np.repeat(first[1], 2)[:-1]
+    return [Line("capacity", _CAPACITY, -1, time_s, rates * factor, is_capacity=True)]
 
 
 def _largest(lines: Iterable[Line]) -> float:
