@@ -124,10 +124,10 @@ impl Sender {
         let is_reducing = flight.recovery.phase().is_reducing();
         //= rfc3168-6.1.2-no-growth
         let holds = is_reducing || (outcome.was_reducing && !flight.config.growth_at_recovery_end);
-        let growth = Growth {
-            is_due: is_new && !holds,
-            is_in_use: flight.congestion.may_grow(transmitter.limited_by == Limit::Cwnd),
-        };
+        let (is_cwnd_limited, congestion) = (transmitter.limited_by == Limit::Cwnd, &flight.congestion);
+        let (cwnd, in_slow_start) = (|| congestion.cwnd(), || congestion.in_slow_start());
+        let is_in_use = congestion.validation.permits_growth(is_cwnd_limited, cwnd, in_slow_start);
+        let growth = Growth { is_due: is_new && !holds, is_in_use };
         let lost_before = std::mem::take(&mut flight.congestion.lost_by_timer);
         let (min_rtt, next_departure) = (flight.rto.stats().min_rtt, transmitter.pacer.next());
         let (board, feed) = (&flight.board, &mut flight.congestion.feed);
@@ -145,7 +145,7 @@ impl Sender {
             rtt_sample: flight.rto.sample_of_ack(),
             rtt: flight.rto.fine_stats(),
             timestamps: ack.timestamps,
-            is_cwnd_limited: transmitter.limited_by == Limit::Cwnd,
+            is_cwnd_limited,
             in_recovery: outcome.was_reducing || is_reducing,
             growth,
             reduced_window: outcome.reduced_window.map(Bytes),

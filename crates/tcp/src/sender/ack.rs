@@ -203,7 +203,8 @@ impl AckProcessor {
             delivered = self.settle_presumed(acked);
         }
         if advanced {
-            self.note_progress();
+            self.flight.timer.on_progress();
+            self.flight.rto.on_new_ack();
         }
         if let Some(duplicate) = ack.sack.dsack {
             delivered += self.on_dsack(now, duplicate, needless);
@@ -248,12 +249,6 @@ impl AckProcessor {
     fn sack_restarts_timer(&self, oldest_sacked: Option<SimTime>) -> bool {
         self.flight.rto.restarts_on_sack()
             && oldest_sacked.zip(self.flight.first_sent()).is_some_and(|(sacked, first)| sacked < first)
-    }
-
-    /// `snd_una` moves: the connection lives.
-    fn note_progress(&mut self) {
-        self.flight.timer.on_progress();
-        self.flight.rto.on_new_ack();
     }
 
     /// Updates the counters that depend on round trips; `is_sample` if segments were delivered that RACK has not seen before.
@@ -357,8 +352,8 @@ impl AckProcessor {
         self.flight.board.weight(end - start)
     }
 
-    /// Takes an RTT sample of what the ACK delivers, or of the timestamp that it echoes. By Karn's rule, retransmitted segments give none (RFC 6298 section 3), unless their
-    /// timestamp does (RFC 7323 section 4.1).
+    /// Takes an RTT sample of what the ACK delivers, or of the timestamp that it echoes. By Karn's rule, retransmitted segments
+    /// give none (RFC 6298 section 3), unless their timestamp does (RFC 7323 section 4.1).
     fn sample_rtt(&mut self, now: SimTime, echo: Option<u32>, acked: &SendTimes, sacked: Option<&SendTimes>) {
         let sacked = sacked.filter(|_| self.flight.rto.samples_sacks());
         let (oldest, karn) = (self.flight.rto.samples_oldest(), self.flight.rto.karn());

@@ -68,11 +68,6 @@ impl Congestion {
         self.feed.report_lost(now, board, &mut self.controller);
     }
 
-    /// True if the window may grow; `limited_now` if it keeps data from leaving.
-    pub(super) fn may_grow(&self, limited_now: bool) -> bool {
-        self.validation.permits_growth(limited_now, || self.cwnd(), || self.in_slow_start())
-    }
-
     /// Reports a congestion episode to the controller and records it.
     pub(super) fn begin_episode(&mut self, event: &CongestionEvent) {
         let (cwnd_before, ssthresh_before) = (self.controller.cwnd(), self.controller.ssthresh());

@@ -30,7 +30,8 @@ impl AckProcessor {
     pub(super) fn on_plain_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
         let prior_flight = self.flight.board.flight_size();
         let (delivered, times) = self.acknowledge_in_order(now, ack);
-        self.note_progress();
+        self.flight.timer.on_progress();
+        self.flight.rto.on_new_ack();
         self.flight.recovery.forget_duplicates();
         self.sample_rtt(now, ack.echoed_tick(), &times, None);
         let new_round = self.rounds.on_ack(ack.ack, self.flight.board.high_data());
