@@ -170,14 +170,13 @@ impl AckProcessor {
 
     #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
     fn on_rarer_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        let outcome = match self.takes_short_path(ack) {
-            Some(sacked_to) => self.on_lengthened_sack(now, ack, sacked_to),
-            None => {
-                let mut outcome = self.update_scoreboard(now, ack);
-                self.on_probe_ack(now, ack, &outcome);
-                self.flight.recover(now, ack, &mut outcome);
-                outcome
-            }
+        let outcome = if let Some(sacked_to) = self.takes_short_path(ack) {
+            self.on_lengthened_sack(now, ack, sacked_to)
+        } else {
+            let mut outcome = self.update_scoreboard(now, ack);
+            self.on_probe_ack(now, ack, &outcome);
+            self.flight.recover(now, ack, &mut outcome);
+            outcome
         };
         if outcome.marked > 0 {
             self.flight.congestion.episodes.on_marked(outcome.marked, self.flight.ecn.counts_marks());
