@@ -204,7 +204,7 @@ fn each_mistake_in_a_distribution_has_its_place_and_remedy() {
             "smaller number first",
         ),
         ("{ uniform = [\"10 Mbit/s\", \"10 ms\"] }", "rate.uniform", "from a data rate to a time", "same quantity"),
-        ("{ log_uniform = [\"0 bit/s\", \"10 Mbit/s\"] }", "rate.log_uniform", "no logarithm", "begin above 0"),
+        ("{ log_uniform = [\"0 bit/s\", \"10 Mbit/s\"] }", "rate.log_uniform", "to have a logarithm", "begin above 0"),
         ("{ uniform = [\"10 Mbit/s\"] }", "rate.uniform", "must be a range", "two ends"),
         ("{ uniform = \"10 Mbit/s\" }", "rate.uniform", "must be a range", "two ends"),
         ("{ uniform = [\"slow\", \"10 Mbit/s\"] }", "rate.uniform[0]", "must be the end of a range", "10 Mbit/s"),
