@@ -81,7 +81,8 @@ def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
 
 def test_the_page_names_whatever_differs(folder: Folder) -> None:
     """In its prose or in the row of a table; the reason is in the folder."""
-    text = re.sub(r"^<!--.*$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    texts = (page.read_text(encoding="utf-8") for page in (PAGE, folder.path / "RESULTS.md"))
+    text = re.sub(r"^<!--.*$", "", "".join(texts), flags=re.MULTILINE)
     named = set(re.findall(r"\bD\d\w*", text))
     assert [claim for claim, verdict in folder.recorded.items() if verdict == "differs" and claim not in named] == []
 
