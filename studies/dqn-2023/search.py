@@ -24,7 +24,7 @@ STUDIES = ("one classic", "one", "pairs", "rtts", "changing")
 
 CHOSEN_ON = range(1, 2)
 JUDGED_ON = range(2, 8)
-JUDGED = 5
+JUDGED = 3
 """Draws that are judged with seeds of their own, the best first."""
 
 Level = tuple[str, ...]

@@ -231,5 +231,5 @@ def test_a_file_is_replaced_only_with_force_or_if_ackclock_drew_it(tmp_path: Pat
     storage.check_file(notes, force=True)
     with pytest.raises(storage.OutputExistsError, match="is a folder"):
         storage.check_file(tmp_path, force=True)
-    with pytest.raises(storage.OutputExistsError, match="no regular file"):
+    with pytest.raises(storage.OutputExistsError, match="not a regular file"):
         storage.check_file(Path("/dev/null"), force=True)

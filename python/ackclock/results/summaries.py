@@ -149,7 +149,7 @@ class FlowSummary(TypedDict):
     """Time when the receiving application had all data, seconds; None if it did not, or if the flow has no end."""
 
     goodput_bps: float
-    """Payload that the receiving application read in order, divided by the time from start to completion, bits/s."""
+    """Payload that the receiver read in order, divided by the time from start to completion, bits per second."""
 
     throughput_bps: float
     """Payload sent, retransmissions included, divided by the same time, bits per second."""
