@@ -126,7 +126,7 @@ def search(count: int, file: Path) -> None:
 def _add(there: dict[str, list[Any]], kind: str, draw: Draw, seeds: range, file: Path) -> None:
     entry: dict[str, Any] = {"draw": draw, "seeds": list(seeds), "held": held(draw, seeds)}
     there[kind].append(entry)
-    file.write_text(json.dumps(there, indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(there) + "\n", encoding="utf-8")
     print(kind, sum(entry["held"].values()), "of", len(entry["held"]), draw, file=sys.stderr, flush=True)
 
 
