@@ -1,4 +1,4 @@
-# The commands of every day. Each sets up what it needs, and rebuilds only what changed.
+# Everyday commands. Each sets up what it needs, and rebuilds only what changed.
 
 include requirements/environment.mk
 

@@ -1,5 +1,6 @@
 """Cases of the benchmark."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -13,7 +14,7 @@ _PACKETS_OF_D = 2_000_000
 _RTT_OF_D_S = 0.02
 _TRACED = ("trace={}",)
 _CELL = resources.files("ackclock") / "scenarios" / "traces" / "cell.down"
-_ON_A_CELL = (f'topology.bottleneck.rate.trace="{_CELL}"',)
+_ON_A_CELL = (f"topology.bottleneck.rate.trace={json.dumps(str(_CELL))}",)
 _IN_PYTHON = ('flow[0].controller="python:ackclock.scenario.reno:Reno"',)
 _QUEUE_IN_PYTHON = ('topology.bottleneck.queue="bench_fifo"',)
 _WINDOWS_OF_D = (10, 100, 1_000, 10_000, 100_000)

@@ -18,6 +18,8 @@ from typing import Any
 
 from ackclock.claims.folder import Choice, Claim, Option, load_folder
 from ackclock.claims.ledger import Laboratory, judge
+from ackclock.claims.origin import now
+from ackclock.claims.subjects import scenario_subjects
 
 FOLDER = Path(__file__).resolve().parent
 STUDIES = ("one classic", "one", "pairs", "rtts", "changing")
@@ -101,6 +103,11 @@ def _under(claim: Claim, draw: Draw, seeds: Sequence[int]) -> Claim:
     return replace(claim, study=study, on_record=None, subject=None, cites=(), beside=(), reason="")
 
 
+def subjects() -> dict[str, str]:
+    """Return the hash of each scenario that is searched."""
+    return scenario_subjects(FOLDER, ("single.toml", "pair.toml", "changing.toml"))
+
+
 def held(draw: Draw, seeds: range) -> dict[str, bool]:
     """Return for each statement whether the mean over the seeds lies in its range."""
     claims = [_under(claim, draw, seeds) for claim in _claims()]
@@ -110,7 +117,12 @@ def held(draw: Draw, seeds: range) -> dict[str, bool]:
 
 def search(count: int, file: Path) -> None:
     """Simulate what the file has not yet, and write it after each draw."""
-    there = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"chosen": [], "judged": []}
+    made = {"results": now().as_dict()["results"], "subjects": subjects()}
+    there: dict[str, Any] = {"made": made, "chosen": [], "judged": []}
+    if file.exists():
+        there = json.loads(file.read_text(encoding="utf-8"))
+    if there["made"] != made:
+        sys.exit(f"{file}: made by another engine or of other scenarios; delete it, and search anew")
     known = [entry["draw"] for entry in there["chosen"]]
     for draw in draws(count):
         if draw not in known:
@@ -123,7 +135,7 @@ def search(count: int, file: Path) -> None:
             _add(there, "judged", draw, JUDGED_ON, file)
 
 
-def _add(there: dict[str, list[Any]], kind: str, draw: Draw, seeds: range, file: Path) -> None:
+def _add(there: dict[str, Any], kind: str, draw: Draw, seeds: range, file: Path) -> None:
     entry: dict[str, Any] = {"draw": draw, "seeds": list(seeds), "held": held(draw, seeds)}
     there[kind].append(entry)
     file.write_text(json.dumps(there) + "\n", encoding="utf-8")

@@ -26,7 +26,7 @@ def test_every_copy_is_a_scenario_by_itself(tmp_path: Path) -> None:
 
 def test_what_is_there_already_stays(tmp_path: Path) -> None:
     copy([example("incast")], tmp_path)
-    with pytest.raises(ExampleError, match=r"incast\.toml is there already"):
+    with pytest.raises(ExampleError, match=r"incast\.toml exists already"):
         copy([example("red"), example("incast")], tmp_path)
     assert not (tmp_path / "red.toml").exists()
 

@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
         ("exists already; choose another folder, or replace it with --force", ("run", "two.toml", "-o", "out")),
         ("holds no manifest.json of ackclock's", ("run", "two.toml", "-o", "notes", "--force")),
         ("is damaged", ("compare", "out", "damaged")),
-        ("is a program: to simulate it is to run", ("run", "two.toml", "--set", "flow[0].controller=python:mine:Mine")),
+        ("runs code with your permissions", ("run", "two.toml", "--set", "flow[0].controller=python:mine:Mine")),
     ],
     ids=lambda given: given[-1] if isinstance(given, tuple) else "",
 )

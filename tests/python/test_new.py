@@ -58,7 +58,7 @@ def test_names_that_will_not_do(cli: Cli, tmp_path: Path, arguments: tuple[str, 
 def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     done = cli("new", "queue", "mine", "-o", tmp_path)
-    assert done.returncode == 2 and "is there already" in done.stderr
+    assert done.returncode == 2 and "exists already" in done.stderr
 
 
 def test_a_plug_in_of_a_clone_builds_on_the_clones_crate(cli: Cli, tmp_path: Path) -> None:

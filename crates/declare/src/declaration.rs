@@ -133,7 +133,7 @@ pub fn table_of<K: Declared>(config: &K) -> Table {
 
 /// A declared struct as a value of a field: a table.
 impl<T: Declared + PartialEq + Debug> Value for T {
-    type Bound = Unordered;
+    crate::without_range!();
 
     fn wanted() -> String {
         let names: Vec<&str> = T::fields().iter().map(|field| field.name).collect();
@@ -173,10 +173,6 @@ impl<T: Declared + PartialEq + Debug> Value for T {
 
     fn schema() -> Json {
         schema_of_fields(&infos::<T>())
-    }
-
-    fn bounded(&self) -> Vec<Unordered> {
-        Vec::new()
     }
 
     fn inside(_: &Range<Unordered>) -> Vec<Self> {

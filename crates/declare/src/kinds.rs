@@ -26,7 +26,7 @@ macro_rules! kinds {
         }
 
         impl $crate::Value for $name {
-            type Bound = $crate::Unordered;
+            $crate::without_range!();
 
             fn wanted() -> String {
                 $crate::wanted_kind(&Self::kinds())
@@ -56,9 +56,6 @@ macro_rules! kinds {
             }
             fn schema() -> $crate::Json {
                 $crate::kinds_schema(&[$(($word, &$crate::schemas_of_fields::<$config>()[..])),*])
-            }
-            fn bounded(&self) -> Vec<$crate::Unordered> {
-                Vec::new()
             }
             fn inside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
                 vec![$(Self::$variant(<$config>::default())),*]

@@ -6,7 +6,7 @@ use crate::range::{Range, Unordered};
 use crate::value::{Value, wrong_type};
 
 impl Value for String {
-    type Bound = Unordered;
+    crate::without_range!();
 
     fn wanted() -> String {
         "a text".to_owned()
@@ -19,9 +19,6 @@ impl Value for String {
     }
     fn schema() -> Json {
         json!({ "type": "string" })
-    }
-    fn bounded(&self) -> Vec<Unordered> {
-        Vec::new()
     }
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         Vec::new()

@@ -48,10 +48,8 @@ pub trait Value: Clone + PartialEq + Debug + Send + Sync + Sized + 'static {
     /// Values in `range`, for tests: those at its ends first.
     fn inside(range: &Range<Self::Bound>) -> Vec<Self>;
 
-    /// Values just outside of `range`, for tests; none where there is no range.
-    fn outside(_: &Range<Self::Bound>) -> Vec<Self> {
-        Vec::new()
-    }
+    /// Values just outside of `range`, for tests.
+    fn outside(range: &Range<Self::Bound>) -> Vec<Self>;
 
     /// The allowed values in words, if they are not a range: `true or false`.
     fn choices() -> Option<String> {
@@ -118,8 +116,23 @@ fn schema_of_texts(example: &str) -> Json {
     json!({ "type": "string", "examples": [example] })
 }
 
+/// The part of [`Value`] of a type without a range.
+#[macro_export]
+macro_rules! without_range {
+    () => {
+        type Bound = $crate::Unordered;
+
+        fn bounded(&self) -> Vec<$crate::Unordered> {
+            Vec::new()
+        }
+        fn outside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
+            Vec::new()
+        }
+    };
+}
+
 impl Value for bool {
-    type Bound = Unordered;
+    crate::without_range!();
 
     fn wanted() -> String {
         "true or false".to_owned()
@@ -132,9 +145,6 @@ impl Value for bool {
     }
     fn schema() -> Json {
         schema_of("boolean")
-    }
-    fn bounded(&self) -> Vec<Unordered> {
-        Vec::new()
     }
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         vec![true, false]

@@ -36,7 +36,7 @@ macro_rules! words {
         }
 
         impl $crate::Value for $name {
-            type Bound = $crate::Unordered;
+            $crate::without_range!();
 
             fn wanted() -> String {
                 $crate::words_of::<Self>()
@@ -49,9 +49,6 @@ macro_rules! words {
             }
             fn schema() -> $crate::Json {
                 $crate::schema_of_words::<Self>()
-            }
-            fn bounded(&self) -> Vec<$crate::Unordered> {
-                Vec::new()
             }
             fn inside(_: &$crate::Range<$crate::Unordered>) -> Vec<Self> {
                 <Self as $crate::Words>::ALL.iter().map(|(_, value, _)| *value).collect()

@@ -97,7 +97,7 @@ impl PyLiveFlow {
             ActionSpace::Range(..) => !action.is_nan(),
         };
         if !is_one {
-            return Err(PyValueError::new_err(format!("action {action} is none of the action space")));
+            return Err(PyValueError::new_err(format!("action {action} is not in the action space")));
         }
         self.inner.act(action);
         Ok(())

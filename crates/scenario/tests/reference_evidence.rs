@@ -70,8 +70,11 @@ fn evidence() -> Vec<Evidence> {
         let names: BTreeSet<String> =
             entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
         for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == "rs")) {
-            let text = fs::read_to_string(root().join(suite).join(name)).expect("a text");
-            found.extend(evidence_in(&format!("{suite}/{name}"), &text));
+            let (file, text) =
+                (format!("{suite}/{name}"), fs::read_to_string(root().join(suite).join(name)).expect("a text"));
+            let here = evidence_in(&file, &text);
+            assert_eq!(stray(&file, &text, &here), Vec::<String>::new());
+            found.extend(here);
         }
     }
     found
@@ -115,6 +118,22 @@ fn renewed(page: &str, all: &[Evidence]) -> String {
         text.extend([BEGIN, name, " -->\n", &table(name, all), END, after]);
     }
     text
+}
+
+/// Evidence in a file's text that no test has, and parts that the rest of the file does not name.
+fn stray(file: &str, text: &str, found: &[Evidence]) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let count = lines.iter().filter(|line| line.starts_with("///") && line.contains("Evidence for the ")).count();
+    let code: String = lines.into_iter().filter(|line| !line.starts_with("//")).collect::<String>().to_lowercase();
+    // `pcc_vivace` is Vivace in the code, `ledbat_plus_plus` LedbatPlusPlus.
+    let is_named = |name: &str| code.contains(name.rsplit('_').next().unwrap_or(name));
+    let unnamed = found.iter().filter(|each| !is_named(&each.name));
+    let mut stray: Vec<String> =
+        unnamed.map(|each| format!("{file}: {} does not name {}", each.test, each.name)).collect();
+    if count > found.len() {
+        stray.push(format!("{file}: evidence must stand above a test, and {} does not", count - found.len()));
+    }
+    stray
 }
 
 /// Parts without a law, and evidence for parts that there are not.
@@ -167,4 +186,7 @@ fn evidence_that_is_missing_or_of_nothing_is_found() {
     assert!(complaints.contains(&"a.rs: held: unknown queue no".to_owned()), "{complaints:?}");
     assert!(complaints.iter().any(|each| each.starts_with("queue pie has no evidence; write")), "{complaints:?}");
     assert!(!complaints.iter().any(|each| each.starts_with("queue red ")), "{complaints:?}");
+    let stray = stray("a.rs", text, &found);
+    assert!(stray.contains(&"a.rs: held does not name red".to_owned()), "{stray:?}");
+    assert!(stray.contains(&"a.rs: evidence must stand above a test, and 1 does not".to_owned()), "{stray:?}");
 }

@@ -135,7 +135,7 @@ impl ControllerFeed {
 
     /// After an ACK: the controller may hold back on purpose, as BBR does to measure the round trip.
     #[inline]
-    pub(crate) fn on_told(&mut self, controller: &Controller, board: &Scoreboard) {
+    pub(crate) fn after_controller(&mut self, controller: &Controller, board: &Scoreboard) {
         if let Some(rates) = &mut self.rates
             && controller.limits_itself()
         {

@@ -301,6 +301,7 @@ impl Endpoint {
     pub fn deadline(&self) -> SimTime {
         match self.phase {
             ConnectionPhase::Open => self.sender.deadline().min(self.receiver.deadline()),
+            // The controller's timer and the pacer's do not run before data may be sent.
             ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.flight().timer.deadline(),
             ConnectionPhase::Closed | ConnectionPhase::Listen | ConnectionPhase::DeferredAccept => SimTime::NEVER,
         }

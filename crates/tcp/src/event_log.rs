@@ -81,7 +81,7 @@ impl EventLog {
     }
 
     /// Notes changes of the controller after an event or its timer.
-    pub fn on_told(&mut self, now: SimTime, controller: &Controller) {
+    pub fn record_controller(&mut self, now: SimTime, controller: &Controller) {
         if !self.follows_controller {
             return;
         }

@@ -162,7 +162,7 @@ impl Sender {
         {
             flight.recovery.reduce_to(ssthresh.0);
         }
-        flight.congestion.feed.on_told(&flight.congestion.controller, &flight.board);
+        flight.congestion.feed.after_controller(&flight.congestion.controller, &flight.board);
         transmitter.note_pacing(&flight.congestion.controller);
         if transmitter.queue.is_tuned() {
             transmitter.queue.tune(flight.congestion.cwnd());
@@ -275,7 +275,7 @@ impl Sender {
         self.transmitter.on_handed_over(now, octets, self.acks.flight.board.mss(), leaves_at);
     }
 
-    /// The controller may have changed.
+    /// Settles anew, by the controller as it is, whether segments are spread over the round trip.
     pub(crate) fn note_pacing(&mut self) {
         self.transmitter.note_pacing(&self.acks.flight.congestion.controller);
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.claims.intervals import of_mean
+from ackclock.claims.subjects import scenario_subjects
 
 FILE = "search.json"
 
@@ -22,7 +23,7 @@ def renewed(text: str, folders: Sequence[Path]) -> str:
     """Return a page with its marked tables written anew.
 
     Raises:
-        LookupError: If a mark names an unknown folder or table.
+        LookupError: If a mark names an unknown folder or table, or a record of other scenarios than its folder has.
     """
 
     def written(found: re.Match[str]) -> str:
@@ -31,7 +32,11 @@ def renewed(text: str, folders: Sequence[Path]) -> str:
         table = {"factors": _factors, "best": _best}.get(found["table"])
         if file is None or not file.exists() or table is None:
             raise LookupError(f"{mark} must name a folder with {FILE}, and one of the tables factors and best")
-        rows = [" | ".join(row) for row in table(json.loads(file.read_text(encoding="utf-8")))]
+        record = json.loads(file.read_text(encoding="utf-8"))
+        known = record["made"]["subjects"]
+        if known != scenario_subjects(file.parent, known):
+            raise LookupError(f"{file} is of other scenarios than its folder has; search again")
+        rows = [" | ".join(row) for row in table(record)]
         return "\n".join([mark, *(f"| {row} |" for row in rows), "<!-- end of search -->"])
 
     return _MARKED.sub(written, text)

@@ -21,11 +21,15 @@ _PACKAGE: Final = "ackclock_studies"
 
 def studies() -> Path | None:
     """Return the folder of the studies of sources; None if they are not installed."""
-    project = _CHECKOUT / "pyproject.toml"
-    if project.is_file() and 'name = "ackclock-studies"' in project.read_text(encoding="utf-8"):
+    if _is_checkout():
         return _CHECKOUT
     spec = find_spec(_PACKAGE)
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def _is_checkout() -> bool:
+    project = _CHECKOUT / "pyproject.toml"
+    return project.is_file() and 'name = "ackclock-studies"' in project.read_text(encoding="utf-8")
 
 
 def found() -> list[Path]:
@@ -54,12 +58,11 @@ def make_importable() -> None:
     Raises:
         MissingPackageError: If the studies are not installed.
     """
-    folder = studies()
-    if folder is None:
+    if studies() is None:
         raise extras.missing("studies")
-    if _PACKAGE not in sys.modules:
+    if _is_checkout() and _PACKAGE not in sys.modules:
         package = ModuleType(_PACKAGE)
-        package.__path__ = [str(folder), *([str(_CHECKOUT.parent / "benches")] if folder == _CHECKOUT else [])]
+        package.__path__ = [str(_CHECKOUT), str(_CHECKOUT.parent / "benches")]
         sys.modules[_PACKAGE] = package
 
 

@@ -75,7 +75,7 @@ def _at_most(choice: Choice, seeds: int) -> Choice:
 def _choice(claim: Claim, name: str) -> Choice:
     choices = {choice.name: choice for choice in claim.study.choices}
     if name not in choices:
-        raise LookupError(f"{claim.id} leaves other things open: {unknown('choice', name, choices)}")
+        raise LookupError(f"{claim.id}: {unknown('choice', name, choices)}")
     return choices[name]
 
 

@@ -164,9 +164,8 @@ def chance(findings: Sequence[Finding]) -> str:
     intervals = [f.measured.interval and f.measured.interval.of(stricter) for f in stay]
     kept = [f for f, each in zip(stay, intervals, strict=True) if f.claim.verdict(f.measured.value, each) == f.verdict]
     return (
-        f"{len(judged)} verdicts rest on intervals of 95 % at once, of which some {missed:.2g} miss their mean by "
-        f"chance. Of the {len(stay)} that agree or differ, {len(kept)} stay so with intervals that hold all means "
-        "together with 95 % (Bonferroni)."
+        f"About {missed:.2g} of {len(judged)} intervals of 95 % miss their mean by chance. With simultaneous intervals "
+        f"(Bonferroni), {len(kept)} of the {len(stay)} decided verdicts stand."
     )
 
 

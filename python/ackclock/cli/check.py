@@ -162,12 +162,12 @@ def agree(file: Path, code: list[str]) -> None:
         InputError: If the user refuses.
     """
     names = ", ".join(dict.fromkeys(code))
-    what = f"{plain(file)} is a program: to simulate it is to run {names}, with all that you may do"
+    what = f"{plain(file)} runs code with your permissions: {names}"
     if sys.stdin.isatty() and sys.stderr.isatty():
         if typer.confirm(f"{what}. Run it?", err=True):
             return
         raise failures.InputError(f"{names} was not run, and neither was the scenario")
-    raise failures.InputError(f"{what}; read that, then give --trust")
+    raise failures.InputError(f"{what}; read it, then add --trust")
 
 
 def load(file: Path, overrides: list[str], *, imports: bool = True) -> Scenario:

@@ -174,7 +174,7 @@ def _check_seeds(file: Path | None, seed: int | None, of_one_run: object) -> Non
     if file is not None:
         raise InputError(f"--seeds makes its own scenarios; ackclock sweep {file} --set seed=1..5 repeats this one")
     if seed is not None or of_one_run:
-        raise InputError("--seeds runs several; leave out what is of one: --seed, --events, --save-policy, --estimate")
+        raise InputError("--seeds runs several simulations: leave out --seed, --events, --save-policy and --estimate")
 
 
 def _scenario(
@@ -204,7 +204,7 @@ def _check_traces(scenario: Scenario, output: Path | None, wanted: list[str]) ->
 def _from_file(file: Path, given: dict[str, str], overrides: list[str], *, trusts: bool) -> Scenario:
     if given:
         names = ", ".join(f"--{name}" for name in given)
-        raise InputError(f"{names} make a scenario without a file; with {file}, change values with --set path=value")
+        raise InputError(f"{names}: only for a run without a file; with {file}, change values with --set path=value")
     return check.load_trusted(file, overrides, trusts=trusts)
 
 

@@ -63,7 +63,7 @@ def _print_link(base: str, path: Path | None) -> None:
     from ackclock.cli import studio_server as serving
 
     if path is None:
-        raise InputError("--link is of a scenario; name a .toml file, or a folder of results")
+        raise InputError("--link needs a scenario; name a .toml file or a folder of results")
     address = serving.link(base, serving.opened(path))
     answer(address=address, opened=str(path))
     print(address)

@@ -79,7 +79,8 @@ def _panel(
     key: str, title: str, table: TableName, quantity: str, scale: tuple[tuple[float, str], ...], *columns: str | Column
 ) -> Panel:
     known = (column if isinstance(column, Column) else Column(column) for column in columns)
-    return Panel(key, title, table, quantity, scale, tuple(replace(one, is_rate=scale is _RATE) for one in known))
+    rates = (replace(one, is_rate=scale is _RATE and not one.is_reference) for one in known)
+    return Panel(key, title, table, quantity, scale, tuple(rates))
 
 
 _WINDOWS = (Column("cwnd_bytes", "cwnd"), Column("ssthresh_bytes", "ssthresh", "dash", is_reference=True))

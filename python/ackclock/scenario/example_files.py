@@ -84,7 +84,7 @@ def copy(wanted: Sequence[Example] | None, folder: Path) -> list[Path]:
         raise ExampleError(f"{folder} is not a folder; name a folder to copy them into")
     taken = [str(folder / file) for file in files if (folder / file).exists()]
     if taken:
-        raise ExampleError(f"{taken[0]} is there already; name another folder, or remove it")
+        raise ExampleError(f"{taken[0]} exists already; name another folder, or remove it")
     return storage.write_files(folder, {file.as_posix(): (FOLDER / file).read_bytes() for file in files})
 
 

@@ -38,7 +38,7 @@ fn numbers_of(name: &str, flows: &[(String, Option<usize>)]) -> Result<Vec<usize
 }
 
 impl Value for FlowSet {
-    type Bound = Unordered;
+    ackclock_declare::without_range!();
 
     fn wanted() -> String {
         "the name of a flow, or a list of names".to_owned()
@@ -69,9 +69,6 @@ impl Value for FlowSet {
         let text = Json::Object(std::iter::once(("type".to_owned(), "string".into())).collect());
         let list = [("type".to_owned(), "array".into()), ("items".to_owned(), text.clone())].into_iter().collect();
         Json::Object(std::iter::once(("anyOf".to_owned(), vec![text, Json::Object(list)].into())).collect())
-    }
-    fn bounded(&self) -> Vec<Unordered> {
-        Vec::new()
     }
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         Vec::new()

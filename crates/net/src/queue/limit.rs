@@ -173,7 +173,7 @@ fn limit_of(raw: &Json) -> Result<Limit, String> {
 }
 
 impl Value for QueueLimit {
-    type Bound = Unordered;
+    ackclock_declare::without_range!();
 
     fn wanted() -> String {
         "\"100 packets\", \"150 kB\", \"20 ms\", \"1 bdp\" or \"unlimited\"".to_owned()
@@ -193,9 +193,6 @@ impl Value for QueueLimit {
     fn schema() -> Json {
         let fields = [("type", Json::from("string")), ("examples", vec!["100 packets"].into())];
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-    fn bounded(&self) -> Vec<Unordered> {
-        Vec::new()
     }
     fn inside(_: &Range<Unordered>) -> Vec<Self> {
         let time = SimDuration::from_millis(20);

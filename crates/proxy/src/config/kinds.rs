@@ -14,7 +14,7 @@ use serde_json::json;
 macro_rules! textual {
     ($type:ident: $wanted:literal, $example:literal, $inside:expr) => {
         impl Value for $type {
-            type Bound = Unordered;
+            ackclock_declare::without_range!();
 
             fn wanted() -> String {
                 concat!($wanted, " as a text such as \"", $example, "\"").to_owned()
@@ -28,9 +28,6 @@ macro_rules! textual {
             }
             fn schema() -> Json {
                 json!({ "type": "string", "examples": [$example] })
-            }
-            fn bounded(&self) -> Vec<Unordered> {
-                Vec::new()
             }
             fn inside(_: &Range<Unordered>) -> Vec<Self> {
                 $inside.iter().filter_map(|text: &&str| text.parse().ok()).collect()
@@ -164,7 +161,7 @@ textual! { Interface: "the name of a network interface", "eth0", ["eth0", "veth-
 pub struct Policy(pub DisciplineConfig, pub String);
 
 impl Value for Policy {
-    type Bound = Unordered;
+    ackclock_declare::without_range!();
 
     fn wanted() -> String {
         let names = buffer_policies().names().join(", ");
@@ -204,10 +201,6 @@ impl Value for Policy {
 
     fn schema() -> Json {
         json!({ "anyOf": [{ "enum": buffer_policies().names() }, { "type": "object" }] })
-    }
-
-    fn bounded(&self) -> Vec<Unordered> {
-        Vec::new()
     }
 
     fn inside(_: &Range<Unordered>) -> Vec<Self> {

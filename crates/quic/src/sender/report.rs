@@ -82,7 +82,7 @@ impl Sender {
             if outcome.prior_flight > 0 {
                 events.insert(place, event);
             }
-            events.on_told(now, &self.controller);
+            events.record_controller(now, &self.controller);
         }
     }
 }

@@ -50,6 +50,7 @@ impl Endpoint {
             refuse(segment, out);
             let again_after = self.config.syn_again_after_reset;
             if self.handshake.retries == 0 && !again_after.is_zero() {
+                // The SYN is sent again then, and not when its timer was to expire.
                 self.sender.flight_mut().timer.start(now + again_after);
             }
         } else if flags.has(Flags::RST) {

@@ -118,7 +118,7 @@ struct Timing {
 }
 
 /// Observers of each segment that an ACK delivers: loss detection by time, and the controller if it requests that.
-pub(super) struct Told<'a> {
+pub(super) struct Observers<'a> {
     rack: Option<&'a mut Rack>,
     feed: &'a mut ControllerFeed,
     controller: &'a mut Controller,
@@ -127,11 +127,11 @@ pub(super) struct Told<'a> {
     now: SimTime,
 }
 
-impl Told<'_> {
+impl Observers<'_> {
     /// Reports a delivered segment; `echoed` is the timestamp of the ACK, if it may prove that an original was
     /// delivered and no retransmission.
     #[inline]
-    pub(super) fn of(&mut self, sent: &Sent, echoed: Option<u32>) {
+    pub(super) fn on_delivered(&mut self, sent: &Sent, echoed: Option<u32>) {
         let answers_original = sent.was_retransmitted() && self.answers_original(sent, echoed);
         if let Some(rack) = &mut self.rack {
             rack.on_delivered(sent, self.now, self.min_rtt, answers_original);
@@ -165,12 +165,12 @@ impl AckProcessor {
 
     /// Takes in an acceptable ACK: `snd_una <= ack <= snd_max`. What the controller and the timer make of the outcome comes after.
     pub(super) fn on_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        if self.takes_fast_path(ack) { self.on_plain_ack(now, ack) } else { self.on_rarer_ack(now, ack) }
+        if self.takes_fast_path(ack) { self.on_plain_ack(now, ack) } else { self.on_slow_path_ack(now, ack) }
     }
 
     #[inline(never)] // the code of plain ACKs lies together, and that is what caches hold
-    fn on_rarer_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        let outcome = if let Some(sacked_to) = self.takes_short_path(ack) {
+    fn on_slow_path_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
+        let outcome = if let Some(sacked_to) = self.takes_sack_fast_path(ack) {
             self.on_lengthened_sack(now, ack, sacked_to)
         } else {
             let mut outcome = self.update_scoreboard(now, ack);
@@ -215,9 +215,9 @@ impl AckProcessor {
         }
         let new_round = advanced && self.rounds.on_ack(ack.ack, self.flight.board.high_data());
         self.count_delivered(delivered, new_round, newly_sacked + acked > 0);
-        let told = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
+        let reported = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
-        let marked = if prior_flight > 0 { told } else { 0 };
+        let marked = if prior_flight > 0 { reported } else { 0 };
         self.flight.counters.delivered_ce += (marked * self.flight.board.mss()).min(delivered);
         let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
         self.flight.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
@@ -267,10 +267,10 @@ impl AckProcessor {
         let prior_high = self.flight.board.high_sacked();
         let recovery_point = self.flight.recovery.phase().ends_at();
         let echoed = self.echo_of_retransmission(ack);
-        let (board, mut told) = self.board_and_told(now);
+        let (board, mut observers) = self.board_and_observers(now);
         let mut original_arrived = false;
         let mut deliver = |sent: &Sent, timing: &mut Timing, echoed: Option<u32>| {
-            told.of(sent, echoed);
+            observers.on_delivered(sent, echoed);
             if !sent.was_retransmitted() {
                 original_arrived |= recovery_point.is_some_and(|point| sent.end <= point);
                 if prior_high.is_some_and(|high| sent.start() < high) {
@@ -305,16 +305,16 @@ impl AckProcessor {
 
     /// True if no observer needs each delivered segment.
     #[inline]
-    fn tells_nobody(&self) -> bool {
+    fn has_no_observers(&self) -> bool {
         !self.flight.recovery.has_rack() && !self.flight.congestion.feed.is_on()
     }
 
     /// The scoreboard, and the observers of the segments that an ACK at `now` delivers.
     #[inline]
-    fn board_and_told(&mut self, now: SimTime) -> (&mut Scoreboard, Told<'_>) {
+    fn board_and_observers(&mut self, now: SimTime) -> (&mut Scoreboard, Observers<'_>) {
         let min_rtt = self.flight.rto.stats().min_rtt;
         let Flight { board, recovery, congestion: Congestion { feed, controller, .. }, clock, .. } = &mut self.flight;
-        (board, Told { rack: recovery.rack_mut(), feed, controller, clock, min_rtt, now })
+        (board, Observers { rack: recovery.rack_mut(), feed, controller, clock, min_rtt, now })
     }
 
     /// The timestamp that an ACK echoes, where RACK asks it of retransmissions: RFC 8985 section 6.2, step 2, first condition.

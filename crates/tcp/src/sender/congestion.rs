@@ -146,7 +146,7 @@ impl Congestion {
     #[inline]
     pub(crate) fn report_controller(&mut self, now: SimTime) {
         if let Some(log) = &mut self.log {
-            log.on_told(now, &self.controller);
+            log.record_controller(now, &self.controller);
         }
     }
 }

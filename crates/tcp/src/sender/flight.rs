@@ -68,7 +68,7 @@ impl Flight {
         }
     }
 
-    /// The handshake has settled the controller.
+    /// Installs a controller, and what it demands of the sender.
     pub(super) fn set_controller(&mut self, controller: Controller) {
         let demands = controller.demands();
         self.board.keep_newly_lost(demands.samples);

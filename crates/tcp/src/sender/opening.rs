@@ -40,10 +40,10 @@ impl Sender {
     pub(super) fn settle_fast_path(&mut self) {
         let Self { transmitter, acks } = self;
         let Congestion { log, controller, .. } = &acks.flight.congestion;
-        let is_told_of_acks = log.as_ref().is_some_and(|log| log.wants_every_ack());
+        let reports_every_ack = log.as_ref().is_some_and(|log| log.wants_every_ack());
         let is_told_of_segments = log.as_ref().is_some_and(|log| log.wants_every_segment());
         let controls_acks = transmitter.ack_control.is_some();
-        acks.has_fast_path = !controls_acks && !acks.flight.recovery.emulates_sack() && !is_told_of_acks;
+        acks.has_fast_path = !controls_acks && !acks.flight.recovery.emulates_sack() && !reports_every_ack;
         transmitter.sends_runs = !controls_acks && controller.keeps_window_on_send() && !is_told_of_segments;
         // A refused segment ends what a run takes for granted.
         transmitter.sends_runs &= transmitter.device_queue.is_none();

@@ -388,7 +388,7 @@ def _paired(given: Any, single: dict[str, list[Any]], mistakes: Mistakes) -> lis
         known = [name for name in single if name in group]
         if len(known) < max(len(group), 2):
             remedy = f"name two or more of: {', '.join(single)}"
-            mistakes.add(key, "must name axes that are not paired yet", remedy, group)
+            mistakes.add(key, "must name two or more axes, each once", remedy, group)
             continue
         try:
             blocks.append(each_once(together({name: single[name] for name in group})))

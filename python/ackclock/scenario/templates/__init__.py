@@ -60,7 +60,7 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
     if not template.is_dir():
         raise TemplateError(f"--lang {lang}: must be python for a {kind}; leave it out")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise TemplateError(f"{target} is there already; name another folder")
+        raise TemplateError(f"{target} exists already; name another folder")
     words = {"@NAME@": name, "@CLASS@": class_name(name), "@ID@": class_name(name), "@PLUGIN@": _plugin_crate()}
     made = {place: text.encode() for place, text in _texts(template, name, words)}
     return storage.write_files(target, made)

@@ -41,7 +41,7 @@ impl AckProcessor {
     }
 
     /// New end of the highest SACKed range, if the ACK reports nothing else, in the midst of a recovery.
-    pub(super) fn takes_short_path(&self, ack: &IncomingAck<'_>) -> Option<u64> {
+    pub(super) fn takes_sack_fast_path(&self, ack: &IncomingAck<'_>) -> Option<u64> {
         let Self { flight, .. } = self;
         let may = self.has_fast_path
             && ack.ack == flight.board.una()
@@ -81,19 +81,19 @@ impl AckProcessor {
     }
 
     fn sack_in_order(&mut self, now: SimTime, to: u64) -> (u64, SendTimes) {
-        if self.tells_nobody() {
+        if self.has_no_observers() {
             return self.flight.board.lengthen_last(to, &mut |_| {});
         }
-        let (board, mut told) = self.board_and_told(now);
-        board.lengthen_last(to, &mut |sent| told.of(sent, None))
+        let (board, mut observers) = self.board_and_observers(now);
+        board.lengthen_last(to, &mut |sent| observers.on_delivered(sent, None))
     }
 
     fn acknowledge_in_order(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> (u64, SendTimes) {
-        if self.tells_nobody() {
+        if self.has_no_observers() {
             return self.flight.board.acknowledge_without_marks(ack.ack, |_| {});
         }
         let echoed = self.echo_of_retransmission(ack);
-        let (board, mut told) = self.board_and_told(now);
-        board.acknowledge_without_marks(ack.ack, |sent| told.of(sent, echoed))
+        let (board, mut observers) = self.board_and_observers(now);
+        board.acknowledge_without_marks(ack.ack, |sent| observers.on_delivered(sent, echoed))
     }
 }
