@@ -37,13 +37,19 @@ def test_a_wheel_alone_has_one_and_says_how_to_get_the_rest(monkeypatch: pytest.
 def test_the_installed_distribution_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package = tmp_path / "ackclock_studies"
     (package / "mine").mkdir(parents=True)
-    (package / "__init__.py").touch()
+    for file in (package / "__init__.py", package / "mine" / "__init__.py", package / "mine" / "command.py"):
+        file.touch()
     (package / "mine" / "claims.toml").write_text(WRITTEN)
     monkeypatch.setattr(locations, "_CHECKOUT", tmp_path)
     monkeypatch.delitem(sys.modules, "ackclock_studies", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     assert _names() == ["mine", "opnet-17"] and not locations.remedy()
     assert "ackclock_studies" not in sys.modules
+    for _ in range(2):  # what a process has imported is found again
+        assert locations.tool("mine.command").__name__ == "ackclock_studies.mine.command"
+        assert _names() == ["mine", "opnet-17"]
+    for name in ("ackclock_studies", "ackclock_studies.mine", "ackclock_studies.mine.command"):
+        del sys.modules[name]
 
 
 @pytest.mark.parametrize("option", [("--full",), ("-o", "out"), ("--seeds", "3")])
