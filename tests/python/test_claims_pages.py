@@ -78,7 +78,8 @@ def test_statements_have_what_their_verdicts_rest_on() -> None:
     entry = on_record(highspeed, "H3e").claim.on_record
     assert entry is not None
     assert row[1] == entry["statement"]
-    assert row[4:] == [f"{entry['choices_agreeing']} of {entry['choices_tried']}", f"{entry['verdict']} |"]
+    assert row[3].startswith(("at least ", "at most ")) or " to " in row[3]
+    assert row[5:] == [f"{entry['choices_agreeing']} of {entry['choices_tried']}", f"{entry['verdict']} |"]
 
 
 def test_verdicts_are_counted_by_whose_statements_they_are_on() -> None:

@@ -4,7 +4,7 @@ Between two lines of a page, `<!-- record: dqn-2023 D1a1 D1b1 -->` and `<!-- end
 claim and a column for each combination of the choices that its source leaves open. `<!-- record by option:
 highspeed-2005 H1f | H1g -->` has a column for each claim and a row for each combination; `H4a1:bounded mean ms` is one
 of what was measured beside it. `<!-- record statements: highspeed-2005 H1a H2a -->` has a row for each claim: what is
-said, the measurement that its verdict rests on, and how many combinations agree. `<!-- record verdicts: highspeed-2005
+said, its range, the measurement that its verdict rests on, and how many combinations agree. `<!-- record verdicts: highspeed-2005
 H1 H2 -->` counts the verdicts on the claims whose ids begin so, or on all.
 `<!-- record tally: dqn-2023 D1 D2 -->` counts the verdicts on the source's statements whose ids begin so, in a row for
 each option of their first choice under which all of them were measured. Its last two columns count the means that lie
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from ackclock.claims.folder import Claim, Folder
 from ackclock.claims.ledger import Finding, Laboratory, judge
 from ackclock.claims.measured import Measured, number
-from ackclock.claims.words import ORIGINS, VERDICTS
+from ackclock.claims.words import ORIGINS, VERDICTS, limits
 from ackclock.stats.estimates import mean_of
 
 _MARKED = re.compile(
@@ -89,8 +89,9 @@ def statements(findings: Sequence[Finding]) -> str:
     Args:
         findings: Simulated now, or on record.
     """
-    rows = [[f.claim.id, f.claim.statement, f.claim.quantity, _measured(f), *_agreeing(f)] for f in findings]
-    return _table(["", "statement", "quantity", "measured", "choices that agree", "verdict"], rows)
+    said = [(f.claim, f) for f in findings]
+    rows = [[c.id, c.statement, c.quantity, limits(c), _measured(f), *_agreeing(f)] for c, f in said]
+    return _table(["", "statement", "quantity", "agrees if", "measured", "choices that agree", "verdict"], rows)
 
 
 def _measured(finding: Finding) -> str:
