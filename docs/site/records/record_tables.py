@@ -4,8 +4,8 @@ Between two lines of a page, `<!-- record: dqn-2023 D1a1 D1b1 -->` and `<!-- end
 claim and a column for each combination of the choices that its source leaves open. `<!-- record by option:
 highspeed-2005 H1f | H1g -->` has a column for each claim and a row for each combination; `H4a1:bounded mean ms` is one
 of what was measured beside it. `<!-- record statements: highspeed-2005 H1a H2a -->` has a row for each claim: what is
-said, its range, the measurement that its verdict rests on, and how many combinations agree. `<!-- record verdicts: highspeed-2005
-H1 H2 -->` counts the verdicts on the claims whose ids begin so, or on all.
+said, its range, the measurement that its verdict rests on, and how many combinations agree. `<!-- record verdicts:
+highspeed-2005 H1 H2 -->` counts the verdicts on the claims whose ids begin so, or on all.
 `<!-- record tally: dqn-2023 D1 D2 -->` counts the verdicts on the source's statements whose ids begin so, in a row for
 each option of their first choice under which all of them were measured. Its last two columns count the means that lie
 in their ranges, of every other repetition: what is chosen as the best by one half is judged by the other.
