@@ -289,7 +289,7 @@ def test_an_override_of_every_flow_is_one_of_each(cli: Cli, scenario_file: Path,
     done = cli("run", scenario_file, "--set", "flow[*].controller=tahoe", "--set", "duration=1 s", "--json")
     assert [flow["controller"] for flow in json.loads(done.stdout)["flows"]] == ["tahoe", "tahoe"]
     code = cli("run", scenario_file, "--set", 'flow[*].controller={ kind = "python", class = "mine:Mine" }')
-    assert code.returncode == 2 and "mine.py" in code.stderr and "give --trust" in code.stderr
+    assert code.returncode == 2 and "mine.py" in code.stderr and "add --trust" in code.stderr
     assert not (tmp_path / "imported").exists()
     none = cli("validate", scenario_file, "--set", "host[*].tcp.mss=536")
     assert none.returncode == 2 and 'has "*" where an index' in none.stderr
