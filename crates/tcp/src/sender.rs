@@ -319,7 +319,7 @@ impl Sender {
         self.transmitter.queue.writable_at_once(board.una(), self.transmitter.sent_so_far(board))
     }
 
-    /// See [`WriteQueue::is_writable`].
+    /// True while the application may write more: see [`is_writable`](crate::write_queue::WriteQueue::is_writable).
     pub(crate) fn is_writable(&self) -> bool {
         let board = &self.acks.flight.board;
         self.transmitter.queue.is_writable(board.una(), board.high_data())
