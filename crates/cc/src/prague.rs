@@ -4,7 +4,7 @@
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04 sections 2.3 and 2.4; RFC 9331 section 4 for its
 //! requirements. Marks are fed back by RFC 9768 and data is sent as ECT(1): the endpoint's `accurate_ecn` and `ect1`.
 //!
-//! As in the authors' module (`tcp_prague.c`, version 0.7): alpha is 0 until the first mark, which halves the window; a
+//! Rules of the authors' module (`tcp_prague.c`, version 0.7): alpha is 0 until the first mark, which halves the window; a
 //! burst lasts a 4096th of a second at most; pacing is a 32nd faster in the first half of each virtual round trip and
 //! as much slower in the second, so that a step marks part of each round trip, and not all of some; the rate goes down
 //! to 100 kbit/s, below two segments in a round trip, with two segments as the window that bounds what is in flight. If

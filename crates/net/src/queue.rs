@@ -161,7 +161,7 @@ pub trait QueueDiscipline: Debug + Send {
 }
 
 /// The accessors of every discipline: `$packets` holds the waiting packets, `tally` counts the dropped and marked ones.
-/// With `room`, the field of this name is the room that can change.
+/// The form with `room` also gives the field of this name, the room that can change.
 macro_rules! accounts {
     ($packets:ident) => {
         fn len(&self) -> usize {

@@ -32,7 +32,7 @@ fn a_window_that_moves_once_in_a_round_trip_moves_while_a_timeout_is_repaired() 
 
 /// Without timestamps, Karn's rule leaves no sample while all outstanding data is sent again.
 ///
-/// With a segment more in each round trip of 80 ms from the timeout at some 6.1 s, the path of 69 segments is full
+/// A segment more in each round trip of 80 ms, from the timeout at some 6.1 s on, fills the path of 69 segments
 /// after 5.6 s (LEDBAT, Swift). Slow start takes less than a second (Copa).
 #[test]
 fn windows_grow_without_samples() {
@@ -53,8 +53,8 @@ fn a_window_grows_that_the_pace_of_before_an_outage_holds_back() {
 
 /// The path holds a segment and a half, 10 Mbit/s for the 2 ms of the handshake.
 ///
-/// With an ACK for each, as in the papers, one leaves in each round trip of 2 ms and the 1.2 ms that it takes: 3.6
-/// Mbit/s. A delayed ACK would make that 42 ms.
+/// One segment leaves in each round trip of 2 ms and the 1.2 ms that it takes, if each is acknowledged, as in the
+/// papers: 3.6 Mbit/s. A delayed ACK would make that 42 ms.
 #[test]
 fn paths_of_few_segments_are_used_by_default() {
     for controller in ["\"hpcc\"", "\"powertcp\""] {

@@ -33,7 +33,7 @@ class Mistakes:
 
     @property
     def are_none(self) -> bool:
-        """Whether there are no mistakes so far."""
+        """Whether no mistake was found so far."""
         return not self._found
 
     @property

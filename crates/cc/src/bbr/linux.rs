@@ -7,7 +7,7 @@
 //!
 //! Departures: an ACK that may have been delayed for a lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
 //!
-//! As on Linux, ECN is negotiated where it is enabled, and a mark changes nothing.
+//! ECN is negotiated where it is enabled, and a mark changes nothing, as on Linux.
 
 mod aggregation;
 mod arithmetic;

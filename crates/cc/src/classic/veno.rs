@@ -8,7 +8,7 @@
 //! Departures: growth with every other ACK is half as much with each. Actual uses the latest RTT.
 //!
 //! Checked: threshold, growth, the decrease and the latest RTT against the authors' module for Linux (`tcp_veno.c`).
-//! That keeps `BaseRTT` over losses and measures it anew after idle time, keeps 4/5 at a timeout, too, and is Reno
+//! The module keeps `BaseRTT` over losses and measures it anew after idle time, keeps 4/5 at a timeout, too, and is Reno
 //! until two RTTs are known. The runs held to it are in docs/reference/controllers-checked.md.
 
 use super::{Classic, Grown, Rule};

@@ -3,7 +3,7 @@
 //! Source: Dong, Li, Zarchy, Godfrey, Schapira, "PCC: Re-architecting Congestion Control for Consistent High Performance",
 //! NSDI 2015, sections 2.2 (the safe utility) and 3.2 (the control algorithm).
 //!
-//! As in the authors' programs: at most two round trips of the rate are in flight, and an interval takes at least 50
+//! Rules of the authors' programs: at most two round trips of the rate are in flight, and an interval takes at least 50
 //! segments (PCC-Kernel). The start doubles only after the last step is known to have increased the utility; the rate
 //! is at least two segments in a round trip (PCC-Kernel).
 //!

@@ -10,7 +10,7 @@
 //! random loss it keeps half of a link, although the paper's utility is maximal near zero. The step is the paper's,
 //! along the mean gradient of the pairs.
 //!
-//! As in the authors' programs, too: at most two round trips of the rate are in flight and the rate is at least two
+//! Rules of the authors' programs: at most two round trips of the rate are in flight and the rate is at least two
 //! segments in a round trip (PCC-Kernel); the start doubles only when the last rate is known to have increased the
 //! utility, and does not count a draining queue as a gain; an interval takes ten segments at least, and a step half a
 //! Mbit/s (PCC-Uspace); a gradient of delay that is less than the error of its regression counts for nothing.

@@ -4,7 +4,7 @@
 //! (no delay lies below the line of the least ones); Theil 1950 and Sen 1968 for the median of slopes. Their combination
 //! is ours.
 //!
-//! With O(t) = o + s t the lead of the receiver's clock, the measured delays are `f = T_f + q_f + O(t)` and `b = T_b +
+//! The lead of the receiver's clock is O(t) = o + s t; the measured delays are `f = T_f + q_f + O(t)` and `b = T_b +
 //! q_b - O(t)`. For an assumed s, `min(f - s t) + min(b + s t)` is a propagation delay that no queue can make too
 //! small; it is concave in s and largest at the true s as soon as either direction has been seen empty before and after
 //! the other. Queues that never empty leave a plateau. On it, the slope of a direction decides if its least delays lie

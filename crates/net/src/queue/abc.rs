@@ -5,8 +5,8 @@
 //! and 2, algorithm 1), and the authors' queue for Mahimahi (`cellular_packet_queue.cc`), from which the rates, the waiting and
 //! the defaults are. The queue was read; the numbers of sections, equations and algorithm are from memory.
 //!
-//! With the link's rate mu and the rate cr of leaving packets, both over the last `span`, and the time x that the queue
-//! takes to drain, the target is `eta mu - mu / delta (x - dt)+`. A window that grows by a packet for an accelerate and
+//! The link's rate is mu, the rate of leaving packets cr, both over the last `span`, and the queue takes the time x
+//! to drain. Then the target is `eta mu - mu / delta (x - dt)+`. A window that grows by a packet for an accelerate and
 //! falls by one for a brake sends twice the accelerates, so that of the packets `f = min(target / (2 cr), 1)`
 //! accelerate. A count of tokens, to which each packet adds f and of which an accelerate takes one, spreads them
 //! evenly.
