@@ -1,7 +1,7 @@
 """The rules of words that a machine can check, in every Rust and Python file of the repository.
 
-Doc comments and docstrings begin with their subject, messages say what is wrong, and nouns name files. Give
-beginnings of paths to look at these alone.
+Paragraphs of doc comments, and docstrings, begin with their subject, messages say what is wrong, and nouns name files.
+Give beginnings of paths to look at these alone.
 """
 
 import ast
@@ -31,7 +31,7 @@ def rust(text: str) -> Iterator[tuple[int, str]]:
             yield number, DOC
         if not line.lstrip().startswith("//") and any(map(_MESSAGE.search, _RUST_STRING.findall(line))):
             yield number, TEXT
-        in_doc = doc is not None
+        in_doc = doc is not None and bool(doc[1].strip())  # a paragraph begins after an empty line
 
 
 def python(text: str) -> Iterator[tuple[int, str]]:

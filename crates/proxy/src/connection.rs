@@ -1,6 +1,6 @@
 //! A connection through the proxy: two sockets and what goes either way between them.
 //!
-//! What one side does, the other sees in the same order: octets, then a FIN or a reset. A direction ends by itself, so that a
+//! Each side sees what the other does in the same order: octets, then a FIN or a reset. A direction ends by itself, so that a
 //! connection that is closed one way carries on the other way. A reset is passed on once everything before it has been
 //! acknowledged: closing a socket at once would throw away what it still holds.
 

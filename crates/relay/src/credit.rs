@@ -12,7 +12,7 @@
 //! whatever the far side's rate. Where the far side stands still nothing is freed and nothing is asked for; before it is
 //! open its end advertises no window, and nothing is let in that would wait for it.
 //!
-//! What was fetched in advance waits for long when a loss closes the window. Account is kept of it (`Lateness`): one octet
+//! Octets that were fetched in advance wait for long when a loss closes the window. Account is kept of it (`Lateness`): one octet
 //! in a hundred may wait longer than `target`. As long as no more than a quarter as many do, all that is foretold is fetched,
 //! `margin` early; beyond that less, and nothing from three quarters on. A flow that loses seldom, or over a long round
 //! trip, so keeps its far side from ever waiting; one that loses at every turn, which a queue or others keep the link busy

@@ -5,7 +5,7 @@
 //! detection by time and tail loss probes (RFC 8985), ECN (RFC 3168, 9768), pacing and a controller, each in a file of its
 //! own; its receiving half reassembles, advertises and acknowledges. [`TcpInfo`] reports its state.
 //!
-//! What another transport needs as well is public: [`pacing`], [`mod@rate_sample`], [`mod@rounds`], [`ranges`], [`event_log`].
+//! Parts that another transport needs as well are public: [`pacing`], [`mod@rate_sample`], [`mod@rounds`], [`ranges`], [`event_log`].
 //!
 //! Two endpoints and a perfect wire:
 //!

@@ -3,7 +3,7 @@
 //! Source: Xu, Harfoush, Rhee, Binary Increase Congestion Control for Fast, Long Distance Networks, INFOCOM 2004, section
 //! III: `S_max` = 32, `S_min` = 0.01, beta = 0.125, a low window of 14 segments, fast convergence.
 //!
-//! As in its pseudo-code, below the maximum a step is half of the way from the window as it is at each ACK, beyond it 1, 2,
+//! A step below the maximum is, as in its pseudo-code, half of the way from the window as it is at each ACK, beyond it 1, 2,
 //! 4... segments a round trip up to `S_max`. Departures: as in Linux, fast convergence compares with the old maximum also
 //! where the window has passed it.
 //!

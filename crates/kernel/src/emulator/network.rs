@@ -3,7 +3,7 @@
 //! Departures from the simulator's network: hosts' noise is not added, as real hosts have their own; every link has its events, so that
 //! a link on which nothing can wait is no shortcut here.
 //!
-//! What happens within has its exact time however late it is worked out, so that nothing needs to be worked out before it can hand out a
+//! Events within have their exact times however late they are worked out, so that nothing needs to be worked out before it can hand out a
 //! packet: [`Network::next_delivery`].
 
 use std::io;

@@ -1,6 +1,6 @@
 //! A first-in first-out link of fixed rate, as a virtual clock.
 //!
-//! When a packet arrives, the start of its service and its arrival at the far end are known. So the link keeps its
+//! The start of a packet's service and its arrival at the far end are known when it arrives. So the link keeps its
 //! packets in one ring, in order, and needs a single pending event, the arrival of the first. A second, small ring
 //! holds the waiting packets, and is updated on demand.
 //!

@@ -2,7 +2,7 @@
 //! controller of the longer of their delays. Its output p' is squared for classic packets and multiplied by `k` for L4S
 //! packets, which balances the flow rates of the two kinds; L4S packets are also marked beyond a shallow threshold.
 //!
-//! When p' reaches 1/k the marks of the L4S queue saturate: from there on it loses packets as the classic queue does.
+//! The marks of the L4S queue saturate when p' reaches 1/k: from there on it loses packets as the classic queue does.
 //!
 //! A discipline has no timer: updates that were due are made at the next arrival or departure, with the delay as it was
 //! at their time.

@@ -77,7 +77,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// With every line that is wrong, of many the first.
+    /// Fails with every line that is wrong, of many with the first.
     pub fn parse(text: &str, opportunity: Bytes, repeats: bool) -> Result<Self, Vec<TraceError>> {
         let (mut instants, mut errors) = (Vec::new(), Vec::new());
         for (index, written) in text.lines().map(str::trim).enumerate().filter(|(_, written)| !written.is_empty()) {
