@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 import ackclock
+import command_line
 
 # A loaded machine takes its time over an example, and what passes here passes elsewhere.
 hypothesis.settings.register_profile(
@@ -61,9 +62,14 @@ def results() -> ackclock.Results:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Run `ackclock ARGUMENT...` in a folder of its own and return exit code and output."""
+    """Run `ackclock ARGUMENT...` in a folder of its own and return exit code and output.
+
+    With options of `subprocess.run`, a fresh interpreter runs it.
+    """
 
     def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        if not options:
+            return command_line.run(list(map(str, arguments)), tmp_path)
         return subprocess.run(
             command(*arguments), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120, **options
         )
