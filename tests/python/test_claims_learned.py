@@ -30,6 +30,8 @@ import record_tables  # noqa: E402
 from studies.learned.evolve import network  # noqa: E402  from the folder above
 from studies.learned.outcome import FAMILIES, Figures, Link  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 FOLDERS = load_folders()
 CELLS = ("alone", "lossy", "cubic", "own")
 """Kinds of paths that are drawn from cells."""

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site" / "records"))
 
 from record_tables import statements
 
-pytestmark = pytest.mark.timeout(600)  # all of its grid: some 15 s of CPU
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # all of its grid: some 15 s of CPU
 
 PAGE = next(each.path for each in load_folders() if each.path.name == "opnet-17") / "RESULTS.md"
 TABLE = re.compile(r"<!-- claims: O -->\n.*?<!-- end of claims -->", re.DOTALL)

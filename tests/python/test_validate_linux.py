@@ -24,6 +24,8 @@ from studies.linux.series import FlowSeries
 from studies.linux.simulated_recordings import SimulatedRun, Variant
 from studies.linux.validation_page import markdown
 
+pytestmark = pytest.mark.long
+
 RECORDINGS = {recording.name: recording for recording in linux_recordings.load(FOLDER)}
 SUMMARY = pl.read_csv(FOLDER / "summary.csv")
 MEASURE = {quantity.key: quantity.measure for quantity in compared_quantities.QUANTITIES}
