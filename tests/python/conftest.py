@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 import ackclock
+from networks import dumbbell
 
 # A loaded machine takes its time over an example, and what passes here passes elsewhere.
 hypothesis.settings.register_profile(
@@ -24,16 +25,12 @@ hypothesis.settings.load_profile("ackclock")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-SCENARIO = """\
+SCENARIO = f"""\
 name = "two flows"
 duration = "2 s"
 seed = 7
 
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "20 packets" } }
-
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', rate="100 Mbit/s", limit="20 packets")}
 [[flow]]
 name = "new"
 controller = "cubic"

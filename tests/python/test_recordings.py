@@ -16,6 +16,7 @@ from ackclock.base.input_files import InputFileError
 from ackclock.recording import RecordingError, read
 from ackclock.running import kernel
 from conftest import Cli
+from networks import dumbbell
 
 HERE, THERE = ("10.0.0.1", 40000), ("10.0.0.2", 5201)
 
@@ -268,12 +269,9 @@ def test_a_damaged_capture_says_after_which_frame(tmp_path: Path) -> None:
 
 
 def test_the_capture_of_a_simulated_sender_has_the_simulators_counts(tmp_path: Path) -> None:
-    text = """
+    text = f"""
     duration = "2 s"
-    [topology]
-    kind = "dumbbell"
-    access = { rate = "1 Gbit/s", delay = "1 ms" }
-    bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "40 packets" } }
+    {dumbbell('rate = "10 Mbit/s", delay = "10 ms"', limit="40 packets")}
     [tcp]
     profile = "linux-6.x"
     [[flow]]
