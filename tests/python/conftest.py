@@ -13,7 +13,11 @@ import hypothesis
 import pytest
 
 import ackclock
+from ackclock.claims import locations
 from networks import dumbbell
+
+if locations.studies() is not None:
+    locations.make_importable()
 
 # A loaded machine takes its time over an example, and what passes here passes elsewhere.
 hypothesis.settings.register_profile(
