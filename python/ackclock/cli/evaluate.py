@@ -86,15 +86,14 @@ _FIGURES: Final = (
 
 
 def _means(rows: "list[Row]") -> Table:
-    from ackclock.stats.estimates import estimate
+    from ackclock.stats.estimates import OVER_SEEDS, estimate
 
     means = [
         {"scenario": scenario, "who": who, "seeds": len(group)}
         | {column.key: estimate(getattr(row, column.key) for row in group) for column in _FIGURES}
         for (scenario, who), group in _groups(rows).items()
     ]
-    note = "Means over the seeds with 95 % confidence intervals (Student's t)."
-    return Table("", "", [*_WHO, Column("seeds", "seeds"), *_FIGURES], means, (note,))
+    return Table("", "", [*_WHO, Column("seeds", "seeds"), *_FIGURES], means, (OVER_SEEDS,))
 
 
 def _table(rows: "list[Row]") -> Table:
