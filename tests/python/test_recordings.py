@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from ackclock.recording import RecordingError, read
 from ackclock.running import kernel
 from conftest import Cli
 from networks import dumbbell
+from test_captures import packet
 
 HERE, THERE = ("10.0.0.1", 40000), ("10.0.0.2", 5201)
 
@@ -153,12 +153,7 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
 
 
 def _packet(source: tuple[str, int], target: tuple[str, int], payload: int, **fields: Any) -> bytes:
-    options = fields.pop("options", b"")
-    header = dpkt.tcp.TCP(sport=source[1], dport=target[1], off=5 + len(options) // 4, opts=options, **fields)
-    header.data = bytes(payload)
-    addresses = {"src": socket.inet_aton(source[0]), "dst": socket.inet_aton(target[0])}
-    packet = dpkt.ip.IP(p=6, len=20 + len(header), data=header, **addresses)
-    return bytes(dpkt.ethernet.Ethernet(data=packet))
+    return bytes(dpkt.ethernet.Ethernet(data=packet(source, target, payload, **fields)))
 
 
 def _stamps(value: int, echo: int) -> bytes:
