@@ -14,7 +14,6 @@ from ackclock.results.manifests import Engine, KernelRun, Recording
 from ackclock.results.run_labels import facts
 from ackclock.results.summaries import FlowSummary, LinkSummary
 from ackclock.scenario.stacks import stacks
-from ackclock.stats.flow_groups import outermost_places
 from ackclock.stats.flow_limits import largest
 from ackclock.stats.run_window import count
 
@@ -173,13 +172,19 @@ _QUEUE_CELLS: tuple[Cell, ...] = (
 
 def _extremes(flows: Sequence[FlowSummary]) -> list[FlowSummary]:
     """Return all flows or, of too many, the fastest and the slowest, in their order."""
-    return [flows[index] for index in sorted(outermost_places(flows, _MANY // 2))]
+    ranked = _ranked([flow["goodput_bps"] or 0.0 for flow in flows])
+    kept = ranked if len(flows) <= _MANY else ranked[: _MANY // 2] + ranked[-_MANY // 2 :]
+    return [flows[index] for index in sorted(kept)]
 
 
 def _busiest(links: Sequence[LinkSummary]) -> list[LinkSummary]:
     """Return all links or, of too many, the busiest, in their order."""
-    ranked = sorted(range(len(links)), key=lambda index: -links[index]["utilization"])
-    return [links[index] for index in sorted(ranked[: len(links) if len(links) <= _MANY else _MANY // 2])]
+    kept = _ranked([link["utilization"] for link in links])[: len(links) if len(links) <= _MANY else _MANY // 2]
+    return [links[index] for index in sorted(kept)]
+
+
+def _ranked(figures: Sequence[float]) -> list[int]:
+    return sorted(range(len(figures)), key=lambda index: -figures[index])
 
 
 def _left_out(count: int, what: str) -> str:
