@@ -71,6 +71,17 @@ def list_catalogs(
             _print_entry(entry)
 
 
+def check_profile(name: str | None) -> None:
+    """Refuse an unknown stack profile of the option `--profile`.
+
+    Raises:
+        InputError: If there is no such profile.
+    """
+    known = _names("profiles")
+    if name is not None and name not in known:
+        raise InputError(f"--profile: {unknown('profile', name, known)}")
+
+
 def _kinds() -> list[dict[str, Any]]:
     return [{"name": kind, "summary": about, "entries": len(_entries(kind))} for kind, (_, about) in KINDS.items()]
 

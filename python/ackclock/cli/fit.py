@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock.base import storage
+from ackclock.cli import catalogs
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import runs_of
 from ackclock.cli.progress import busy
@@ -49,6 +50,7 @@ def fit(
     from ackclock.recording.fit import FitError
     from ackclock.recording.fit import fit as find
 
+    catalogs.check_profile(profile)
     storage.check_file(output, force=force)
     if keep is not None:
         storage.check_folder(keep, force=force)

@@ -50,13 +50,15 @@ def study(
     from ackclock.experiments.studies import study_folder as studies
 
     if not file.exists():
-        raise InputError(f"{file}: file not found; docs/how-to/studies.md says how to write one")
+        raise InputError(
+            f"{file}: file not found; give a study file, such as one that `ackclock examples -o DIR` writes"
+        )
     plan, mistakes = study_file.read(file)
     if named := named_code.code_of(plan):
         if not trust:
             mistakes.check()  # before anything is imported
         if checks and not trust:
-            print(f"not imported: {', '.join(named)}; what only a run would tell was not checked")
+            print(f"not imported: {', '.join(named)}; what only a run can show was not checked")
             print(f"{file}: ok: {plan.size} runs")
             return
         if not trust:
@@ -88,4 +90,4 @@ def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:
 
     for table in done.tables:
         print_table(table)
-    print(f"{len(done.runs)} runs in {place}: {PAGE} shows them; figures and tables are beside it")
+    print(f"{len(done.runs)} runs in {place}: open {PAGE}; figures and tables are in the same folder")

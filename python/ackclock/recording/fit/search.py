@@ -305,7 +305,7 @@ def _check(task: _Task) -> None:
     except ScenarioError as error:
         first = error.diagnostics[0]
         remedy = first["remedy"] or "name a controller with --controller"
-        raise FitError(f"they make no scenario: {first['field']} {first['message']}; {remedy}") from error
+        raise FitError(f"the fitted scenario would be wrong: {first['field']} {first['message']}; {remedy}") from error
 
 
 def _how(recording: "Results", flows: tuple[str, ...]) -> How:
