@@ -183,7 +183,7 @@ def test_a_record_that_does_not_say_its_scenario_decides_nothing_until_it_is_ado
         for other in entry["other_choices"]:
             del other["subject"]
     (mine / "recorded.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    assert all("does not say which scenario it is of" in record(finding) for finding in _judged(mine))
+    assert all("does not name its scenario" in record(finding) for finding in _judged(mine))
     assert adopt(load_folder(mine)) == [mine / "recorded.json"]
     assert (mine / "recorded.json").read_text() == written, "what adopts is what writes"
     assert [finding.is_on_record for finding in _judged(mine)] == [True, True]
@@ -322,7 +322,7 @@ def test_another_choice_that_was_edited_is_left_out_and_said(mine: Path) -> None
     _edit(mine, "claims.toml", "delayed_ack=false", "delayed_ack=4")
     for finding in _judged(mine):
         assert (finding.is_on_record, finding.others) == (True, ())
-        assert record(finding).endswith("; other choices that are of another scenario, and left out: 1")
+        assert record(finding).endswith("; other choices were measured on another scenario, and are left out:  1")
 
 
 def test_statements_on_record_are_judged_together_as_when_they_were_simulated(mine: Path, tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def test_mistakes_of_parameters_are_told_as_those_of_built_in_parts() -> None:
             "    def __init__(self, start, *, gain: Annotated[float, Parameter(above=2)] = 1.0): pass",
             "the parameter gain has a default out of its own range: it must be more than 2",
         ),
-        ('class A(TrafficSource, name="A b"): pass', "names in scenarios are of lower-case letters"),
+        ('class A(TrafficSource, name="A b"): pass', "names in scenarios must be lower-case letters"),
         (
             'class A(TrafficSource, name="a"):\n    def next(self, now_ns, unsent): pass\n'
             "    def __init__(self, start, *, gain): pass",

@@ -170,13 +170,13 @@ pub const OBSERVATIONS: &[Observation] = &[
         what: "lost over lost and delivered, in the last 20 decisions",
         read: |view| view.memory.recent.loss_fraction(),
     },
-    trend("delivery_trend", "octaves from the delivery rate four decisions ago to that of the interval", |view| {
+    trend("delivery_trend", "log2 of the interval's delivery rate over that four decisions ago", |view| {
         view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.rate, then.rate))
     }),
-    trend("window_trend", "octaves from the cwnd four decisions ago to cwnd", |view| {
+    trend("window_trend", "log2 of cwnd over that four decisions ago", |view| {
         view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.cwnd.0 as f64, then.cwnd.0 as f64))
     }),
-    trend("rtt_trend", "octaves from the mean RTT four decisions ago to that of the interval", |view| {
+    trend("rtt_trend", "log2 of the interval's mean RTT over that four decisions ago", |view| {
         let octaves =
             |(now, then): (&Sample, &Sample)| octaves(now.mean_rtt.as_secs_f64(), then.mean_rtt.as_secs_f64());
         view.memory.recent.ends_of_trend().map_or(0.0, octaves)

@@ -183,7 +183,7 @@ fn form(space: ActionSpace, outputs: usize, index_below: Option<usize>) -> Resul
             let given =
                 index_below.map_or(format!("{outputs} numbers"), |below| format!("the number of one of {below}"));
             let remedy = format!(
-                "export {choices} values, one for each choice, or their ArgMax; or let the agent have the action that it was trained with"
+                "export {choices} values, one for each choice, or their ArgMax; or give the agent the action that it was trained with"
             );
             Err(PolicyError::of_file(format!("gives {given} where the action has {choices} choices"), remedy))
         }
@@ -191,7 +191,7 @@ fn form(space: ActionSpace, outputs: usize, index_below: Option<usize>) -> Resul
             let given = index_below.map_or(format!("{outputs} numbers"), |_| "the number of a choice".to_owned());
             Err(PolicyError::of_file(
                 format!("gives {given} where the action is one number from {low} to {high}"),
-                "export the mean of the action alone; or let the agent have the action that it was trained with",
+                "export only the action's mean, or give the agent the action that it was trained with",
             ))
         }
     }

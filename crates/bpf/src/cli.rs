@@ -206,7 +206,7 @@ fn list() {
                 }
             }
         }
-        Err(missing) => eprintln!("which of them are registered cannot be told: {missing}"),
+        Err(missing) => eprintln!("cannot list which are registered: {missing}"),
     }
 }
 

@@ -62,7 +62,7 @@ impl fmt::Display for EnvironmentError {
         match self {
             Self::NoAgents => f.write_str("no flow has an agent; name at least one flow"),
             Self::UnknownFlow { name, known } => {
-                write!(f, "the scenario has no flow {name:?} for an agent; there are {}", known.join(", "))
+                write!(f, "unknown flow {name:?} for an agent; known: {}", known.join(", "))
             }
             Self::PolicyFlow { name, controller } => write!(
                 f,

@@ -144,7 +144,7 @@ fn watch(process: u64) -> io::Result<Child> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().map_err(|error| {
         let message = format!(
-            "{} cannot be started ({error}): it has the kernel's tracepoints; put it beside this program, or name it in {TRACER_NAMED}",
+            "{} cannot be started ({error}): it has the kernel's tracepoints; put it next to this program, or name it in {TRACER_NAMED}",
             program.display()
         );
         io::Error::new(error.kind(), message)

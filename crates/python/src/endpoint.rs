@@ -22,7 +22,7 @@ use crate::errors::to_scenario_error;
 ///     options: JSON with `tcp` and `controller` as in a scenario; both may be left out.
 ///     local: This end's `address:port`, as in `192.0.2.1:8080`.
 ///     remote: The other end's.
-///     overrides: `path=value` texts, applied in order, as in `tcp.profile=linux-6.x`.
+///     overrides: `path=value` strings, applied in order, as in `tcp.profile=linux-6.x`.
 ///
 /// Raises:
 ///     ScenarioError: If the options are wrong.

@@ -92,7 +92,7 @@ impl PySimulation {
     fn policy<'py>(&mut self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
         let simulation = self.inner.as_mut().ok_or_else(over)?.whole();
         let Some(place) = self.config.flows.iter().position(|known| known.name == flow) else {
-            return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", names(&self.config.flows))));
+            return Err(PyKeyError::new_err(format!("unknown flow {flow:?}; known: {}", names(&self.config.flows))));
         };
         let policy = match simulation.controller(FlowId::new(place)) {
             Controller::Unopened(_) => learned_policy(&first_controller(&self.config.flows[place])),
@@ -324,8 +324,8 @@ impl PyOutcome {
             "media" => Ok(self.media.clone()),
             "events" => PyTable::new(self.events.table()).map_err(to_runtime_error),
             _ => {
-                let known = "there are flows, links, episodes, completions, appliances, media and events";
-                Err(PyKeyError::new_err(format!("no table {name:?}; {known}")))
+                let known = "known: flows, links, episodes, completions, appliances, media, events";
+                Err(PyKeyError::new_err(format!("unknown table {name:?}; {known}")))
             }
         }
     }

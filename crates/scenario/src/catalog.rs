@@ -60,7 +60,7 @@ fn doors() -> [Value; 3] {
             "python",
             "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",
             "yours",
-            "its class is looked for beside the scenario, then wherever Python looks",
+            "its class is looked up in the scenario's folder, then on Python's module path",
             &[
                 parameter("class", "required", "\"module:Class\"", "a subclass of ackclock.CongestionController"),
                 parameter("parameters", "{}", "a table", "keyword arguments of its constructor"),

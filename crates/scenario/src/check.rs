@@ -109,7 +109,7 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
                 let known: Vec<_> = known.iter().map(|name| (*name, about(*name))).collect();
                 suggest_described(found, &known).0
             };
-            diagnostics.report(path, format!("must be one of the names known here, not {found:?}"), remedy);
+            diagnostics.report(path, format!("must be a known name, not {found:?}"), remedy);
         }
         Problem::Other(message) => {
             let (what, remedy) = split_remedy(message);

@@ -114,7 +114,7 @@ impl fmt::Debug for Extensions {
 
 fn nobody(origin: Origin) -> Refusal {
     let (message, remedy) = match origin {
-        Origin::Python => ("is a class of Python, which cannot be had here", "use `ackclock run` or `ackclock.run`"),
+        Origin::Python => ("is a Python class, which cannot be loaded here", "use `ackclock run` or `ackclock.run`"),
         Origin::Program => {
             ("is a controller that this program does not bring", "run the scenario with the program that does")
         }

@@ -29,14 +29,14 @@ fn fresh(library: Library, earlier: &Library) -> Result<Library, Unloadable> {
     if let Some(name) = taken_names(&library).first() {
         return Err(Unloadable {
             message: format!("has a part called {name:?}, which is the name of one that is built in"),
-            remedy: "call yours otherwise".to_owned(),
+            remedy: "give yours another name".to_owned(),
         });
     }
     match earlier.clash(&library) {
         None => Ok(library),
         Some(name) => Err(Unloadable {
             message: format!("has a part called {name:?}, as another entry of `use` has"),
-            remedy: "call one of them otherwise".to_owned(),
+            remedy: "rename one of them".to_owned(),
         }),
     }
 }

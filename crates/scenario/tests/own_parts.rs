@@ -177,7 +177,7 @@ fn mistakes_are_told_as_those_of_built_in_parts() {
 #[test]
 fn names_mean_nothing_to_a_scenario_that_does_not_use_them() {
     let text = scenario("", "controller = \"holds\"").replace("use = [\"mine\"]\n", "");
-    assert!(read(&text).unwrap_err().contains("must be one of the names known here"));
+    assert!(read(&text).unwrap_err().contains("must be a known name"));
     let text = scenario("", "controller = \"holds\"").replace("\"mine\"", "\"other\"");
     let error = read(&text).unwrap_err();
     assert!(error.contains("use[0] is nowhere") && error.contains("remedy: write \"mine\""), "{error}");

@@ -124,7 +124,7 @@ fn mistakes_name_place_value_and_remedy() {
     assert_eq!(found.value.as_deref(), Some("0.5"));
     assert_eq!(
         (found.message.as_str(), found.remedy.as_str()),
-        ("must not stand beside a rate", "keep one of the two")
+        ("must not be combined with a rate", "keep one of the two")
     );
     let field = |flow: &str| one(flow).field;
     assert_eq!(field("arrivals = { size = \"1 kB\" }"), "flow[0].arrivals.rate");

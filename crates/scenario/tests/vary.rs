@@ -213,13 +213,13 @@ fn each_mistake_in_a_distribution_has_its_place_and_remedy() {
         (
             "{ choice = [\"1 Mbit/s\"], uniform = [1, 2] }",
             "rate.choice",
-            "must not stand beside \"uniform\"",
+            "must not be combined with \"uniform\"",
             "keep one",
         ),
         (
             "{ choice = [\"1 Mbit/s\"], repeat = \"1 s\" }",
             "rate.repeat",
-            "must not stand beside \"choice\"",
+            "must not be combined with \"choice\"",
             "keep one",
         ),
     ];

@@ -75,7 +75,7 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
     """
     found = octets(file, remedy=remedy)
     if sha256 is not None and hashlib.sha256(found).hexdigest() != sha256:
-        what = "it is not what was written there, as its SHA-256 tells: changed, cut or from another run"
+        what = "its SHA-256 differs: it was changed, truncated or taken from another run"
         raise DamagedError(file, what, remedy)
     return found
 
@@ -267,7 +267,7 @@ def _checker_of_words(words: Sequence[str]) -> _Check:
 
 
 def _checker_of_plain(form: type) -> _Check:
-    name = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}[form]
+    name = {float: "a number", int: "a whole number", str: "a string", bool: "true or false"}[form]
     kinds = (float, int) if form is float else (form,)
 
     def check(value: Any) -> None:  # noqa: ANN401
@@ -356,7 +356,7 @@ def _check_column(found: "pl.DataType", kind: Kind, column: str, file: Path, rem
 
     is_right = found == pl.String if kind == "text" else found.is_numeric() or found in (pl.Boolean, pl.Null)
     if not is_right:
-        raise DamagedError(file, f"its column {column} is of {found}, and must be {kind}", remedy)
+        raise DamagedError(file, f"its column {column} has the type {found}, and must be {kind}", remedy)
 
 
 def _check_times(found: "pl.Series", file: Path, remedy: str) -> None:

@@ -34,7 +34,7 @@ def read(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
                 raise DamagedError(file, wrong, _REMEDY)
             if entry["id"] in measured:
                 raise DamagedError(
-                    file, f"{entry['id']} is on record twice, here or in another file", "keep one of them"
+                    file, f"{entry['id']} is recorded twice, here or in another file", "keep one of them"
                 )
             measured[entry["id"]] = entry
             made[entry["id"]] = Made.of(entry.get("made") or content.get("made") or {})
@@ -48,7 +48,7 @@ def _mistakes(entry: Mapping[str, Any]) -> Iterator[str]:
         choices = json.dumps(cell.get("choices"), sort_keys=True, ensure_ascii=False)
         at = entry["id"] if cell is entry else f"{entry['id']} under {choices}"
         if choices in seen:
-            yield f"{at} is on record twice"
+            yield f"{at} is recorded twice"
         seen.add(choices)
         mean, values, ends = cell["measured"], cell.get("values") or [], cell.get("interval")
         count = cell.get("seeds", 1)

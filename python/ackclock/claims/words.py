@@ -55,7 +55,7 @@ def record(finding: Finding) -> str:
         return "not on record"
     there = [cell for cell in finding.claim.on_record["other_choices"] if finding.claim.study.has(cell["choices"])]
     lost = len(there) - len(finding.others)
-    others = f"; other choices that are of another scenario, and left out: {lost}" if lost else ""
+    others = f"; other choices were measured on another scenario, and are left out: {lost}" if lost else ""
     return f"on record: {finding.made}{_since(finding.made)}{others}"
 
 
@@ -63,9 +63,9 @@ def _edited(finding: Finding) -> str:
     """Return a note that the record was measured on another scenario."""
     what = "the verdict on record" if finding.claim.on_record is None else "the record"
     if finding.claim.subject:
-        said = f"{what} is of another scenario, and decides nothing"
+        said = f"{what} was measured on another scenario, and does not count"
     else:
-        said = f"{what} does not say which scenario it is of, and decides nothing"
+        said = f"{what} does not name its scenario, and does not count"
     return said if finding.simulated else f"{said}; not simulated: --full simulates it"
 
 

@@ -22,7 +22,7 @@ def examples(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print names, descriptions and texts as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print names, descriptions and contents as JSON.")] = False,
 ) -> None:
     """List, print or copy the example scenarios."""
     from ackclock.scenario.example_files import copy, example

@@ -66,7 +66,7 @@ def report(
     shown = _window(window)
     if kind != "run":
         if shown is not None:
-            raise InputError(f"--window is of runs; {folders[0]} is of a {kind}")
+            raise InputError(f"--window needs runs; {folders[0]} is a {kind}")
         _report_of_many(kind, folders[0], output, static, force=force)
         return
     results = runs_of(folders)
@@ -125,7 +125,7 @@ def compare(
     if kind != "run":
         _print(_narrowed(experiment_of(kind, folders[0]).tables, columns), form, as_json=as_json)
     elif columns is not None:
-        raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
+        raise InputError("--columns needs a sweep or study; runs are compared in all columns")
     else:
         _compare_runs(folders, form, as_json=as_json)
 

@@ -147,7 +147,7 @@ def _stopping(*, at_once: bool) -> Iterator[Callable[[], bool]]:
         if asked or at_once:
             raise KeyboardInterrupt
         asked = True
-        errors().print("stopping at the end of this rollout; once more stops at once, at the last checkpoint")
+        errors().print("stopping at the end of this rollout; press Ctrl-C again to stop now, at the last checkpoint")
 
     previous = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

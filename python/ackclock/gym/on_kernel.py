@@ -47,7 +47,7 @@ class KernelFlow:
             ValueError: If a setting is wrong, or the flow is unknown.
         """
         if lacks := missing():
-            raise KernelError(f'an environment with on="kernel" cannot be had here: {lacks}')
+            raise KernelError(f'an environment with on="kernel" needs what this machine lacks: {lacks}')
         self._scenario, self._flow, self._settings = scenario, flow, settings
         self._agent: KernelAgent | None = None
         self._child: subprocess.Popen[bytes] | None = None

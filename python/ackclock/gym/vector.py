@@ -88,12 +88,12 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         if any(isinstance(one, Own) for one in listed(settings.get("observations", ()))):
             raise ValueError(
                 "observations made of functions need gymnasium.vector.SyncVectorEnv; name some of the catalogue, or a "
-                "class of yours (ackclock.parts.Observation)"
+                "subclass of ackclock.parts.Observation"
             )
         if callable(settings.get("reward")):
             raise ValueError(
-                "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a class of yours "
-                "(ackclock.parts.Reward)"
+                "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a subclass of "
+                "ackclock.parts.Reward"
             )
         if render_mode is not None:
             raise ValueError("many environments at once are not drawn; give no render_mode")

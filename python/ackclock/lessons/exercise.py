@@ -217,9 +217,9 @@ def function(expected: Callable[..., float], cases: Sequence[tuple[float, ...]],
                 return f"With ({shown}) it fails: {said(failure)}."
             wanted = expected(*case)
             if got is None:
-                return f"With ({shown}) it comes to no number."
+                return f"With ({shown}) it does not return a number."
             if abs(got - wanted) > tolerance * abs(wanted):
-                return f"With ({shown}) it comes to {got:g}, which is too {_off(got, wanted)}."
+                return f"With ({shown}) it returns {got:g}, which is too {_off(got, wanted)}."
         return None
 
     return judge

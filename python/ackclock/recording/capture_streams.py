@@ -145,7 +145,7 @@ def ways_of(path: Path) -> tuple[list[Way], int, Decimal | None, float]:
 
 
 def _notes(ways: list[Way]) -> list[str]:
-    notes = ["congestion windows, controllers, timeouts and what senders took for lost are not in a capture"]
+    notes = ["a capture does not contain congestion windows, controllers, timeouts or the sender's loss decisions"]
     if any(way.octets and not way.near for way in ways):
         notes.append(
             "without timestamps (RFC 7323) round trips are counted from the place of the capture: right at the sender"

@@ -12,7 +12,7 @@ from ackclock.scenario.named_modules import RefusedError
 class Parameter:
     """Description of a parameter, for `typing.Annotated`.
 
-    Bounds are numbers in the unit that the class gets, or texts as in a scenario ("30 ms").
+    Bounds are numbers in the unit that the class gets, or strings as in a scenario ("30 ms").
 
     Attributes:
         meaning: Short description.
@@ -35,7 +35,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Number that scenarios write as a text with a unit.
+    """Number that scenarios write as a string with a unit.
 
     Attributes:
         kind: Kind, in the core's terms.
@@ -48,7 +48,7 @@ class Quantity:
     per_unit: int
 
     def written(self, value: object) -> object:
-        """Return a number as a text; texts are returned unchanged.
+        """Return a number as a string; strings are returned unchanged.
 
         Args:
             value: Number in the unit that the class gets.
@@ -68,7 +68,7 @@ BitsPerSecond = Annotated[int, Quantity("rate", "bit/s", 1)]
 """A rate: "10 Mbit/s" in a scenario, 10000000 for the class."""
 
 _TYPES: dict[Any, str] = {bool: "boolean", int: "integer", float: "number", str: "text"}
-_REMEDY = "annotate it as float, int, bool, str, Literal of texts, Seconds, ByteCount or BitsPerSecond"
+_REMEDY = "annotate it as float, int, bool, str, Literal of strings, Seconds, ByteCount or BitsPerSecond"
 
 
 def described(kind: type, *, starts: bool = True) -> list[dict[str, Any]]:

@@ -169,7 +169,7 @@ class Calls:
         level, option = (self.number(argument) for argument in call.arguments[1:3])
         is_information = level == CONSTANTS["SOL_TCP"] and option in _INFORMATION
         if is_information and not isinstance(call.arguments[3], Ellipsis_):
-            raise CallError("what TCP_INFO fills in is not looked at here; write ..., and ask in %{ } code")
+            raise CallError("the contents of TCP_INFO are not compared here; write ..., and check them in %{ } code")
         return Request("getsockopt", self._fd(call), (level, option))
 
     def _fcntl(self, call: SystemCall) -> Request:

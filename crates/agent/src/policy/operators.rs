@@ -106,8 +106,9 @@ fn single(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError>
 fn unsupported(node: &NodeProto) -> PolicyError {
     let what = format!("has the operator {} in {}", node.op_type, place(node));
     let known = OPERATORS.join(", ");
-    let remedy =
-        format!("export layer upon layer, of which one may be an LSTM, to the greedy action; there are {known}");
+    let remedy = format!(
+        "export a feed-forward network with at most one LSTM, up to the greedy action; known operators: {known}"
+    );
     PolicyError::of_file(what, remedy)
 }
 

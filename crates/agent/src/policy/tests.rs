@@ -232,7 +232,7 @@ fn mistakes_say_where_they_are_and_what_to_do() {
         (one(with_integer(node("ArgMax", &["x"], "y"), "axis", 0)), vec!["axis 0", "-1"]),
         (
             file(vec![node("Relu", &["x"], "y")], vec![], 2, "{}"),
-            vec!["takes observations of the shape [1, 2], not of 3", "[1, 3]"],
+            vec!["takes observations of shape [1, 2], not 3", "[1, 3]"],
         ),
         (file(vec![node("Relu", &["x"], "y")], vec![], 2, RANGE), vec!["gives 2 numbers", "-2 to 2", "mean"]),
         (two_layers(&TWO.replace("[-1, 1]", "[-1, 0, 1]")), vec!["gives 2 numbers where the action has 3 choices"]),

@@ -29,11 +29,11 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
         refusals.push(refusal("flow", reason, "use fewer"));
     }
     if config.trace.events.is_some() {
-        let reason = "events are told by the simulated endpoint, which the kernel's is not";
+        let reason = "only simulated endpoints record events";
         refusals.push(refusal("trace.events", reason, "leave events out"));
     }
     if !config.trace.internals.is_empty() {
-        let reason = "the kernel tells nothing of what is inside its controllers";
+        let reason = "the kernel does not expose the internals of its controllers";
         refusals.push(refusal("trace.internals", reason, "leave internals out"));
     }
     refusals.extend(config.network.links.iter().filter_map(of_link));

@@ -77,7 +77,7 @@ fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> 
     }
     if is_forward && listen.clients.is_none() && !listen.address.0.ip().is_loopback() {
         let remedy = "say who is served, such as clients = [\"10.0.0.0/8\"]; anyone is [\"0.0.0.0/0\", \"::/0\"]";
-        wrong("clients", "is missing: it would be anyone's relay", remedy);
+        wrong("clients", "is missing, which would make an open relay", remedy);
     }
     mistakes.extend(of_policies(Some(&listen.buffer_policy), Some(&listen.buffer_policy_back)));
     for (name, side) in [("near", &listen.near), ("far", &listen.far)] {
@@ -163,7 +163,7 @@ fn of_rule(rule: &Rule) -> Vec<Mistake> {
         mistakes.extend(found.map(|mistake| mistake.within(name)));
     }
     if rule.near.as_ref().is_some_and(|near| near.mss.is_some()) {
-        let remedy = "leave it out, or write it in the listener's near";
+        let remedy = "leave it out, or set it in the listener's near table";
         let message = "is settled by the client's handshake, before a rule is chosen";
         mistakes.push(Mistake::new(message, remedy).within("mss").within("near"));
     }

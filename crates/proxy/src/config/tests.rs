@@ -86,7 +86,7 @@ upstream = ["192.0.2.1:80"]
     let found = mistakes(text);
     let wanted = [
         "listen[0].upstream[0]: leads back to this proxy",
-        "listen[0].clients: is missing: it would be anyone's relay",
+        "listen[0].clients: is missing, which would make an open relay",
         "listen[0].far.congestion: is not a congestion controller that this kernel has",
         "listen[0].buffer_policy_back: raises ECE, which this kernel lets no program do",
         "listen[1].upstream: goes with mode forward only",

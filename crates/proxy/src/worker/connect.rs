@@ -128,7 +128,7 @@ impl Worker {
         if treatment.near != service.listener.listen.near {
             let near = SockRef::from(&connection.near.socket);
             if let Err(error) = side::apply(&near, &treatment.near) {
-                tracing::warn!(client = %connection.client, %error, "the near side's settings cannot be had");
+                tracing::warn!(client = %connection.client, %error, "the near side's settings cannot be applied");
             }
         }
         let policies = [(&treatment.policy, &treatment.far), (&treatment.policy_back, &treatment.near)];

@@ -103,7 +103,7 @@ fn refusal(py: Python<'_>, error: &PyErr) -> Refusal {
         if text("field").as_deref() == Some("parameters") { BlamedField::Parameters } else { BlamedField::Name };
     Refusal {
         field,
-        message: text("message").unwrap_or_else(|| format!("cannot be had: {error}")),
+        message: text("message").unwrap_or_else(|| format!("cannot be loaded: {error}")),
         remedy: text("remedy").unwrap_or_default(),
     }
 }

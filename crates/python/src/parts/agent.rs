@@ -26,8 +26,9 @@ impl PyValues {
     /// Raises:
     ///     KeyError: If the name is unknown.
     fn __getitem__(&self, name: &str) -> PyResult<f64> {
-        self.find(name)
-            .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock list agents` lists them")))
+        self.find(name).ok_or_else(|| {
+            PyKeyError::new_err(format!("unknown observation {name:?}; `ackclock list agents` lists them"))
+        })
     }
 
     fn __len__(&self) -> usize {

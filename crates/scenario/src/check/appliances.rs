@@ -150,7 +150,7 @@ impl<'a> Checker<'a, '_> {
             let earlier = &plans[..index];
             if earlier.iter().any(|other| other.config.name == plan.config.name) {
                 let what = format!("must be unique: two appliances are named {:?}", plan.config.name);
-                self.report(&plan.path.key("name"), what, "give each appliance a name of its own");
+                self.report(&plan.path.key("name"), what, "give each appliance a unique name");
             }
             if plan.node_name().is_some() && earlier.iter().any(|other| other.node_name() == plan.node_name()) {
                 self.report(&plan.path.key("node"), "must have one appliance only", "keep one of the two");

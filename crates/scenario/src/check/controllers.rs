@@ -34,7 +34,7 @@ impl Checker<'_, '_> {
     /// A controller that shares nothing with others.
     pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
         let config = self.any_controller(controller, mss, path);
-        self.refuse_shared_agent(&config, path, "is of a flow's own controller alone");
+        self.refuse_shared_agent(&config, path, "is allowed only for a flow's own controller");
         config
     }
 
@@ -48,14 +48,14 @@ impl Checker<'_, '_> {
     ) -> ControllerConfig {
         let config = self.any_controller(controller, mss, path);
         if !matches!(role, Role::Connection) {
-            self.refuse_shared_agent(&config, path, "is of flows that last: short flows come and go");
+            self.refuse_shared_agent(&config, path, "is allowed only for long flows, not for arrivals of short ones");
             return config;
         }
         let Some(agent) = config.shared_agent() else { return config };
         let first = self.agents.entry(agent.to_owned()).or_insert_with(|| (flow.to_owned(), config.clone()));
         if first.1 != config {
             let what =
-                format!("must have the same kind and parameters as in flow {:?}, which names {agent:?}, too", first.0);
+                format!("must have the same kind and parameters as in flow {:?}, which also names {agent:?}", first.0);
             let remedy = "write both controllers alike, or name another agent";
             self.report(&path.key("agent"), what, remedy);
         }

@@ -84,7 +84,7 @@ impl<'a> Checker<'a, '_> {
         };
         for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
             let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
-            self.report(&layer.path, "must be of a host that has a connection of TCP", remedy);
+            self.report(&layer.path, "must name a host that has a TCP connection", remedy);
         }
     }
 

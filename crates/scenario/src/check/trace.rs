@@ -92,7 +92,7 @@ impl Checker<'_, '_> {
     fn watched_flows(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Option<Vec<usize>> {
         let mut numbers = Vec::new();
         for (index, name) in wanted?.iter() {
-            let remedy = "remove the name; without event_flows the packets of short flows are told of, too";
+            let remedy = "remove the name; without event_flows, packets of short flows are recorded as well";
             numbers.extend(self.numbers_of_flow(name, &path.index(index), remedy));
         }
         numbers.sort_unstable();

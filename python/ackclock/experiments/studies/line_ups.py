@@ -44,7 +44,7 @@ def _group(entry: Any, labels: Sequence[str], place: int, mistakes: Mistakes) ->
     key = ("line_ups", place)
     remedy = f'write "alone", "itself", "pairs", or labels, such as "{labels[0] if labels else "cubic"}*4"'
     if not isinstance(entry, str):
-        mistakes.add(key, "must be a text", remedy, entry)
+        mistakes.add(key, "must be a string", remedy, entry)
         return []
     try:
         members = tuple(str(table["controller"]) for table in flow_tables(entry))

@@ -153,7 +153,7 @@ class Drawings:
             )
             return Shares(names, means, halves)
 
-        caption = "Share of the goodput that the row's flow has beside the column's, in percent"
+        caption = "Share of goodput of the row's flow against the column's, in percent"
         if any(line_up.kind == "itself" for line_up in pairs):
             caption += "; on the diagonal, of the lesser of two of a kind"
         yield from pages("shares", caption, self._by_cell(table), matrix)
@@ -222,11 +222,11 @@ class Drawings:
         two = [line_up for line_up in self._shared if len(line_up.labels) == 2]
         for at in range(0, len(two), _MOST_LINES):
             part = [
-                (f"{line_up.labels[0]} beside {line_up.labels[1]}", line_up) for line_up in two[at : at + _MOST_LINES]
+                (f"{line_up.labels[0]} against {line_up.labels[1]}", line_up) for line_up in two[at : at + _MOST_LINES]
             ]
             suffix = f"-{at // _MOST_LINES + 1}" if len(two) > _MOST_LINES else ""
             yield _Measure(
-                f"share{suffix}", "share of the first (%)", "Share of the goodput that the first has beside the second",
+                f"share{suffix}", "share of the first (%)", "Share of goodput of the first against the second",
                 part, looks(name for name, _ in part), lambda run: run.parts[run.trial.line_up.labels[0]].share,
                 100.0, 105.0,
             )  # fmt: skip

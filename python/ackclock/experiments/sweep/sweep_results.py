@@ -256,7 +256,7 @@ def _tables(store: SweepFolder, records: Sequence[Record]) -> "dict[str, pl.Data
     expected = tidy_tables.tables(rows) if are_all and rows else {}
     for name, table in read.items():
         if name in expected and not _are_alike(table, expected[name]):
-            raise DamagedError(store.table(name), "it is not what the points of the sweep come to", _REMEDY)
+            raise DamagedError(store.table(name), "it does not match the points of the sweep", _REMEDY)
     return read
 
 

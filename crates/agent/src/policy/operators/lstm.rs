@@ -78,7 +78,7 @@ fn refuse_other_forms(builder: &Builder, node: &NodeProto) -> Result<(), PolicyE
     if let Some(lengths) = optional(builder, node, SEQUENCE_LENGTHS)?
         && !matches!(&lengths.content, Content::Integers(lengths) if lengths[..] == [1])
     {
-        return Err(wrong(node, "is told the length of its sequence", "export it for a sequence of one"));
+        return Err(wrong(node, "takes a sequence length", "export it for a sequence of one"));
     }
     let value = input(builder, node, 0)?;
     row(node, value).map(|_| ()).map_err(|_| {

@@ -197,7 +197,7 @@ fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
             Some(unary) => {
                 let tabled = tabled(unary)?;
                 if table.get_or_insert_with(|| tabled.clone()) != &tabled {
-                    return Err(refused("has two activation functions beside Relu"));
+                    return Err(refused("has two activation functions besides Relu"));
                 }
                 Function::Table(Box::new(tabled))
             }
