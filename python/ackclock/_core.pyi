@@ -509,7 +509,7 @@ class Endpoint:
         """True if a SYN in TIME-WAIT opens a new connection: its sequence number is beyond all of the old one's.
 
         Args:
-            packet: As in `on_packet`.
+            packet: The packet, as in `on_packet`.
 
         Raises:
             ValueError: If the bytes are not such headers.

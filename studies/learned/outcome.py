@@ -43,8 +43,8 @@ def figures_of(family: str, summary: Mapping[str, Any], link: "Link") -> Figures
 
     Args:
         family: Kind of the path.
-        summary: As of `summary.json`; the learner is the first flow.
-        link: What the path offers.
+        summary: Summary as in `summary.json`; the learner is the first flow.
+        link: Capacity of the path.
     """
     flows = summary["flows"][:2] if family == "own" else summary["flows"][:1]
     half = link.capacity_bps / 2
@@ -83,8 +83,8 @@ class Link:
         """Read it off a scenario.
 
         Args:
-            scenario: As JSON, a dumbbell, with values that are drawn in place.
-            duration_s: Of the run.
+            scenario: Scenario as JSON, a dumbbell, with values that are drawn in place.
+            duration_s: Duration of the run.
         """
         topology = scenario["topology"]
         one_way_s = 2 * _seconds(topology["access"]["delay"]) + _seconds(topology["bottleneck"]["delay"])

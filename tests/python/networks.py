@@ -6,8 +6,8 @@ def dumbbell(bottleneck: str, delay: str = "1 ms", rate: str = "1 Gbit/s") -> st
 
     Args:
         bottleneck: The fields of its table.
-        delay: Of the links to the hosts.
-        rate: Of the links to the hosts.
+        delay: Delay of the links to the hosts.
+        rate: Rate of the links to the hosts.
     """
     return f"""\
 [topology]

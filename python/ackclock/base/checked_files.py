@@ -48,7 +48,7 @@ def inside(folder: Path, name: object, remedy: str) -> Path:
     Args:
         folder: The folder.
         name: Name of a file directly in it.
-        remedy: What to do if the name is wrong.
+        remedy: Instruction for a wrong name.
 
     Raises:
         DamagedError: If the name or a link leads out of the folder.
@@ -67,7 +67,7 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
     Args:
         file: The file.
         sha256: Expected SHA-256 in hexadecimal digits; None if unknown.
-        remedy: What to do if the file differs.
+        remedy: Instruction for a file that differs.
 
     Raises:
         DamagedError: If the checksum differs.
@@ -127,7 +127,7 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
         text: The JSON.
         file: Source of the text, for messages.
         form: A `TypedDict`; unknown keys are accepted, as a later version may have written them.
-        remedy: What to do if it is damaged.
+        remedy: Instruction for a damaged file.
 
     Raises:
         DamagedError: If it is not JSON, or has another form.
@@ -318,7 +318,7 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
         content: Content of a Parquet file.
         file: Source of the content, for messages.
         name: Name of the table, as in `COLUMNS`.
-        remedy: What to do if it is damaged.
+        remedy: Instruction for a damaged file.
 
     Raises:
         DamagedError: If it is not a Parquet file, or another table.

@@ -34,7 +34,7 @@ class Finding:
         ok: Whether it is present and sufficient.
         found: Value found.
         purpose: Purpose of the capability.
-        remedy: How to get it.
+        remedy: Instruction how to get it.
     """
 
     name: str

@@ -109,7 +109,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         Raises:
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong, or the flow is unknown.
-            KernelError: With `on="kernel"`, if this machine lacks something; the message says what.
+            KernelError: If `on="kernel"` and this machine lacks something; the message says what.
         """
         if on not in ("simulation", "kernel"):
             raise ValueError(f'on = {on!r} is unknown; write "simulation" or "kernel"')

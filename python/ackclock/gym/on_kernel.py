@@ -60,7 +60,7 @@ class KernelFlow:
         """Start the scenario, and return the observation at the first decision.
 
         Args:
-            seed: Of the scenario: what is lost at random, when flows start that do so at random.
+            seed: Seed of the scenario: random losses, and random starts of flows.
 
         Raises:
             KernelError: If the run failed, or came to no decision.

@@ -54,8 +54,8 @@ class Mistakes:
 
         Args:
             key: Place: keys from the outermost on, including indices of lists.
-            message: What is wrong, following the name of the place.
-            remedy: What to write instead.
+            message: Description of the mistake, following the name of the place.
+            remedy: Instruction what to write instead.
             value: Value at the place.
         """
         spot = self._spot(key)

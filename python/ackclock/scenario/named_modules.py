@@ -25,8 +25,8 @@ class RefusedError(ValueError):
 
     Attributes:
         field: Field at fault, `class` or `parameters`; meaningless for an entry of `use`.
-        message: What is wrong.
-        remedy: What to write instead.
+        message: Description of the mistake.
+        remedy: Instruction what to write instead.
     """
 
     def __init__(self, field: str, message: str, remedy: str) -> None:

@@ -9,7 +9,7 @@ Entry = Mapping[str, Any]
 def ranked(links: Iterable[tuple[str, float, float]]) -> list[str]:
     """Rank the links of all runs, the most limiting first; each run uses the first that it has.
 
-    That is `bottleneck`, or else the link with the highest mean utilization. Ties, to a hundredth, are decided by the
+    It is `bottleneck`, or else the link with the highest mean utilization. Ties, to a hundredth, are decided by the
     queueing delay.
 
     Args:

@@ -355,7 +355,7 @@ def _jain(name: str, group: Sequence[Measured]) -> Curve | None:
 def _lesser(run: Measured) -> float | None:
     """Return the share of the slower of two flows, from their samples, or else from Jain's index of their summary.
 
-    Of two shares a and 1 - a the index is 1 / (2 (a^2 + (1 - a)^2)), so that a = (1 - sqrt(1 / J - 1)) / 2.
+    The index of two shares a and 1 - a is 1 / (2 (a^2 + (1 - a)^2)), so that a = (1 - sqrt(1 / J - 1)) / 2.
     """
     return None if not run.jain else (1.0 - max(0.0, 1.0 / run.jain - 1.0) ** 0.5) / 2
 
