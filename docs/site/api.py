@@ -20,10 +20,10 @@ PAGES = {
         "ackclock.plotting.figures.interval_dots", "ackclock.plotting.figures.panel_grid",
         "ackclock.plotting.figures.theme", "ackclock.plotting.figures.figure_files",
     ]),
-    "controllers": ("Controllers of your own", "The class that a controller derives from, and what it is told.", [
+    "controllers": ("Custom controllers", "The class that a controller derives from, and what it is told.", [
         "ackclock.controllers.CongestionController", "ackclock._core.Start", "ackclock._core.AckEvent",
     ]),
-    "parts": ("Parts of your own", "Queues, effects of links, sources of traffic, observations and rewards.", [
+    "parts": ("Custom parts", "Queues, effects of links, sources of traffic, observations and rewards.", [
         "ackclock.parts",
     ]),
     "gym": ("Environments", "Flows as environments, for Gymnasium and PettingZoo.", [
@@ -54,6 +54,6 @@ def add(stage: Stage, *, with_rust: bool) -> None:
         "# Python reference\n\nFrom the package's own texts, as `help()` and an editor show them. "
         "How to begin: [use it from Python](../how-to/python.md).\n\n" + "\n".join(rows) + "\n\n## Rust\n\n"
         "The crates, with the trait that controllers, queues and sources implement: "
-        f"{crates}. How to begin: [a controller of your own in Rust](../how-to/own-controller-rust.md).\n"
+        f"{crates}. How to begin: [a custom controller in Rust](../how-to/own-controller-rust.md).\n"
     )
     stage.write("api/index.md", text)

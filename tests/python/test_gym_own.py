@@ -1,4 +1,4 @@
-"""Environments with parts and observations of one's own."""
+"""Environments with custom parts and observations."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""Parts of one's own in Python: named, read, checked, run, swept and copied like the built-in ones."""
+"""Custom parts in Python: named, read, checked, run, swept and copied like the built-in ones."""
 
 import copy
 import hashlib

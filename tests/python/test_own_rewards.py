@@ -1,4 +1,4 @@
-"""Rewards and observations of one's own in Python: named like the built-in ones, in every kind of environment."""
+"""Rewards and observations of the user in Python: named like the built-in ones, in every kind of environment."""
 
 import copy
 import json

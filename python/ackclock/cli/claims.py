@@ -26,7 +26,7 @@ def claims(
         list[str] | None,
         typer.Argument(
             metavar="[ID...]",
-            help="Claims by id, prefix or folder name; `all`; the path of your own folder, such as ./mine; or "
+            help="Claims by id, prefix or folder name; `all`; the path of your folder, such as ./mine; or "
             "`new DIR` to create one (default: list the folders).",
         ),
     ] = None,

@@ -356,7 +356,7 @@ impl Checker<'_, '_> {
             let table = link.link();
             let duplex = link.duplex.unwrap_or(true);
             if !duplex && link.reverse.is_some() {
-                let what = "must not be set for a link without a way back";
+                let what = "must not be set for a link without a reverse path";
                 self.report(&link_path.key("reverse"), what, "remove it, or remove duplex = false");
             }
             let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::UNLIMITED) };
