@@ -153,7 +153,7 @@ def test_a_record_of_another_scenario_decides_nothing(
     assert [finding.is_edited for finding in findings] == edited
     for finding in (each for each in findings if each.is_edited):
         assert (finding.verdict, finding.measured.value, finding.recorded, reason(finding)) == ("open", None, None, "")
-        assert "of another scenario, and decides nothing; not simulated" in record(finding)
+        assert "on another scenario, and does not count; not simulated" in record(finding)
         assert finding.as_dict()["subject"] is None
     assert any(line.startswith("neither simulated nor on record: ") for line in counts(findings))
 
@@ -205,7 +205,7 @@ def test_a_verdict_without_a_record_is_of_its_scenario_as_well(mine: Path) -> No
     _edit(mine, "scenario.toml", "23 ms", "24 ms")
     findings = _judged(mine)
     assert [(each.is_edited, each.recorded, each.reason) for each in findings] == [(True, None, "")] * 2
-    assert "the verdict on record is of another scenario, and decides nothing" in {record(each) for each in findings}
+    assert "the verdict on record was measured on another scenario, and does not count" in {record(each) for each in findings}
 
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.path.name)

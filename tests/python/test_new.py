@@ -46,7 +46,7 @@ def test_a_controller_comes_with_a_study(cli: Cli, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("queue", "Not this"), "is not a name"),
-        (("queue", "codel"), "is a queue that is built in"),
+        (("queue", "codel"), "is a built-in queue"),
         (("queue", "random"), "is a module of Python's standard library"),
     ],
 )

@@ -253,7 +253,7 @@ def test_mistakes_of_parameters_are_told_as_those_of_built_in_parts() -> None:
     ("text", "message"),
     [
         ("", "use[0] has no part that has a name"),
-        ("x = 1 / 0", "must be of a module that can be imported: ZeroDivisionError"),
+        ("x = 1 / 0", "must name a module that can be imported: ZeroDivisionError"),
         ('class A(TrafficSource, name="a"): pass', "that must define next"),
         (
             'class A(TrafficSource, name="a"):\n    def next(self, now_ns, unsent): pass\n'

@@ -454,7 +454,7 @@ def test_settings_that_make_no_endpoint_are_refused_in_their_line(setting: str, 
         ("ip route replace 192.0.2.0/24 dev tun0 initcwnd 99999999999", "initcwnd 99999999999 is not simulated"),
         ("sysctl -q net.core.wmem_max=$((9999999999*9999999999))", "is too large; write less than 2^63"),
         ("echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect", "2 is not simulated; use 0 or 3"),
-        ("echo 2 > /sys/module/tcp_bbr/parameters/x", "sysctl tcp_bbr.x is not known"),
+        ("echo 2 > /sys/module/tcp_bbr/parameters/x", "sysctl tcp_bbr.x is unknown"),
     ],
 )
 def test_commands_that_make_no_endpoint_are_refused_in_their_line(command: str, said: str) -> None:
