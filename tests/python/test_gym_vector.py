@@ -172,7 +172,7 @@ def test_gymnasium_makes_many_of_each(name: str, mode: str) -> None:
         ({"reward": lambda _: 0.0}, "needs gymnasium.vector.SyncVectorEnv"),
         ({"autoreset": AutoresetMode.DISABLED}, "'NextStep' or 'SameStep'"),
         ({"num_envs": 0}, "num_envs = 0: must be a whole number from 1"),
-        ({"render_mode": "rgb_array"}, "give no render_mode"),
+        ({"render_mode": "rgb_array"}, "leave render_mode out"),
         ({"flow": "nobody"}, 'no flow "nobody"'),
     ],
 )

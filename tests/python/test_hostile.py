@@ -328,7 +328,7 @@ def test_an_archive_of_more_than_memory_is_not_unpacked(tmp_path: Path, monkeypa
     file = tmp_path / "model.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("zeros", bytes(1001))
-    with pytest.raises(DamagedError, match="its parts have 1001 octets together, more than 1000"):
+    with pytest.raises(DamagedError, match="its parts have 1001 octets in total, more than 1000"):
         checked_files.archive(file, "give another")
 
 

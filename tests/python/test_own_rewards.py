@@ -230,8 +230,8 @@ def test_values_are_a_mapping_of_the_catalogue(write: Write) -> None:
     ("body", "error", "message"),
     [
         ('raise ArithmeticError("lost")', ArithmeticError, "lost"),
-        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None, where a number belongs"),
-        ('return float("nan")', TypeError, "returned nan, where a number belongs"),
+        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None, where it must be a number"),
+        ('return float("nan")', TypeError, "returned nan, where it must be a number"),
         ('return values["speed"]', KeyError, "unknown observation.*speed"),
     ],
 )
@@ -280,9 +280,9 @@ class Fails(Observation, name="fails"):
     [
         (
             'class Mine(Reward, name="power"):\n    def reward(self, values): return 0.0',
-            '"power".*one that is built in',
+            '"power".*built-in part',
         ),
-        ('class Mine(Observation, name="acks"):\n    def value(self, values): return 0.0', '"acks".*built in'),
+        ('class Mine(Observation, name="acks"):\n    def value(self, values): return 0.0', '"acks".*built-in part'),
         ('class Mine(Reward, name="mine"): pass', "must define reward"),
         (
             'class Mine(Observation, name="mine"):\n    low, high = 3, 3\n    def value(self, values): return 0.0',

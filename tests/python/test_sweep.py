@@ -364,7 +364,7 @@ def test_an_axis_is_no_column_of_the_results(cli: Cli, scenario_file: Path) -> N
 def test_two_axes_of_one_place_are_refused(cli: Cli, scenario_file: Path, undone: str, other: str) -> None:
     refused = cli("sweep", scenario_file, "--set", undone, "--set", other, "-o", "out")
     assert refused.returncode == 2
-    assert f"--set {undone.partition('=')[0]} is undone by another axis" in refused.stderr
+    assert f"--set {undone.partition('=')[0]} is overridden by another axis" in refused.stderr
     assert cli("sweep", scenario_file, "--set", "duration=['1 s', '1000 ms']", "-o", "same", "-q").returncode == 0
 
 

@@ -81,7 +81,7 @@ impl fmt::Display for EnvironmentError {
                 "the vector form takes one agent in each environment, not {agents}; use the parallel environment for several"
             ),
             Self::NoEnvironments => f.write_str("num_envs = 0; give at least 1"),
-            Self::Threads { reason } => write!(f, "no threads to simulate on: {reason}"),
+            Self::Threads { reason } => write!(f, "the threads could not be started: {reason}"),
         }
     }
 }

@@ -456,7 +456,7 @@ impl PyVectorEnvironment {
         if given == wanted {
             return Ok(());
         }
-        Err(PyValueError::new_err(format!("{what}: {given} numbers, where {wanted} belong")))
+        Err(PyValueError::new_err(format!("{what}: must be {wanted} numbers, not {given}")))
     }
 }
 

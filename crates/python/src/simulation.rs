@@ -100,7 +100,7 @@ impl PySimulation {
         };
         let policy = policy.ok_or_else(|| {
             let remedy = "give it controller = \"dqn_newreno\" or \"dqn_cubic\", with recent = 1";
-            PyValueError::new_err(format!("the controller of flow {flow:?} learns nothing; {remedy}"))
+            PyValueError::new_err(format!("the controller of flow {flow:?} does not learn; {remedy}"))
         })?;
         Ok(PyBytes::new(py, &policy))
     }
@@ -253,7 +253,7 @@ fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> 
 
 fn over() -> PyErr {
     PyRuntimeError::new_err(
-        "the simulation is over: its outcome was handed over, it was interrupted, or a part failed; make a new Simulation",
+        "the simulation is over: it was finished or interrupted, or a part failed; make a new Simulation",
     )
 }
 
@@ -373,7 +373,7 @@ impl PyOutcome {
         let EventLog { sources, records, .. } = &self.events;
         if let Some(name) = self.event_sources().into_iter().find(|name| !paths.contains_key(name)) {
             return Err(PyValueError::new_err(format!(
-                "no file is given for {name:?}; name one for each of event_sources"
+                "the file for {name:?} is missing; name one for each of event_sources"
             )));
         }
         let mut written = Vec::new();

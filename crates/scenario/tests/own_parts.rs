@@ -191,7 +191,7 @@ fn a_built_in_name_is_not_taken_over() {
     }));
     let extensions = Extensions::default().with_loader(move |_| Ok(library.clone()));
     let error = Scenario::parse_with(&scenario("", ""), "<test>", &[], &extensions).unwrap_err().to_string();
-    assert!(error.contains("has a part called \"cubic\", which is the name of one that is built in"), "{error}");
+    assert!(error.contains("has a part \"cubic\", which is the name of a built-in part"), "{error}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn two_entries_do_not_bring_parts_of_one_name() {
     // `loads` makes a library of its own for each.
     let text = scenario("", "").replace("\"mine\"", "\"mine\", \"mine too\"");
     let error = read(&text).unwrap_err();
-    assert!(error.contains("use[1] has a part called \"holds\", as another entry of `use` has"), "{error}");
+    assert!(error.contains("use[1] has a part \"holds\", as has another entry of `use`"), "{error}");
 }
 
 #[test]

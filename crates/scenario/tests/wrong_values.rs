@@ -133,7 +133,7 @@ fn a_message_has_the_place_the_value_and_a_remedy_that_is_one() {
             with_bottleneck("effect = \"x\""),
             "topology.bottleneck.effect",
             "must be a known name",
-            "an entry of `use` brings",
+            "an entry of `use` provides",
         ),
         (
             with_bottleneck("queue = { kind = \"drop_tail\", limit = \"18446744073709551616 packets\" }"),

@@ -92,7 +92,7 @@ def archive(file: Path, remedy: str) -> bytes:
     try:
         with zipfile.ZipFile(BytesIO(found)) as parts:
             if (size := sum(part.file_size for part in parts.infolist())) > MOST:
-                raise DamagedError(file, f"its parts have {size} octets together, more than {MOST}", remedy)
+                raise DamagedError(file, f"its parts have {size} octets in total, more than {MOST}", remedy)
             broken = parts.testzip()
             begins = min((part.header_offset for part in parts.infolist()), default=0)
     except DamagedError:

@@ -324,7 +324,7 @@ def _verdicts(path: Path, ids: Sequence[str]) -> tuple[dict[str, Verdict], dict[
         raise input_files.InputFileError(f'{path}: {wrong}; write a line for each claim, such as A1 = "agrees"')
     if strange := next((name for name in (*found, *subjects) if name not in ids), None):
         said = unknown("claim", strange, ids, lists=False)
-        raise input_files.InputFileError(f"{path}: {said}; take it away, or add the claim to claims.toml")
+        raise input_files.InputFileError(f"{path}: {said}; remove it, or add the claim to claims.toml")
     return found, subjects
 
 

@@ -104,7 +104,7 @@ def reason(finding: Finding) -> str:
     if finding.reason or rests_on.verdict != "undecided" or claim.share is not None or interval is None:
         return finding.reason
     if not interval.freedom:
-        return "one seed says nothing of others"
+        return "one seed says nothing about others"
     where = f"{number(interval.low)} to {number(interval.high)} {claim.unit}".strip()
     return f"{rests_on.seeds} seeds do not decide: {where}, where {limits(claim)} is asked for"
 

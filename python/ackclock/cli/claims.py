@@ -172,7 +172,7 @@ def _check_distinct(folders: list[Any]) -> None:
         for claim in folder.claims:
             if claim.id in seen:
                 one, other = seen[claim.id], folder.path
-                raise InputError(f"claim {claim.id} is in {one} and in {other}; give each folder a call of its own")
+                raise InputError(f"claim {claim.id} is in {one} and in {other}; judge each folder in a separate call")
             seen[claim.id] = folder.path
 
 

@@ -25,7 +25,7 @@ def kind_of(folders: list[Path]) -> Kind:
     kinds = [_kind(folder) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
         if kind != "run" and len(folders) > 1:
-            raise InputError(f"{folder} is a {kind}, which is shown by itself; give it alone")
+            raise InputError(f"{folder} is a {kind}, which is shown by itself; give only this folder")
     return kinds[0]
 
 

@@ -118,7 +118,7 @@ def compare(
 ) -> None:
     """Print runs side by side, or the means of a sweep or study."""
     if as_json and form != "text":
-        raise InputError(f"--json and --form {form} are two forms of one output; give one of them")
+        raise InputError(f"--json and --form {form} exclude each other; give one of them")
     kind = kind_of(folders)
     if kind == "run" and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")

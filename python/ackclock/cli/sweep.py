@@ -73,7 +73,7 @@ def sweep(
             storage.write_file(folder.table(name), parquet(table))
         are_same = changes_nothing("seed", points, lambda point: hash(value_key({**summary(point), "seed": 0})))
     if are_same:
-        text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
+        text = "warning: every seed gave the same results: the scenario is not random, so ± 0 is meaningless"
         errors().print(text, style="yellow")
     if as_json:
         from ackclock.plotting.tables import json_text

@@ -114,7 +114,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         if on not in ("simulation", "kernel"):
             raise ValueError(f'on = {on!r} is unknown; write "simulation" or "kernel"')
         if on == "kernel" and render_mode is not None:
-            raise ValueError("a connection on the kernel is not drawn; leave render_mode out, or simulate")
+            raise ValueError("a connection on the kernel is not rendered; leave render_mode out, or simulate")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode {render_mode!r} is unknown; known: {self.metadata['render_modes']}")
         self.scenario: Scenario = loaded(scenario)

@@ -68,7 +68,7 @@ class KernelFlow:
         self._start(seed)
         if not self._run():
             self.end()
-            raise KernelError("the connection came to no decision within the scenario's time; give it more")
+            raise KernelError("the connection reached no decision within the scenario's duration; make it longer")
         return self.live.observe()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:

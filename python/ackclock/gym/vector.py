@@ -96,7 +96,7 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
                 "ackclock.parts.Reward"
             )
         if render_mode is not None:
-            raise ValueError("many environments at once are not drawn; give no render_mode")
+            raise ValueError("vector environments are not rendered; leave render_mode out")
         mode = _autoreset_mode(autoreset)
         self.scenario: Scenario = loaded(scenario)
         num_envs = whole("num_envs", num_envs, 1, max(physical_bytes() // max(self.scenario.memory_bytes, 1), 1))

@@ -148,7 +148,7 @@ def _report(path: Path) -> _Report:
         )
     _check_kind(found, path)
     if wrong := mismatch(_Report, found) or _impossible(found):
-        raise RecordingError(f"{path}: {wrong}; is the file whole? Give a report of `iperf3 --json`")
+        raise RecordingError(f"{path}: {wrong}; is the file complete? Give a report of `iperf3 --json`")
     report: _Report = found  # type: ignore[assignment]  # it has the form
     return report
 

@@ -143,7 +143,7 @@ def _sums(manifest: Manifest) -> dict[str, str]:
 def _content(folder: Path, name: str, sums: Mapping[str, str]) -> bytes:
     file = inside(folder, name, REMEDY)
     if not file.is_file():
-        raise DamagedError(file, "it is not there, though the manifest lists it", REMEDY)
+        raise DamagedError(file, "it is missing, though the manifest lists it", REMEDY)
     return content(file, sums.get(name), REMEDY)
 
 

@@ -186,7 +186,7 @@ def _call(command: list[str], text: str) -> bytes:
         case 130:
             raise KeyboardInterrupt
         case code:
-            raise KernelError(message.removeprefix("error: ") or f"{PROGRAM} ended with {code} and said nothing")
+            raise KernelError(message.removeprefix("error: ") or f"{PROGRAM} ended with {code} and no message")
 
 
 def _results(scenario: Scenario, written: bytes) -> Results:

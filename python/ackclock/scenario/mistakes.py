@@ -118,7 +118,7 @@ def read_toml(text: str, path: Path) -> dict[str, Any]:
         return decoded_toml(text)
     except ValueError as error:
         mistakes = Mistakes(str(path), {})
-        mistakes.add((), f"it is not TOML: {error}", "correct the text there")
+        mistakes.add((), f"it is not TOML: {error}", "correct that line")
         mistakes.check()
         raise
 

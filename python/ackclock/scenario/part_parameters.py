@@ -102,8 +102,8 @@ def _hints(kind: type, owner: type) -> dict[str, Any]:
     try:
         return get_type_hints(vars(owner)["__init__"], include_extras=True)
     except Exception as error:
-        what = f"has a class {_title(kind)} whose annotations mean nothing: {error}"
-        raise RefusedError("use", what, "import what they name") from error
+        what = f"has a class {_title(kind)} with invalid annotations: {error}"
+        raise RefusedError("use", what, "import the names that they use") from error
 
 
 def _described(kind: type, parameter: inspect.Parameter, hint: object) -> dict[str, Any]:

@@ -187,7 +187,9 @@ class Calls:
         for item in call.arguments[0].items if isinstance(call.arguments[0], Sequence) else ():
             fields = [item.get("fd"), item.get("events")] if isinstance(item, Struct) else [None]
             if None in fields:
-                raise CallError(f"{describe(item)} is nothing to poll; write {{fd=4, events=POLLIN, revents=POLLIN}}")
+                raise CallError(
+                    f"{describe(item)} is not an entry to poll; write {{fd=4, events=POLLIN, revents=POLLIN}}"
+                )
             fd, events = (self.number(field) for field in fields if field is not None)
             polls.append((fd, events))
         return Request("poll", numbers=(self.number(call.arguments[2]),), polls=tuple(polls))

@@ -50,7 +50,7 @@ def first_of(order: Iterable[str], links: Sequence[Entry]) -> Entry:
     by_name = {link["name"]: link for link in links}
     found = next((name for name in order if name in by_name), None)
     if found is None:
-        raise KeyError(f"no link is called {', '.join(order)}")
+        raise KeyError(f"unknown link {', '.join(order)}")
     return by_name[found]
 
 

@@ -211,7 +211,7 @@ fn affine(builder: &mut Builder, node: &NodeProto, weights: Vec<f32>, biases: Ve
     let value = input(builder, node, 0)?;
     let (inputs, outputs) = (row(node, value)?, biases.len());
     if weights.len() != inputs * outputs {
-        let what = format!("takes {} numbers and is given {inputs}", weights.len() / outputs);
+        let what = format!("takes {} numbers, but gets {inputs}", weights.len() / outputs);
         let remedy = "let the agent have the observations and the history that it was trained with";
         return Err(wrong(node, &what, remedy));
     }

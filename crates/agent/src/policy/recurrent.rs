@@ -142,8 +142,8 @@ fn other_forms_are_refused_with_what_to_do() {
             },
             "has the activations sigmoid, relu, tanh",
         ),
-        (|node| node.attribute.push(with("input_forget", |a| a.i = 1)), "couples the gates"),
-        (|node| node.attribute.push(with("clip", |a| a.f = 3.0)), "cuts its sums at 3"),
+        (|node| node.attribute.push(with("input_forget", |a| a.i = 1)), "couples the input and forget gates"),
+        (|node| node.attribute.push(with("clip", |a| a.f = 3.0)), "clips its sums at 3"),
         (|node| node.attribute.push(with("hidden_size", |a| a.i = 2)), "hidden_size 2, and recurrent weights for 1"),
     ];
     for (edit, words) in edits {

@@ -64,7 +64,7 @@ impl Worker {
             }
             Err(error) => {
                 if self.warnings.are_due("no connection", now) {
-                    tracing::warn!(%server, %error, "no connection towards the server can be opened");
+                    tracing::warn!(%server, %error, "the connection to the server cannot be opened");
                 }
                 if is_lack(&error) {
                     return self.starve(key, now);

@@ -64,8 +64,8 @@ pub(crate) fn extensions(folder: PathBuf, modules: Modules) -> Extensions {
         Origin::Python => Python::attach(|py| find(py, request, &folder, modules)),
         Origin::Program => Err(Refusal {
             field: BlamedField::Name,
-            message: "is a controller of a Rust program, which this is not".to_owned(),
-            remedy: "run the scenario with the program that brings it, or use kind = \"python\"".to_owned(),
+            message: "is a controller of a Rust program, which is not available here".to_owned(),
+            remedy: "run the scenario with the program that provides it, or use kind = \"python\"".to_owned(),
         }),
     });
     found.with_loader(load)

@@ -126,7 +126,7 @@ impl Instance {
         let method = self.method.bind(py);
         let answer = method.call1((Py::new(py, values)?,))?;
         let number = answer.extract::<f64>().ok().filter(|number| !number.is_nan());
-        number.ok_or_else(|| wrong_answer(&answer, method, "a number belongs"))
+        number.ok_or_else(|| wrong_answer(&answer, method, "it must be a number"))
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {

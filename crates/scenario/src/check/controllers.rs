@@ -64,7 +64,7 @@ impl Checker<'_, '_> {
 
     fn refuse_shared_agent(&mut self, config: &ControllerConfig, path: &FieldPath, what: &str) {
         if config.shared_agent().is_some() {
-            self.report(&path.key("agent"), what, "remove it: the controller then has an agent of its own");
+            self.report(&path.key("agent"), what, "remove it: the controller then has its own agent");
         }
     }
 
@@ -89,11 +89,7 @@ impl Checker<'_, '_> {
         }
         let links = &self.network.links;
         if controller.stack().telemetry && !links.is_empty() && !links.iter().any(|link| link.telemetry) {
-            self.report(
-                path,
-                "works on what links write into packets, and none does",
-                "set telemetry = true on the links",
-            );
+            self.report(path, "needs telemetry, and no link writes it", "set telemetry = true on the links");
         }
     }
 }

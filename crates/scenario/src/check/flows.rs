@@ -338,7 +338,7 @@ impl<'a> Checker<'a, '_> {
         let (from, to) = if let Some(pairs) = &topology.pairs {
             for (field, name) in [("from", &table.from), ("to", &table.to)] {
                 if name.is_some() {
-                    let remedy = "remove it; `reverse` turns a flow round";
+                    let remedy = "remove it; `reverse` swaps a flow's direction";
                     self.report(
                         &plan.path.key(field),
                         "must not be set on a dumbbell, whose flows have hosts of their own",

@@ -350,7 +350,7 @@ impl Checker<'_, '_> {
                 .map(|(field, name)| self.end(field, name, &link_path, are_named));
             let [Some(from), Some(to)] = ends else { continue };
             if from == to {
-                self.report(&link_path.key("to"), "must be another node than from", "join two different nodes");
+                self.report(&link_path.key("to"), "must be another node than from", "connect two different nodes");
                 continue;
             }
             let table = link.link();
@@ -361,7 +361,11 @@ impl Checker<'_, '_> {
             }
             let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::UNLIMITED) };
             if !joined.insert((from, to)) || (duplex && !joined.insert((to, from))) {
-                self.report(&link_path, "must join two nodes that no other link joins", "remove one of the two links");
+                self.report(
+                    &link_path,
+                    "must connect two nodes that no other link connects",
+                    "remove one of the two links",
+                );
                 continue;
             }
             self.lay(&cable, &mut built.links);

@@ -154,7 +154,11 @@ impl Checker<'_, '_> {
                 {
                     let what =
                         format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
-                    self.report(&path.key("reply"), what, "use bulk, file, files or on_off; or turn the flow round");
+                    self.report(
+                        &path.key("reply"),
+                        what,
+                        "use bulk, file, files or on_off; or swap the flow's direction",
+                    );
                 }
             }
             Role::Arrivals(_) => {

@@ -70,7 +70,7 @@ impl Finder<'_, '_> {
     fn distribution(&mut self, word: &str, node: &Node, name: &FieldPath, meaning: &Meaning) -> Distribution {
         let place = name.to_string();
         if place == "seed" {
-            self.report(name, "must not be drawn: all that is drawn is drawn from it", "write a number");
+            self.report(name, "must not be drawn: it is the seed of all draws", "write a number");
             return Distribution::Wrong;
         }
         if name.0.first() == Some(&key("use")) {
@@ -89,7 +89,7 @@ impl Finder<'_, '_> {
             return Distribution::Wrong;
         }
         if let Some(other) = other_field(node, word) {
-            let remedy = format!("keep one of the two; a table with {word} stands for a value, and has nothing else");
+            let remedy = format!("keep one of the two; a table with {word} is a value, and has no other field");
             let what = format!("must not be combined with {word:?}");
             self.diagnostics.report_key(&name.step(key(other)), what, remedy);
             return Distribution::Wrong;

@@ -161,7 +161,10 @@ def _keep(document: Document, mistakes: Mistakes) -> int:
     value = document.get("keep", 4)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
         mistakes.add(
-            ("keep",), "must be a whole number from 0 to 1000", "how many runs are kept whole: keep = 4", value
+            ("keep",),
+            "must be a whole number from 0 to 1000",
+            "give the number of runs that are kept, such as keep = 4",
+            value,
         )
         return 0
     return value
@@ -180,7 +183,7 @@ def _seeds(value: Any, mistakes: Mistakes) -> tuple[int, ...]:  # noqa: ANN401
     if not found or not all(
         isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**64 for seed in found
     ):
-        mistakes.add(("seeds",), "must be seeds, one at least", remedy, value)
+        mistakes.add(("seeds",), "must be at least one seed", remedy, value)
         return (1,)
     return tuple(dict.fromkeys(found))
 
@@ -192,7 +195,7 @@ def _scenario(document: Document, folder: Path, mistakes: Mistakes) -> dict[str,
         return None
     if "path" in document:
         mistakes.add(
-            ("path",), "and scenario must not be combined", "a scenario has its own network; take one of them away"
+            ("path",), "and scenario must not be combined", "a scenario has its own network; remove one of them"
         )
     if not isinstance(value, str):
         mistakes.add(
@@ -206,7 +209,7 @@ def _scenario(document: Document, folder: Path, mistakes: Mistakes) -> dict[str,
         mistakes.add(("scenario",), f"cannot be read: {error}", "name a scenario file, relative to this file", value)
         return None
     if not isinstance(found.get("flow"), list) or not found["flow"]:
-        mistakes.add(("scenario",), "has no [[flow]]", "flows of the study take theirs for a form; give it one", value)
+        mistakes.add(("scenario",), "has no [[flow]]", "flows of the study copy one of its flows; give it one", value)
         return None
     return {"name": Path(value).stem} | found
 
@@ -223,7 +226,7 @@ def _beside(document: Document, folder: Path) -> Path:
 def _controllers(document: Document, mistakes: Mistakes) -> tuple[Entry, ...]:
     given = document.get("controllers")
     if not isinstance(given, list) or not given:
-        mistakes.add(("controllers",), "must be a list of one at least", 'write it like ["cubic", "bbr3"]', given)
+        mistakes.add(("controllers",), "must be a list of at least one", 'write it like ["cubic", "bbr3"]', given)
         return ()
     entries: list[Entry] = []
     for place, value in enumerate(given):
@@ -256,7 +259,7 @@ def _entry(value: Any, key: Key, mistakes: Mistakes) -> Entry | None:  # noqa: A
         return None
     for name in {"name", "count"} & flow.keys():
         mistakes.add(
-            (*key, name), "is not of a study's controller", 'write label, and "cubic*4" in line_ups', flow[name]
+            (*key, name), "is not a field of a study's controller", 'write label, and "cubic*4" in line_ups', flow[name]
         )
     return Entry(label, flow, key)
 
@@ -321,7 +324,7 @@ def _path_axes(
         mistakes.add(
             (*key, "rate"),
             "and trace must not be combined",
-            "a trace is the rate; take one of them away",
+            "a trace is the rate; remove one of them",
             table["rate"],
         )
     return axes
@@ -375,9 +378,7 @@ def _set_axes(table: Any, places: dict[str, Key], mistakes: Mistakes) -> dict[st
         if isinstance(value, Mapping):
             mistakes.add(key, "is a table", f'put the place in quotes, as in "{name}.mss" = 536', value)
         elif name in ("seed", "duration", "measure", "name", "flow"):
-            mistakes.add(
-                key, "is a matter of the study", "seeds, duration, warm_up and controllers are at its top", value
-            )
+            mistakes.add(key, "is set by the study", "seeds, duration, warm_up and controllers are at its top", value)
         else:
             axes[name] = _values(value, key, mistakes)
             places[name] = key

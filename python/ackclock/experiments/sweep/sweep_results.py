@@ -228,7 +228,7 @@ def _restored(
         yield {**row, **{key: known.get(row[key], row[key]) for key, known in asked.items() if key in row}}
 
 
-_REMEDY: Final = "give the same command again: the points that are done are kept"
+_REMEDY: Final = "run the same command again: finished points are kept"
 
 
 def _scenario(records: Sequence[Record], parameters: Mapping[str, Any]) -> str:

@@ -228,14 +228,16 @@ def _unbounded(task: _Task, path: Path, recorded: Figures, simulated: Figures, n
     is_limited = recorded.limited > _MOSTLY
     if is_limited:
         share = f"{100 * recorded.limited:.0f} %"
-        notes.append(f"a flow stood at its receiver's window for {share} of the time: the path may hold and carry more")
+        notes.append(
+            f"the receiver's window limited a flow for {share} of the time: the path may have a larger queue and rate"
+        )
     elif recorded.waiting < _SELDOM:
-        notes.append("packets seldom waited: the rate rests on little, and the path may be faster")
+        notes.append("packets seldom queued: the rate is uncertain, and the path may be faster")
     if is_limited or recorded.waiting < _SELDOM:
         found.append("rate")
     if found or not _was_full(recorded) or not _is_queue_seen(task, path, simulated):
         found.append("queue")
-        notes.append("the queue was never seen full: it holds what was seen at least")
+        notes.append("the queue was never full: its size is a lower bound")
     return tuple(found)
 
 
@@ -267,7 +269,7 @@ def _task(recording: "Results", controller: str | None, profile: str | None, nam
     flows = recording.summary["flows"]
     most = max((flow["delivered_bytes"] or 0 for flow in flows), default=0)
     if most == 0:
-        raise FitError("no flow of the recording is known to have delivered anything")
+        raise FitError("no flow of the recording delivered any data")
     kept = [flow for flow in flows if (flow["delivered_bytes"] or 0) >= _LEAST_SHARE * most]
     notes = [f"{len(flows) - len(kept)} flows that delivered little are left out"] if len(kept) < len(flows) else []
     senders = []
@@ -275,7 +277,7 @@ def _task(recording: "Results", controller: str | None, profile: str | None, nam
         chosen = controller or flow["controller"]
         if not chosen:
             chosen = "cubic"
-            notes.append(f"the controller of {flow['name']} is not recorded: cubic is taken for granted (--controller)")
+            notes.append(f"the controller of {flow['name']} is not recorded: cubic is assumed (--controller)")
         size = flow["delivered_bytes"] if flow["completion_s"] is not None else None
         senders.append(Sender(flow["name"], chosen, max(flow["start_s"], 0.0), size))
     chosen_profile = profile or kept[0].get("profile") or "linux-6.x"

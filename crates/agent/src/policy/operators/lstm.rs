@@ -67,10 +67,10 @@ fn refuse_other_forms(builder: &Builder, node: &NodeProto) -> Result<(), PolicyE
         }
     }
     if integer(node, "input_forget", 0) != 0 {
-        return Err(wrong(node, "couples the gates of input and forgetting", PLAIN));
+        return Err(wrong(node, "couples the input and forget gates", PLAIN));
     }
     if let Some(clip) = attribute(node, "clip") {
-        return Err(wrong(node, &format!("cuts its sums at {}", clip.f), PLAIN));
+        return Err(wrong(node, &format!("clips its sums at {}", clip.f), PLAIN));
     }
     if optional(builder, node, PEEPHOLES)?.is_some() {
         return Err(wrong(node, "has peepholes", PLAIN));
