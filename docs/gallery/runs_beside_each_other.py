@@ -1,4 +1,4 @@
-"""Runs beside each other, and many flows.
+"""Runs side by side, and many flows.
 
 Several runs in one figure are named by what tells them apart. Of very many flows, groups are drawn by percentiles.
 """

@@ -30,7 +30,7 @@ PAGES = {
         "ackclock.gym.flow.FlowEnv", "ackclock.gym.vector.VectorFlowEnv", "ackclock.gym.parallel.ParallelFlows",
         "ackclock.gym.agent.AgentSettings", "ackclock.gym.agent.Settings",
     ]),
-    "claims": ("Claims", "Published statements beside runs.", ["ackclock.claims"]),
+    "claims": ("Claims", "Published statements and runs that check them.", ["ackclock.claims"]),
     "lessons": ("Lessons", "Exercises whose answers are checked, and the laws behind them.", [
         "ackclock.lessons", "ackclock.lessons.exercise", "ackclock.lessons.theory",
     ]),
