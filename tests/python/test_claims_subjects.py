@@ -323,7 +323,7 @@ def test_another_choice_that_was_edited_is_left_out_and_said(mine: Path) -> None
     _edit(mine, "claims.toml", "delayed_ack=false", "delayed_ack=4")
     for finding in _judged(mine):
         assert (finding.is_on_record, finding.others) == (True, ())
-        assert record(finding).endswith("; other choices were measured on another scenario, and are left out:  1")
+        assert record(finding).endswith("; other choices were measured on another scenario, and are left out: 1")
 
 
 def test_statements_on_record_are_judged_together_as_when_they_were_simulated(mine: Path, tmp_path: Path) -> None:

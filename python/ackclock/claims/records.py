@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ackclock.base import input_files
 from ackclock.base.checked_files import DamagedError, document
+from ackclock.base.printable import amount
 from ackclock.claims.file_types import Record
 from ackclock.claims.origin import Made
 from ackclock.stats.estimates import rounding
@@ -53,7 +54,7 @@ def _mistakes(entry: Mapping[str, Any]) -> Iterator[str]:
         mean, values, ends = cell["measured"], cell.get("values") or [], cell.get("interval")
         count = cell.get("seeds", 1)
         if count < 1 or (values and len(values) != count):
-            yield f"{at} has {count} seeds and {len(values)} values"
+            yield f"{at} has {amount(count, 'seed')} and {amount(len(values), 'value')}"
         if mean is None and (values or ends is not None):
             yield f"{at} has no mean, but values or an interval"
         if values and not min(values) <= mean + rounding(values) <= max(values) + 2 * rounding(values):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ackclock.base.printable import amount
 from ackclock.claims import reference
 from ackclock.claims.folder import Claim
 from ackclock.claims.ledger import Finding, decisive, recorded_with_more
@@ -40,7 +41,7 @@ def spread(measured: Measured) -> str:
 
 def origin(finding: Finding) -> str:
     """Describe the number of seeds of a value, and whether it was simulated now or recorded."""
-    seeds = "" if finding.measured.interval is None else f"{finding.seeds} seed{'s'[: finding.seeds != 1]}"
+    seeds = "" if finding.measured.interval is None else amount(finding.seeds, "seed")
     where = "" if finding.simulated else "on record" if finding.is_on_record else "not simulated"
     return ", ".join(part for part in (seeds, where) if part)
 
@@ -92,9 +93,9 @@ def more(finding: Finding) -> str:
     other = recorded_with_more(finding)
     if other is None:
         return ""
-    over = f" over {other.tried} choices" if finding.claim.share is not None else ""
+    over = f" over {amount(other.tried, 'choice')}" if finding.claim.share is not None else ""
     value = f"{number(other.measured.value)} {spread(other.measured)} {finding.claim.unit}".strip()
-    return f"{other.seeds} seed{'s'[: other.seeds != 1]} on record{over} say {value}: {other.verdict}"
+    return f"{amount(other.seeds, 'seed')} on record{over} say {value}: {other.verdict}"
 
 
 def reason(finding: Finding) -> str:

@@ -16,6 +16,7 @@ import typer
 from rich.text import Text
 
 from ackclock._core import build_info
+from ackclock.base.printable import amount
 from ackclock.base.system import cores
 from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output
@@ -106,9 +107,8 @@ def _tool(name: str, purpose: str, *commands: str) -> Finding:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding(
-        "processor", True, f"{cores()} cores, {platform.machine()}", "a sweep runs one simulation on each core"
-    )
+    processor = f"{amount(cores(), 'core')}, {platform.machine()}"
+    yield Finding("processor", True, processor, "a sweep runs one simulation on each core")
     held = "series and events are held in memory"
     if hasattr(os, "sysconf"):
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock.base import extras
+from ackclock.base.printable import amount
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import InputError
@@ -59,7 +60,7 @@ def study(
             mistakes.check()  # before anything is imported
         if checks and not trust:
             print(f"not imported: {', '.join(named)}; what only a run can show was not checked")
-            print(f"{file}: ok: {plan.size} runs")
+            print(f"{file}: ok: {amount(plan.size, 'run')}")
             return
         if not trust:
             check.agree(file, named)
@@ -67,7 +68,7 @@ def study(
         from ackclock.experiments.studies.design import trials
 
         trials(plan, mistakes)
-        print(f"{file}: ok: {plan.size} runs")
+        print(f"{file}: ok: {amount(plan.size, 'run')}")
         return
     extras.require("report")
     require_backend(backend)
@@ -90,4 +91,4 @@ def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:
 
     for table in done.tables:
         print_table(table)
-    print(f"{len(done.runs)} runs in {place}: open {PAGE}; figures and tables are in the same folder")
+    print(f"{amount(len(done.runs), 'run')} in {place}: open {PAGE}; figures and tables are in the same folder")

@@ -8,6 +8,7 @@ import typer
 
 from ackclock._core import Scenario
 from ackclock.base import extras, storage
+from ackclock.base.printable import amount
 from ackclock.cli import check
 from ackclock.cli.answers import apart, put
 from ackclock.cli.failures import errors
@@ -83,7 +84,7 @@ def sweep(
         from ackclock.cli.table_output import print_table
 
         print_table(load_sweep(output).table)
-        print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
+        print(f"{amount(len(points), 'point')} in {output}: sweep.parquet, links.parquet, means.parquet")
 
 
 def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[str]], Scenario]:

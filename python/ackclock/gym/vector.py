@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.base.bounds import whole
+from ackclock.base.printable import amount
 from ackclock.base.system import cores, physical_bytes
 from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, checked, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
@@ -156,7 +157,9 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             first = check_seed(seed, after=self.num_envs - 1)
             return [first + index for index in range(self.num_envs)]
         if len(seed) != self.num_envs:
-            raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments; give one for each")
+            raise ValueError(
+                f"{amount(len(seed), 'seed')} for {amount(self.num_envs, 'environment')}; give one for each"
+            )
         return [None if one is None else check_seed(one) for one in seed]
 
     def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
@@ -196,7 +199,9 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             raise ResetNeeded("step() without an episode under way; call reset() first")
         actions = np.asarray(actions)
         if actions.size != self.num_envs:
-            raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
+            raise ValueError(
+                f"{amount(actions.size, 'action')} for {amount(self.num_envs, 'environment')}; give one for each"
+            )
         if actions.dtype.kind not in NUMBERS:
             raise ValueError(f"actions must be numbers, not of {actions.dtype}")
         self._actions[:] = actions.reshape(-1)

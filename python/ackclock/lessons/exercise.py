@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ackclock.base.printable import amount
 from ackclock.base.user_code import said
 
 Judge = Callable[[Any], str | None]
@@ -77,7 +78,7 @@ class Lesson:
 
     def __repr__(self) -> str:
         """Return name and number of exercises."""
-        return f'<Lesson "{self.name}": {len(self.exercises)} exercises>'
+        return f'<Lesson "{self.name}": {amount(len(self.exercises), "exercise")}>'
 
     def check(self, number: int, answer: object) -> Verdict:
         """Check an answer, and give a hint if it is wrong.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ackclock._core import Scenario, ScenarioError
+from ackclock.base.printable import amount
 from ackclock.recording.fit.golden_section import least
 from ackclock.recording.fit.path import PAYLOAD, FitError, Path, Sender, document, toml
 from ackclock.recording.fit.path_figures import PACKET, Figures, How, figures
@@ -271,7 +272,7 @@ def _task(recording: "Results", controller: str | None, profile: str | None, nam
     if most == 0:
         raise FitError("no flow of the recording delivered any data")
     kept = [flow for flow in flows if (flow["delivered_bytes"] or 0) >= _LEAST_SHARE * most]
-    notes = [f"{len(flows) - len(kept)} flows that delivered little are left out"] if len(kept) < len(flows) else []
+    notes = [f"left out: {amount(len(flows) - len(kept), 'flow')} with little data"] if len(kept) < len(flows) else []
     senders = []
     for flow in kept:
         chosen = controller or flow["controller"]
