@@ -20,7 +20,7 @@ PAGES = {
         "ackclock.plotting.figures.interval_dots", "ackclock.plotting.figures.panel_grid",
         "ackclock.plotting.figures.theme", "ackclock.plotting.figures.figure_files",
     ]),
-    "controllers": ("Custom controllers", "The class that a controller derives from, and what it is told.", [
+    "controllers": ("Custom controllers", "The base class of a controller, and its events.", [
         "ackclock.controllers.CongestionController", "ackclock._core.Start", "ackclock._core.AckEvent",
     ]),
     "parts": ("Custom parts", "Queues, effects of links, sources of traffic, observations and rewards.", [

@@ -204,7 +204,7 @@ def function(expected: Callable[..., float], cases: Sequence[tuple[float, ...]],
     Examples:
         >>> judge = function(lambda x: 2 * x, [(1,), (3,)])
         >>> judge(lambda x: x + x), judge(lambda x: x + 1), judge(7)
-        (None, 'With (3) it comes to 4, which is too small.', 'A function is asked for, not 7.')
+        (None, 'With (3) it returns 4, which is too small.', 'A function is asked for, not 7.')
     """
 
     def judge(answer: Any) -> str | None:

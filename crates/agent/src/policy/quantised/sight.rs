@@ -18,7 +18,7 @@ use crate::view::View;
 pub struct Sight {
     /// The congestion window, segments.
     pub cwnd: u64,
-    /// The slow-start threshold; 0 while it is arbitrarily high.
+    /// The slow-start threshold; 0 while arbitrarily high.
     pub ssthresh: u64,
     /// The window after the last congestion; 0 before the first.
     pub threshold: u64,
