@@ -302,7 +302,7 @@ class Bad(Queue, name="bad"):
 @pytest.mark.parametrize(
     ("enqueue", "dequeue", "message", "call"),
     [
-        ("return packet", "return None", "where it must be None", "enqueue"),
+        ("return packet", "return None", "it must be None", "enqueue"),
         ("self.drop(packet); self.drop(packet)", "return None", "was dropped already", "enqueue"),
         (
             "self.waiting.append(packet)",
@@ -352,7 +352,7 @@ def test_a_queue_without_packets_is_not_asked_when_one_may_leave(own: Callable[[
         ("return Supply(10, at_ns=now_ns)", "has passed already"),
         ("return Supply(0)", "there is nothing to wait for"),
         ("return Supply(1, at_ns=now_ns + 1, closes=True)", "give at_ns or closes, not both"),
-        ("return None", "where it must be a Supply"),
+        ("return None", "it must be a Supply"),
     ],
 )
 def test_wrong_answers_of_a_source_end_the_run(

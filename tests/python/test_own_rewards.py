@@ -230,8 +230,8 @@ def test_values_are_a_mapping_of_the_catalogue(write: Write) -> None:
     ("body", "error", "message"),
     [
         ('raise ArithmeticError("lost")', ArithmeticError, "lost"),
-        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None, where it must be a number"),
-        ('return float("nan")', TypeError, "returned nan, where it must be a number"),
+        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None, it must be a number"),
+        ('return float("nan")', TypeError, "returned nan, it must be a number"),
         ('return values["speed"]', KeyError, "unknown observation.*speed"),
     ],
 )
