@@ -74,7 +74,7 @@ def fill(index: Path, wheel: Path) -> None:
 
     Args:
         index: Where to.
-        wheel: Of ackclock.
+        wheel: Wheel of ackclock.
     """
     if not any(index.glob("polars-*")):
         call(sys.executable, "-m", "pip", "download", "-q", "-d", index, wheel)
@@ -86,7 +86,7 @@ def measure(folder: Path, wanted: list[str]) -> tuple[dict[str, float | int], li
 
     Args:
         folder: To make it in.
-        wanted: What pip is told.
+        wanted: Arguments of pip.
 
     Returns:
         Seconds and octets by name, and what is wrong.
@@ -171,7 +171,7 @@ def too_slow(figures: dict[str, float | int]) -> list[str]:
     """Say which times are too long.
 
     Args:
-        figures: As of `measure`.
+        figures: Measurements, as `measure` returns them.
     """
     together = figures["install_s"] + figures["run_s"]
     late = [f"installing and running took {together:.1f} s, and may take {MOST_TOGETHER_S:g} s"]
@@ -194,7 +194,7 @@ def call(*command: object) -> str:
     """Run a program and return what it printed; its failure is ours.
 
     Args:
-        command: With its arguments.
+        command: Command with its arguments.
     """
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if done.returncode:

@@ -33,7 +33,7 @@ def allowed(expression: str, licences: frozenset[str]) -> bool:
     """Say whether an SPDX expression can be met.
 
     Args:
-        expression: With AND, OR, WITH and brackets; a slash is an older OR.
+        expression: Expression with AND, OR, WITH and brackets; a slash is an older OR.
         licences: Allowed ones, those WITH an exception by their whole name.
 
     Examples:

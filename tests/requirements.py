@@ -71,7 +71,7 @@ def _requirement(table: str, key: str, entry: object, found: list[str]) -> Requi
     unknown = entry.keys() - {"level", "asks", "status", "because"}
     texts = {name: entry.get(name, "") for name in ("level", "asks", "status", "because")}
     mistakes = [f"unknown field {name}" for name in sorted(unknown)]
-    mistakes += [f"{name} must be a text" for name, text in texts.items() if not isinstance(text, str)]
+    mistakes += [f"{name} must be a string" for name, text in texts.items() if not isinstance(text, str)]
     if texts["level"] not in LEVELS:
         mistakes.append(f"level must be one of {', '.join(LEVELS)}")
     if texts["status"] not in STATUSES:

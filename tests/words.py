@@ -1,10 +1,12 @@
 """The rules of words that a machine can check, in every Rust and Python file of the repository.
 
-Paragraphs of doc comments, and docstrings, begin with their subject, messages say what is wrong, and nouns name files.
+Paragraphs of doc comments and docstrings, and descriptions of arguments, begin with their subject; messages say what is
+wrong; nouns name files.
 Give beginnings of paths to look at these alone.
 """
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 _SUBJECT = re.compile(r"(?:Of|That|With|As|What|Whose|When|Who|How)\b")
+_ENTRY = re.compile(r" {4,}\*{0,2}\w[\w.]*(?: \([^)]*\))?: (.*)")
 _RUST_DOC = re.compile(r"\s*//[/!](?!/)\s?(.*)")
 _RUST_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _MESSAGE = re.compile(r"\b(?:is|are|was) no (?!longer|more)", re.IGNORECASE)
@@ -27,11 +30,27 @@ def rust(text: str) -> Iterator[tuple[int, str]]:
     in_doc = False
     for number, line in enumerate(text.splitlines(), 1):
         doc = _RUST_DOC.match(line)
-        if doc and not in_doc and _SUBJECT.match(doc[1]):
+        if doc and _SUBJECT.match(doc[1] if not in_doc else _described(doc[1])):
             yield number, DOC
         if not line.lstrip().startswith("//") and any(map(_MESSAGE.search, _RUST_STRING.findall(line))):
             yield number, TEXT
         in_doc = doc is not None and bool(doc[1].strip())  # a paragraph begins after an empty line
+
+
+def _described(line: str) -> str:
+    """The description of an argument or attribute in a line of a docstring; empty for any other line."""
+    entry = _ENTRY.fullmatch(line)
+    return entry[1] if entry else ""
+
+
+def _begins_wrong(docstring: str) -> Iterator[int]:
+    """The lines of a docstring, from 0, at which a paragraph or what is said of an argument has no subject."""
+    above = ""
+    for number, line in enumerate(inspect.cleandoc(docstring).splitlines()):
+        begins = not above or above in ("Returns:", "Yields:")
+        if _SUBJECT.match(line.strip() if begins else _described(line)):
+            yield number
+        above = line.strip()
 
 
 def python(text: str) -> Iterator[tuple[int, str]]:
@@ -40,9 +59,9 @@ def python(text: str) -> Iterator[tuple[int, str]]:
     docs = [node.value for node in nodes if isinstance(node, ast.Expr)]
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if node in docs and _SUBJECT.match(node.value.strip()):
-                yield node.lineno, DOC
-            elif node not in docs and _MESSAGE.search(node.value):
+            if node in docs:
+                yield from ((node.lineno + number, DOC) for number in _begins_wrong(node.value))
+            elif _MESSAGE.search(node.value):
                 yield node.lineno, TEXT
 
 

@@ -40,8 +40,8 @@ class Lab:
     Args:
         scenario: The scenario's file.
         nodes: The nodes at which client, appliance and server stand.
-        overrides: As `--set` takes them.
-        seed: Of the network's random streams.
+        overrides: Overrides of the scenario, as `--set` takes them.
+        seed: Seed of the network's random streams.
     """
 
     def __init__(self, scenario: Path, nodes: Sequence[str], overrides: Sequence[str] = (), seed: int = 1) -> None:

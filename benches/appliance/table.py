@@ -2,7 +2,7 @@
 
     python benches/appliance/table.py [recorded.json] [--picture docs/images/credit-real.png]
 
-Of real runs the median is shown, with the least and the greatest in brackets.
+Real runs show their median, with the least and the greatest in brackets.
 """
 
 import argparse

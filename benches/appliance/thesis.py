@@ -80,10 +80,10 @@ def one_flow(
 
     Args:
         policy: The appliance's buffer policy, as its file has it.
-        buffers: Of the near receive and the far send buffer each, octets as the kernel counts.
+        buffers: Size of the near receive buffer and of the far send buffer, octets as the kernel counts.
         route: Which scenario.
         delays: One way before and behind the appliance, where they are not the scenario's.
-        seconds: How long.
+        seconds: Duration of the run.
         far: Controller behind the appliance.
     """
     overrides = [f'{place}="{delay}"' for place, delay in zip(route.delays, delays, strict=False)]

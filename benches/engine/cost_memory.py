@@ -34,7 +34,7 @@ def chosen(flows: str, segments: str, traced: str) -> Point:
     """Return the point that the command line names.
 
     Args:
-        flows: How many.
+        flows: Number of flows.
         segments: A window, or 0.
         traced: 1 for the default traces, or 0 for none.
     """

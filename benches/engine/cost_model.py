@@ -93,7 +93,7 @@ class Model:
         """Return what it says of a packet.
 
         Args:
-            cost: What is in the run: flows, events a packet, and the queue.
+            cost: Content of the run: flows, events a packet, and the queue.
         """
         ns = (self.packet_ns, self.event_ns, self.tenfold_ns, self.queue_by_flow_ns)
         return sum(term * each for term, each in zip(_terms(cost), ns, strict=True))
@@ -150,7 +150,7 @@ def fit(costs: Sequence[PacketCost]) -> Model:
     """Fit the model to points, all of which weigh alike by their relative deviation.
 
     Args:
-        costs: As they were measured.
+        costs: Measured costs.
     """
     measured = np.array([cost.ns_per_packet for cost in costs])
     terms = np.array([_terms(cost) for cost in costs])
@@ -203,8 +203,8 @@ def as_dict(costs: Sequence[PacketCost], flow: FlowCost, model: Model) -> dict[s
     """Return the JSON.
 
     Args:
-        costs: Of the points.
+        costs: Measured costs of the points.
         flow: Set-up and memory.
-        model: What was fitted.
+        model: Fitted model.
     """
     return {"packets": [asdict(cost) for cost in costs], "flow": asdict(flow), "model": asdict(model)}

@@ -1,6 +1,6 @@
 """The points that `cost.py` measures: one thing at a time is changed, and everything else stays.
 
-As a program it runs a tenth of some points, for `valgrind` to count, as `counted` does.
+The program runs a tenth of some points, for `valgrind` to count, as `counted` does.
 """
 
 import sys
@@ -70,7 +70,7 @@ class Point:
         """Return the simulated time at which the measured part ends.
 
         Args:
-            share: Of its packets.
+            share: Fraction of its packets.
         """
         return self.from_s + share * self.packets / self.per_s
 
@@ -78,7 +78,7 @@ class Point:
         """Read the scenario.
 
         Args:
-            changes: Of it.
+            changes: Overrides of the scenario.
         """
         return replace(self.case, overrides=(*self.case.overrides, *changes)).scenario()
 
@@ -87,10 +87,10 @@ def shared(table: str, value: str, *changes: str, flows: int = _FLOWS_BESIDE) ->
     """Return a point of CUBIC flows that share a bottleneck, 10 Mbit/s for each.
 
     Args:
-        table: What is changed.
+        table: Name of the table that is changed.
         value: To what.
-        changes: Of the scenario.
-        flows: How many there are.
+        changes: Overrides of the scenario.
+        flows: Number of flows.
     """
     rate_bps = flows * _RATE_OF_A_FLOW_BPS
     size = (

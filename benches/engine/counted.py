@@ -25,7 +25,7 @@ class ShortCase:
     """A case of `ackclock bench` over a part of its time.
 
     Attributes:
-        name: Of this one.
+        name: Name of this case.
         of: The case that it is a part of.
         from_s: Simulated time at which the counted part begins.
         to_s: At which it ends.

@@ -3,7 +3,7 @@
     python benches/engine/instructions.py            # holds them to the last line of benches/instructions.jsonl
     python benches/engine/instructions.py --record   # adds a line
 
-What is counted is the extension that is installed. A history, a file of JSON lines, has what earlier versions needed.
+The installed extension is counted. A history, a file of JSON lines, has what earlier versions needed.
 """
 
 import argparse
@@ -113,7 +113,7 @@ def per_packet(printed: str, dumps: Sequence[str]) -> dict[str, float]:
 
     Args:
         printed: Lines of a case's name and its packets.
-        dumps: What callgrind wrote after each call of `run_until`: two for each case.
+        dumps: Output of callgrind after each call of `run_until`: two for each case.
 
     Raises:
         RuntimeError: If there are not two for each, as when the extension has no such function.
@@ -176,7 +176,7 @@ def append(history: Path, new: Record) -> None:
 
     Args:
         history: The file; it is made if it is missing.
-        new: What was counted.
+        new: New counts.
     """
     with history.open("a", encoding="utf-8") as file:
         file.write(new.line())
@@ -186,7 +186,7 @@ def grown(new: Record, before: Record, cases: Sequence[ShortCase] = SHORT_CASES)
     """Return the held cases that need too many instructions more than before, with how many times as many.
 
     Args:
-        new: What was counted now.
+        new: New counts.
         before: The record. Another compiler makes other instructions of the same source: nothing is held to it.
         cases: To look at.
     """
@@ -200,9 +200,9 @@ def ratio(new: Record, before: Record, name: str) -> float | None:
     """Return how many times the instructions of the record a case needs, or None if one of the two has not got it.
 
     Args:
-        new: What was counted now.
+        new: New counts.
         before: The record.
-        name: Of the case.
+        name: Name of the case.
     """
     counts = new.instructions_per_packet.get(name), before.instructions_per_packet.get(name)
     return counts[0] / counts[1] if counts[0] and counts[1] else None

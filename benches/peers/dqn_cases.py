@@ -34,7 +34,7 @@ class Row:
 
     Attributes:
         table: Where the row stands: D1 to D4.
-        name: Of the row, unique.
+        name: Name of the row, unique.
         controllers: One for each flow.
         published: The paper's throughputs in Mbit/s, for each period one for each flow; empty where only a figure
             says it.

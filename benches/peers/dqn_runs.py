@@ -33,7 +33,7 @@ def run_ns3(row: Row, segment_bytes: int, seed: int, *, only_kept: bool = False)
     """Run ns-3, or take what an earlier run has left.
 
     Args:
-        row: Of the tables.
+        row: Row of the tables.
         segment_bytes: The payload of a segment.
         seed: From 1 on.
         only_kept: Run nothing; `None` if nothing was left.

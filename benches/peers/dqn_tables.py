@@ -15,9 +15,9 @@ def table(row: Row, segment_bytes: int, seeds: int) -> Iterator[dict[str, Any]]:
     """Yield the entries of a row in the record.
 
     Args:
-        row: Of the tables.
+        row: Row of the tables.
         segment_bytes: The payload of a segment.
-        seeds: How many were asked for.
+        seeds: Number of requested seeds.
     """
     runs = {
         name: [

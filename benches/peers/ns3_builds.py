@@ -34,8 +34,8 @@ class Ns3Build:
 
     Attributes:
         name: On the command line and in the figures.
-        version: Of ns-3.
-        how: How it was built, in a few words.
+        version: Version of ns-3.
+        how: Kind of the build, in a few words.
         flags: For the compiler and the linker of a program that uses it.
     """
 

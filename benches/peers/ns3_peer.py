@@ -16,7 +16,7 @@ class Ns3Figures:
         cpu_s: CPU time of the event loop, set-up left out.
         delivered_packets: Data packets that came out of the bottleneck.
         goodput_bps: Payload that all flows got together, over the whole run.
-        retransmitted_segments: Of all flows together.
+        retransmitted_segments: Number of retransmitted segments of all flows together.
         drops: Packets that the bottleneck's queue dropped, or that were dropped on demand.
         peak_bytes: Largest resident size of the process.
         episodes: Congestion episodes of the first flow, if it was watched.

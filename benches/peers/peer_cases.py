@@ -18,7 +18,7 @@ class Case:
 
     Attributes:
         name: Letter of the scenario file.
-        title: What it is.
+        title: Description of the case.
         overrides: Changes to the scenario for ackclock.
         ns3: Options of the ns-3 program.
     """

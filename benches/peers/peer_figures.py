@@ -43,7 +43,7 @@ def report(case: Case, rounds: Sequence[Round]) -> dict[str, Any]:
     """Put the figures of a case together.
 
     Args:
-        case: What was measured.
+        case: Measured case.
         rounds: All of it.
     """
     speeds = {name: statistics.median(done[name].packets_per_cpu_s for done in rounds) for name in rounds[0]}
@@ -65,8 +65,8 @@ def print_case(figures: dict[str, Any], builds: Sequence[Ns3Build], console: Con
     """Print one case: speed, ratio, and the results side by side.
 
     Args:
-        figures: As `report` makes them.
-        builds: Of ns-3.
+        figures: Measurements, as `report` makes them.
+        builds: Builds of ns-3.
         console: To print to.
     """
     table = Table(title=f"({figures['case']}) {figures['title']}", title_justify="left")

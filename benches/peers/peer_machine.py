@@ -17,7 +17,7 @@ def setting(builds: Sequence[Ns3Build]) -> dict[str, Any]:
     """Return what must be the same for two rounds to belong together.
 
     Args:
-        builds: Of ns-3.
+        builds: Builds of ns-3.
     """
     from ackclock import _core
 
@@ -46,7 +46,7 @@ def text(setting: dict[str, Any]) -> str:
     """Return the setting in lines for people.
 
     Args:
-        setting: As `setting` returns it.
+        setting: Settings, as `setting` returns them.
     """
     ours = setting["ackclock"]
     lines = [

@@ -27,7 +27,7 @@ class Side:
         cpu_s: CPU time of one run.
         delivered_packets: Data packets delivered in one run.
         goodput_bps: Payload that all flows got together, over the whole run.
-        retransmitted_segments: Of all flows together.
+        retransmitted_segments: Number of retransmitted segments of all flows together.
         drops: At the bottleneck.
     """
 
@@ -95,7 +95,7 @@ def measure_round(case: Case, builds: Sequence[Ns3Build], *, min_cpu_s: float) -
 
     Args:
         case: The work.
-        builds: Of ns-3.
+        builds: Builds of ns-3.
         min_cpu_s: CPU time of ackclock, at least.
     """
     ours = {OURS: measure_ackclock(case, min_cpu_s=min_cpu_s)}
@@ -135,7 +135,7 @@ class Journal:
 
         Args:
             case: The name of what was measured.
-            done: What each side did.
+            done: Result of each side.
         """
         self.rounds(case).append(done)
         sides = {name: dataclasses.asdict(side) for name, side in done.items()}

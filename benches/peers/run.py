@@ -51,8 +51,8 @@ def measure(cases: Sequence[Case], builds: Sequence[Ns3Build], journal: Journal,
     """Measure the rounds that are not done yet: the first of all cases, then the second of all.
 
     Args:
-        cases: What to measure.
-        builds: Of ns-3.
+        cases: Cases to measure.
+        builds: Builds of ns-3.
         journal: The rounds done.
         options: The command line's.
     """

@@ -1,4 +1,4 @@
-"""A call beside a download.
+"""A call against a download.
 
 Interactive media under Google's congestion control; the download begins after half a minute.
 """

@@ -1,6 +1,6 @@
 """ACK congestion control.
 
-How many segments an ACK stands for, where the way back is too narrow for one ACK in two segments (RFC 5690).
+Number of segments per ACK, on a reverse path that is too narrow for an ACK in two segments (RFC 5690).
 """
 
 import ackclock

@@ -1,6 +1,6 @@
 """An appliance that ends connections.
 
-What it keeps, how long data stays in it, and the window behind it.
+Data that it holds, its delay, and the window behind it.
 """
 
 import ackclock

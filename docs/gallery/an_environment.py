@@ -1,6 +1,6 @@
 """An environment.
 
-What an agent sees, does and is paid, as Gymnasium's `render` draws it.
+Observations, actions and rewards of an agent, as Gymnasium's `render` draws them.
 """
 
 from ackclock.gym import FlowEnv

@@ -1,6 +1,6 @@
-"""Runs beside each other, and many flows.
+"""Runs side by side, and many flows.
 
-Several runs in one figure are named by what tells them apart. Of very many flows, groups are drawn by percentiles.
+Several runs in one figure are named by their differences. Very many flows are drawn as percentiles of groups.
 """
 
 import ackclock

@@ -1,6 +1,6 @@
 """Short flows.
 
-How much longer short flows take than they would alone, over their size; the shape of a web search cluster's traffic.
+Slowdown of short flows over their size, against a run alone; the shape of a web search cluster's traffic.
 """
 
 import ackclock

@@ -20,17 +20,17 @@ PAGES = {
         "ackclock.plotting.figures.interval_dots", "ackclock.plotting.figures.panel_grid",
         "ackclock.plotting.figures.theme", "ackclock.plotting.figures.figure_files",
     ]),
-    "controllers": ("Controllers of your own", "The class that a controller derives from, and what it is told.", [
+    "controllers": ("Custom controllers", "The base class of a controller, and its events.", [
         "ackclock.controllers.CongestionController", "ackclock._core.Start", "ackclock._core.AckEvent",
     ]),
-    "parts": ("Parts of your own", "Queues, effects of links, sources of traffic, observations and rewards.", [
+    "parts": ("Custom parts", "Queues, effects of links, sources of traffic, observations and rewards.", [
         "ackclock.parts",
     ]),
     "gym": ("Environments", "Flows as environments, for Gymnasium and PettingZoo.", [
         "ackclock.gym.flow.FlowEnv", "ackclock.gym.vector.VectorFlowEnv", "ackclock.gym.parallel.ParallelFlows",
         "ackclock.gym.agent.AgentSettings", "ackclock.gym.agent.Settings",
     ]),
-    "claims": ("Claims", "Published statements beside runs.", ["ackclock.claims"]),
+    "claims": ("Claims", "Published statements and runs that check them.", ["ackclock.claims"]),
     "lessons": ("Lessons", "Exercises whose answers are checked, and the laws behind them.", [
         "ackclock.lessons", "ackclock.lessons.exercise", "ackclock.lessons.theory",
     ]),
@@ -54,6 +54,6 @@ def add(stage: Stage, *, with_rust: bool) -> None:
         "# Python reference\n\nFrom the package's own texts, as `help()` and an editor show them. "
         "How to begin: [use it from Python](../how-to/python.md).\n\n" + "\n".join(rows) + "\n\n## Rust\n\n"
         "The crates, with the trait that controllers, queues and sources implement: "
-        f"{crates}. How to begin: [a controller of your own in Rust](../how-to/own-controller-rust.md).\n"
+        f"{crates}. How to begin: [a custom controller in Rust](../how-to/own-controller-rust.md).\n"
     )
     stage.write("api/index.md", text)

@@ -78,7 +78,7 @@ def navigation(folder: Path) -> Nav:
     """Return the sections of the site with their pages.
 
     Args:
-        folder: Of the staged pages.
+        folder: Folder of the staged pages.
     """
 
     def named(pages: Iterable[str]) -> Nav:

@@ -57,7 +57,7 @@ def _use(family: str, name: str) -> str:
     if name in ("python", "external"):
         language = {"python": "Python", "external": "Rust"}[name]
         page = f"own-controller-{language.lower()}.md"
-        return f"How to write one: [a controller of your own in {language}](../how-to/{page})."
+        return f"How to write one: [a custom controller in {language}](../how-to/{page})."
     command = (
         f"ackclock run --flows {name},cubic"
         if family == "controllers"

@@ -26,7 +26,7 @@ def address(stem: str, project: Mapping[str, Any]) -> str | None:
     """Return where Colab opens a lesson; None while the project has no address on GitHub.
 
     Args:
-        stem: Of the lesson's files.
+        stem: Stem of the lesson's file names.
         project: `[project]` of pyproject.toml.
     """
     for url in project.get("urls", {}).values():

@@ -70,7 +70,7 @@ def page() -> str:
     """Return docs/gallery/README.md: the list, for who reads it in the repository."""
     lines = [
         "# Gallery",
-        "Every figure that ackclock draws, with the code that draws it. On the site the figures stand beside the code.",
+        "Every figure that ackclock draws, with the code that draws it. The site shows each with its code.",
         "## Drawn by a few lines",
     ]
     lines.append(

@@ -132,7 +132,7 @@ def is_solution(cell: Any) -> bool:
     """Say whether a cell is a solution.
 
     Args:
-        cell: Of a notebook.
+        cell: Cell of a notebook.
     """
     return _SOLUTION in cell.get("metadata", {}).get("tags", [])
 

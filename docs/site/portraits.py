@@ -139,7 +139,7 @@ def controller_runs(name: str) -> tuple[list[Run], str] | None:
     """Return the columns of a controller's picture and the name of its path; None if it has none.
 
     Args:
-        name: As `ackclock list controllers` lists it.
+        name: Name as `ackclock list controllers` prints it.
     """
     entry = STANDARD["controllers"].get(name, {})
     if not entry.get("picture", True):
@@ -171,7 +171,7 @@ def queue_runs(name: str) -> tuple[list[Run], Run | None, str]:
     """Return the columns of a queue's picture, a run beside it with DropTail, and the name of its path.
 
     Args:
-        name: As `ackclock list queues` lists it.
+        name: Name as `ackclock list queues` prints it.
     """
     entry = STANDARD["queues"].get(name, {})
     path = entry.get("path", "wide")

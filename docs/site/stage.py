@@ -69,7 +69,7 @@ class Stage:
         """Return Markdown whose links lead to pages of the site, and whose blocks name a language and no more.
 
         Args:
-            text: As it stands in the repository.
+            text: Content as it stands in the repository.
             file: Where it stands.
         """
         parts = _FENCE.split(text)
@@ -94,7 +94,7 @@ def place(file: Path) -> str:
     """Return where a file of the repository is on the site.
 
     Args:
-        file: With its whole path.
+        file: Absolute path of the file.
     """
     if file.is_relative_to(DOCS) and file.suffix != ".py":
         return str(file.relative_to(DOCS))
@@ -124,7 +124,7 @@ def in_order(folder: Path, section: str) -> Iterator[str]:
     """Return the pages of a section in the order in which the home page, or else the section's first page, names them.
 
     Args:
-        folder: Of the site's pages.
+        folder: Folder of the site's pages.
         section: A folder in it.
     """
     home = (folder / "README.md").read_text(encoding="utf-8")
@@ -143,7 +143,7 @@ def in_groups(folder: Path, section: str) -> dict[str, list[str]]:
     """Return the pages of a section by the third-level heading that the home page lists them under, or "".
 
     Args:
-        folder: Of the site's pages.
+        folder: Folder of the site's pages.
         section: A folder in it.
     """
     home = (folder / "README.md").read_text(encoding="utf-8")

@@ -62,7 +62,7 @@ __all__ = [
 ]
 
 class ScenarioError(ValueError):
-    """A scenario is wrong; its text tells of every mistake, with file, line, value and remedy."""
+    """A scenario is wrong; the message lists every mistake with file, line, value and remedy."""
 
     diagnostics: list[Diagnostic]
     """Its mistakes, in the order of the text; never empty."""
@@ -397,7 +397,7 @@ class ControllerState:
         """The name of the controller's state, recorded as an event when it changes; None has ssthresh decide the name.
 
         Raises:
-            TypeError: On assigning anything but None or a text.
+            TypeError: On assigning anything but None or a string.
             ValueError: On assigning an empty text, or one of more than 64 octets.
         """
     @state_name.setter
@@ -414,7 +414,7 @@ class Endpoint:
         options: JSON with `tcp` and `controller` as in a scenario; both may be left out.
         local: This end's `address:port`, as in `192.0.2.1:8080`.
         remote: The other end's.
-        overrides: `path=value` texts, applied in order, as in `tcp.profile=linux-6.x`.
+        overrides: `path=value` strings, applied in order, as in `tcp.profile=linux-6.x`.
 
     Raises:
         ScenarioError: If the options are wrong.
@@ -509,7 +509,7 @@ class Endpoint:
         """True if a SYN in TIME-WAIT opens a new connection: its sequence number is beyond all of the old one's.
 
         Args:
-            packet: As in `on_packet`.
+            packet: The packet, as in `on_packet`.
 
         Raises:
             ValueError: If the bytes are not such headers.
@@ -815,7 +815,7 @@ class Scenario:
 
         Args:
             path: The file.
-            overrides: `path=value` texts, applied in order, as in `seed=3` or `flow[0].controller="reno"`.
+            overrides: `path=value` strings, applied in order, as in `seed=3` or `flow[0].controller="reno"`.
             imports: Import the modules of controllers that the scenario names. If false, none of their code runs: the
                 scenario can be inspected and not simulated.
 

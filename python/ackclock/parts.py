@@ -233,7 +233,7 @@ def load(entry: str, folder: Path) -> list[OwnPart]:
         other = known.setdefault((_kind(found), found.scenario_name), found)
         if other is not found:
             what = f"has two parts called {found.scenario_name!r}: {other.__qualname__} and {found.__qualname__}"
-            raise RefusedError("use", what, "call one of them otherwise")
+            raise RefusedError("use", what, "rename one of them")
     return [_MADE[found] if found in _MADE else _MADE.setdefault(found, _part(found)) for found in classes]
 
 

@@ -161,10 +161,10 @@ def model(depth: float, rate_bps: float, rtt_s: float = PATH_S, flows: int = 1) 
     """Return the share that Ware et al. (2019) give BBR flows beside loss-based ones.
 
     Args:
-        depth: Of the buffer, in BDP.
-        rate_bps: Of the link.
-        rtt_s: Of the path without a queue.
-        flows: How many of BBR.
+        depth: Depth of the buffer, in BDP.
+        rate_bps: Rate of the link.
+        rtt_s: RTT of the path without a queue.
+        flows: Number of BBR flows.
 
     Examples:
         Of 8 BDP of 33.3 packets, p = 1/2 - 1/16 - 4/266.7 = 0.4225; every 10 s 0.32 + 0.2 + 0.04 s go to ProbeRTT:

@@ -27,7 +27,7 @@ def amplitude(flows: int, threshold: int, bdp: float = PATH_PACKETS) -> float:
     Args:
         flows: N, in step.
         threshold: K, packets.
-        bdp: Of the path, packets.
+        bdp: Bandwidth-delay product of the path, packets.
 
     Examples:
         >>> amplitude(2, 20, 80.0)

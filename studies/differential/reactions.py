@@ -23,7 +23,7 @@ class Departure:
     Attributes:
         states: Pattern of the states.
         segments: Pattern of the segments, as `Probe` writes them behind the state.
-        why: What Linux does, and why the endpoint differs.
+        why: Reason for the difference: Linux's behaviour, and why the endpoint differs.
     """
 
     states: str

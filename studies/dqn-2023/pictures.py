@@ -1,6 +1,6 @@
 """The papers' figures: one flow, what each seed learns, pairs, round trips, changing rates.
 
-Of the papers' own curves only the averages are printed; those are drawn beside ours where there are any.
+The papers print only averages of their curves; these are drawn next to ours where there are any.
 """
 
 import math
@@ -165,7 +165,7 @@ def shared(names: tuple[str, str], papers: Averages) -> Draw:
     not known.
 
     Args:
-        names: Of the flows.
+        names: Names of the flows.
         papers: The averages.
     """
 

@@ -70,8 +70,8 @@ def law_ms(results: Results, size: int) -> float:
     in a round trip, for which the receive buffer keeps a place.
 
     Args:
-        results: Of a run whose buffers are full.
-        size: Of each of the two buffers, in bytes.
+        results: Results of a run whose buffers are full.
+        size: Size of each of the two buffers, in bytes.
     """
     rows = samples(results)
     flight, near_s = (_mean(rows[column]) for column in ("flight_size_bytes", "near_srtt_s"))
@@ -185,7 +185,7 @@ def in_recovery(results: Results, times: pl.Series) -> pl.Series:
     """Return at which times the far side is in a recovery, where cwnd below ssthresh is no slow start.
 
     Args:
-        results: Of a run.
+        results: Results of a run.
         times: In order. What follows a timeout is slow start.
     """
     forward = (pl.col("direction") == "forward") & pl.col("appliance").is_not_null() & (pl.col("cause") != "timeout")
@@ -254,7 +254,7 @@ def outstanding_bytes(results: Results) -> float:
     From the appliance's arrivals and the receiver's reads since the sample before.
 
     Args:
-        results: Of a run whose series have both.
+        results: Results of a run whose series have both.
     """
     near, far = samples_of(results.appliances, "arrived_bps"), samples_of(results.flows, "goodput_bps")
     both = near.join(far, on="time_s").sort("time_s")
@@ -276,7 +276,7 @@ def write_to_read_ms(results: Results) -> float:
     The host's send buffer, which a writer without pauses keeps full, holds what the near side has not acknowledged.
 
     Args:
-        results: Of a run whose sender has a fixed buffer.
+        results: Results of a run whose sender has a fixed buffer.
     """
     buffer, unit = results.manifest["scenario"]["flow"][0]["sender_tcp"]["send_buffer"].split()
     written = float(buffer) * UNITS[unit]

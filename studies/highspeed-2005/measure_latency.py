@@ -40,7 +40,7 @@ def share_ms(flows: int, rate_bps: float) -> float:
 
     Args:
         flows: At least one.
-        rate_bps: Of the link that they share, bit/s.
+        rate_bps: Rate of the link that they share, bit/s.
 
     Examples:
         >>> share_ms(100, 10e6), share_ms(1, 10e6)
@@ -79,7 +79,7 @@ def weighted(found: Iterable[Mapping[str, Any]], which: str = "p99") -> float:
     """Return the mean of the flows' percentiles, each weighted by the octets that the flow passed.
 
     Args:
-        found: Of `directions`.
+        found: Flows, as `directions` returns them.
         which: "p50", "p95", "p99".
     """
     pairs = [(forward["acknowledged_bytes"], forward["added_latency_ms"][which]) for forward in found]

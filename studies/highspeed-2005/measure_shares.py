@@ -158,9 +158,9 @@ def conversion(runs: Runs, name: str, count: int) -> dict[str, float]:
     """Return what converting so many flows does: to them, to the others, to all.
 
     Args:
-        runs: Of H6.
+        runs: Runs of H6.
         name: The controller they are converted to.
-        count: Of flows, 1 to 11.
+        count: Number of flows, 1 to 11.
     """
     before, after = goodputs(runs["none"]), goodputs(runs[f"{name} {count}"])
     found = {

@@ -82,7 +82,7 @@ def over_time(case: str, shown: tuple[int, int]) -> Callable[[Laboratory, Study]
 
     Args:
         case: Which simulation of each combination.
-        shown: How many options of the first and of the second choice, from the first on.
+        shown: Number of options of the first and of the second choice, from the first on.
     """
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:
@@ -127,7 +127,7 @@ def grid(case: str, column: str) -> Callable[[Laboratory, Study], Figure]:
 
     Args:
         case: Which simulation of each combination.
-        column: What the options of the second choice are called.
+        column: Name of the options of the second choice.
     """
 
     def draw(laboratory: Laboratory, study: Study) -> Figure:

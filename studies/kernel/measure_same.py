@@ -78,7 +78,7 @@ def compare(simulated: Sequence[Mapping[str, float]], on_kernel: Sequence[Mappin
 
     Args:
         simulated: The figures of each run, by quantity.
-        on_kernel: Of the run of the same seed.
+        on_kernel: Results of the kernel's run with the same seed.
     """
     differences: dict[str, Measured] = {}
     also: dict[str, float] = {}

@@ -42,7 +42,7 @@ def of_family(runs: Runs, family: str, controller: str) -> Figures:
 
 
 def goodput(found: Figures) -> float:
-    """Percent of what is the flow's own."""
+    """Percent of the flow's fair share."""
     return 100 * found.goodput
 
 

@@ -16,13 +16,13 @@ class Figures:
 
     Attributes:
         family: Kind of the path.
-        goodput: The learner's, over what is its own: the link's rate, half of it beside CUBIC; for two of a kind the
-            sum of both over the rate.
-        other: Beside CUBIC, CUBIC's over half of the rate; else 0.
+        goodput: The learner's goodput over its fair share: the link's rate, or half of it against CUBIC; for two of
+            a kind the sum of both over the rate.
+        other: CUBIC's goodput over half of the rate, against CUBIC; else 0.
         delay: Mean queueing delay of the learner's packets (mean RTT less propagation) over the propagation RTT.
-        delay_p95: The 95th percentile likewise.
+        delay_p95: 95th percentile of the same.
         queueing_s: Mean queueing delay, s.
-        loss: Segments taken for lost over segments sent.
+        loss: Segments marked lost over segments sent.
         jain: Jain's index for two of a kind; else 1.
         worst: The lesser of two of a kind over half of the rate; else `goodput`.
     """
@@ -43,8 +43,8 @@ def figures_of(family: str, summary: Mapping[str, Any], link: "Link") -> Figures
 
     Args:
         family: Kind of the path.
-        summary: As of `summary.json`; the learner is the first flow.
-        link: What the path offers.
+        summary: Summary as in `summary.json`; the learner is the first flow.
+        link: Capacity of the path.
     """
     flows = summary["flows"][:2] if family == "own" else summary["flows"][:1]
     half = link.capacity_bps / 2
@@ -83,8 +83,8 @@ class Link:
         """Read it off a scenario.
 
         Args:
-            scenario: As JSON, a dumbbell, with values that are drawn in place.
-            duration_s: Of the run.
+            scenario: Scenario as JSON, a dumbbell, with values that are drawn in place.
+            duration_s: Duration of the run.
         """
         topology = scenario["topology"]
         one_way_s = 2 * _seconds(topology["access"]["delay"]) + _seconds(topology["bottleneck"]["delay"])

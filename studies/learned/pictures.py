@@ -56,7 +56,7 @@ def trade(laboratory: Laboratory, study: Study) -> Figure:
         for axis in axes[len(kinds) :]:
             axis.set_visible(False)
         figure.supxlabel("mean queueing delay (% of the propagation RTT; less to the right)")
-        figure.supylabel("mean goodput (% of its own)")
+        figure.supylabel("mean goodput (% of the fair share)")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     return figure

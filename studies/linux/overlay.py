@@ -23,7 +23,7 @@ _BROAD, _THIN = 3.2, 1.1
 def overlay(comparison: Comparison) -> Figure:
     """Draw the simulation at the nominal round-trip time over the recorded runs.
 
-    With one flow, all recorded runs are grey. With several, the first recorded run is pale in the colour of each flow.
+    All recorded runs of one flow are grey. Several flows show the first recorded run, pale in each flow's colour.
 
     Args:
         comparison: Comparison whose controllers are known.

@@ -329,7 +329,7 @@ def violations(made: dict[str, Any], results: Results) -> Iterator[str]:
         results: Its results.
 
     Yields:
-        What is wrong, in words.
+        Description of the mistake.
     """
     summary: Any = results.summary
     yield from (f"{path} is {value}" for path, value in _numbers(summary) if not (math.isfinite(value) and value >= 0))

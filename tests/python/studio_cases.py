@@ -34,9 +34,9 @@ class Case:
     """A scenario as a page is given it.
 
     Attributes:
-        name: Of its files.
+        name: Name of its files.
         text: TOML or JSON.
-        files: What it names, by the names that it has for them.
+        files: Files that it names, by the names in the scenario.
     """
 
     name: str
@@ -63,7 +63,7 @@ def cases(count: int) -> list[Case]:
     """Return so many scenarios: the examples first, then random ones, which have a part of every kind.
 
     Args:
-        count: How many.
+        count: Number of cases.
     """
     found = [_shortened(path) for path in sorted(SCENARIOS.glob("*.toml")) if path.stem not in NOT_HERE]
     found.sort(key=lambda case: not case.files)  # those with files are among the first
@@ -103,7 +103,7 @@ def native(case: Case, folder: Path) -> bytes:
     """Return the bytes of `summary.json` of a case, as `ackclock run` writes it.
 
     Args:
-        case: What to run.
+        case: Case to run.
         folder: Where its files are put for it.
     """
     home = folder / case.name
@@ -121,12 +121,12 @@ def in_browser(wanted: list[Case], folder: Path, *, parts: str = "cases,use,edit
     """Run cases in a browser; what it wrote is in the folder.
 
     Args:
-        wanted: What to run.
+        wanted: Cases to run.
         folder: For results and pictures.
-        parts: Of what the driver can do.
+        parts: Parts of what the driver can do.
 
     Returns:
-        What the driver reports: `speeds`, `frames_per_second`, `errors`.
+        Report of the driver: `speeds`, `frames_per_second`, `errors`.
     """
     packed = [
         {

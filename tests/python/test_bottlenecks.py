@@ -23,7 +23,7 @@ def a_summary(**links: tuple[float, float, float]) -> dict[str, Any]:
 
 
 def test_a_mean_over_seeds_is_of_one_link() -> None:
-    """Two-way traffic: with seed 1 the way back was the busier one, with seed 2 the way there; 60 and 2 ms made 31."""
+    """Two-way traffic: seed 1 loaded the reverse path more, seed 2 the forward path; 60 and 2 ms made 31."""
     runs = [
         a_summary(there=(0.70, 2.0, 1), back=(0.80, 60.0, 30)),
         a_summary(there=(0.76, 2.0, 1), back=(0.74, 58.0, 29)),

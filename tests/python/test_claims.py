@@ -216,7 +216,8 @@ def test_an_unknown_id_is_wrong_input(cli: Cli, tmp_path: Path) -> None:
     assert failed.returncode == 2
     assert 'unknown claim "O99"; ' in failed.stderr and "opnet-17" in failed.stderr
     assert len(failed.stderr) < 400, "not every id there is"
-    assert 'did you mean "opnet-17"?' in cli("claims", "opnet17").stderr
+    for mistyped in ("opnet17", "opnet-18"):
+        assert 'did you mean "opnet-17"?' in cli("claims", mistyped).stderr
     assert list(tmp_path.iterdir()) == []
 
 

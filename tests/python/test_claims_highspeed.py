@@ -110,7 +110,7 @@ def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
 def test_no_share_on_record_is_more_than_the_link(folder: Folder) -> None:
     """1 Gbit/s carries 941.5 Mbit/s of payload in full segments, 990.0 in packets of 9000 octets with their frames.
 
-    What waits behind a hole when measurement begins comes on top: a window of 5 MB in 110 s at most, 0.04 %.
+    Data behind a hole when measurement begins comes on top: a window of 5 MB in 110 s at most, 0.04 %.
     """
     for claim in costly(folder):
         if claim.id in {"H1a", "H1b", "H1k", "H1l"}:

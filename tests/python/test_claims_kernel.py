@@ -192,7 +192,7 @@ settings = "mine"
 
 @pytest.fixture
 def own(tmp_path: Path) -> Study:
-    """The study of a folder of one's own, with one run on the kernel."""
+    """The study of a user's folder, with one run on the kernel."""
     (tmp_path / "claims.toml").write_text(OWN)
     (tmp_path / "one.toml").write_text(SHORT)
     (tmp_path / "measure.py").write_text("MEASURES = {'Own1': print}")

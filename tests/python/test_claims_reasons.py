@@ -70,7 +70,7 @@ def test_a_reason_that_names_an_unknown_claim_is_a_mistake(tmp_path: Path) -> No
 
 
 def test_a_run_of_all_has_the_numbers_that_came_out_in_it(cli: Cli, tmp_path: Path) -> None:
-    """The numbers of a reason are never those of an earlier record, as the how-to on claims of one's own says."""
+    """The numbers of a reason are never those of an earlier record, as the how-to on claims says."""
     write("claims", "mine", tmp_path / "mine", lang="python")
     file = tmp_path / "mine" / "claims.toml"
     file.write_text(

@@ -153,7 +153,7 @@ def test_a_record_of_another_scenario_decides_nothing(
     assert [finding.is_edited for finding in findings] == edited
     for finding in (each for each in findings if each.is_edited):
         assert (finding.verdict, finding.measured.value, finding.recorded, reason(finding)) == ("open", None, None, "")
-        assert "of another scenario, and decides nothing; not simulated" in record(finding)
+        assert "on another scenario, and does not count; not simulated" in record(finding)
         assert finding.as_dict()["subject"] is None
     assert any(line.startswith("neither simulated nor on record: ") for line in counts(findings))
 
@@ -183,7 +183,7 @@ def test_a_record_that_does_not_say_its_scenario_decides_nothing_until_it_is_ado
         for other in entry["other_choices"]:
             del other["subject"]
     (mine / "recorded.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    assert all("does not say which scenario it is of" in record(finding) for finding in _judged(mine))
+    assert all("does not name its scenario" in record(finding) for finding in _judged(mine))
     assert adopt(load_folder(mine)) == [mine / "recorded.json"]
     assert (mine / "recorded.json").read_text() == written, "what adopts is what writes"
     assert [finding.is_on_record for finding in _judged(mine)] == [True, True]
@@ -205,7 +205,8 @@ def test_a_verdict_without_a_record_is_of_its_scenario_as_well(mine: Path) -> No
     _edit(mine, "scenario.toml", "23 ms", "24 ms")
     findings = _judged(mine)
     assert [(each.is_edited, each.recorded, each.reason) for each in findings] == [(True, None, "")] * 2
-    assert "the verdict on record is of another scenario, and decides nothing" in {record(each) for each in findings}
+    said = "the verdict on record was measured on another scenario, and does not count"
+    assert said in {record(each) for each in findings}
 
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.path.name)
@@ -322,7 +323,7 @@ def test_another_choice_that_was_edited_is_left_out_and_said(mine: Path) -> None
     _edit(mine, "claims.toml", "delayed_ack=false", "delayed_ack=4")
     for finding in _judged(mine):
         assert (finding.is_on_record, finding.others) == (True, ())
-        assert record(finding).endswith("; other choices that are of another scenario, and left out: 1")
+        assert record(finding).endswith("; other choices were measured on another scenario, and are left out: 1")
 
 
 def test_statements_on_record_are_judged_together_as_when_they_were_simulated(mine: Path, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_flow_may_begin_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_cannot_be_is_said() -> None:
     with pytest.raises(ValueError, match="unknown"):
         FlowEnv(Scenario.parse(SCENARIO, "kernel.toml"), on="moon")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="not drawn"):
+    with pytest.raises(ValueError, match="not rendered"):
         FlowEnv(Scenario.parse(SCENARIO, "kernel.toml"), on="kernel", render_mode="rgb_array")
 
 

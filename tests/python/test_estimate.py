@@ -65,7 +65,7 @@ def test_hardly_any_simulated_time_is_said_to_be_long() -> None:
 def test_the_command_leaves_nothing(cli: Cli, scenario_file: Path) -> None:
     done = cli("run", scenario_file, "--estimate", "-o", "out", "--set", "duration='100000 s'")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"of 28 hours of simulated time in .*: the whole would take ", done.stdout)
+    assert re.search(r"of 28 hours of simulated time in .*: the whole run would take ", done.stdout)
     assert re.search(r"^memory: [\d.]+ [MG]B", done.stdout, re.MULTILINE)
     assert [path.name for path in scenario_file.parent.iterdir()] == ["two.toml"]
 
@@ -73,7 +73,7 @@ def test_the_command_leaves_nothing(cli: Cli, scenario_file: Path) -> None:
 def test_no_time_that_has_passed_is_said_to_be_none() -> None:
     found = Estimate(1.0, 0.0, 3.0, is_whole=False, wall_s=None, events=None, packets=None, memory_bytes=2_500_000_000)
     assert forecast.lines(found) == [
-        "no simulated time passed in 3 s: so much happens at its beginning",
+        "no simulated time passed in 3 s: too much happens at its start",
         "memory: 2.5 GB without writing the results",
     ]
 

@@ -124,9 +124,9 @@ def test_the_sources_are_named(scenario: ackclock.Scenario) -> None:
 
 
 def test_a_name_of_no_event_is_told(scenario: ackclock.Scenario, cli: Cli, scenario_file: Path) -> None:
-    with pytest.raises(ValueError, match=r"no event \"drop\"; there are all, packet_sent"):
+    with pytest.raises(ValueError, match=r"no event \"drop\"; known: all, packet_sent"):
         ackclock.watch(scenario, "drop")
-    with pytest.raises(ValueError, match=r"no event \"drop\", \"loss\"; there are all"):
+    with pytest.raises(ValueError, match=r"no event \"drop\", \"loss\"; known: all"):
         scenario.with_events(["drop", "packet_dropped", "loss"])
     with pytest.raises(ValueError, match="no events are named"):
         ackclock.run(scenario, events=[])

@@ -132,7 +132,7 @@ def test_what_cannot_be_exported_is_told(file: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"Linear, Softsign, Linear.*torch\.onnx\.export"):
         policy_file(model, setting)
     other = of_scenario(file, [], {**AGENTS["dqn"][1], "history": 3}, discrete=True)
-    with pytest.raises(SettingError, match="takes observations of the shape"):
+    with pytest.raises(SettingError, match="takes observations of shape"):
         policy_file(model_of(setting, "dqn", tmp_path / "logs"), other)
 
 

@@ -215,7 +215,7 @@ def test_scaled_observations_keep_to_their_range() -> None:
     ("settings", "message"),
     [
         ({"flow": "nobody"}, 'no flow "nobody" for an agent; there are agent'),
-        ({"observations": ("cwnd",)}, 'agent.observations names "cwnd", which is unknown; there are cwnd_segments'),
+        ({"observations": ("cwnd",)}, 'agent.observations names "cwnd", which is unknown; known: cwnd_segments'),
         ({"observations": ()}, "agent.observations is empty; name at least one"),
         ({"history": 0}, "agent.history = 0 is out of range; give 1 to"),
         ({"action": "fly"}, 'agent.action = "fly" is unknown; there are deltas'),
@@ -333,7 +333,7 @@ def test_a_state_of_another_agent_is_not_restored(settings: dict[str, Any]) -> N
     """Its observations and actions are of other spaces, which are fixed in Gymnasium."""
     env, other = FlowEnv(scenario(ONE)), FlowEnv(scenario(ONE), **settings)
     other.reset(seed=1)
-    with pytest.raises(ValueError, match="state: is of an agent with other settings"):
+    with pytest.raises(ValueError, match="state: belongs to an agent with other settings"):
         env.restore(other.save())
 
 

@@ -1,4 +1,4 @@
-"""Environments with parts and observations of one's own."""
+"""Environments with custom parts and observations."""
 
 import gymnasium
 import numpy as np
@@ -61,7 +61,7 @@ def test_make_vec_takes_them_in_step_and_threads_do_not() -> None:
 @pytest.mark.parametrize(
     ("observations", "scaled", "message"),
     [
-        ([BACKLOG], False, "name one of these, too"),
+        ([BACKLOG], False, "name one as well"),
         (["rtt_ms", Own("x", lambda _values: 0.0, low=1, high=1)], False, "not below high"),
         (["rtt_ms", Own("x", lambda _values: 0.0)], True, "give it low and high"),
     ],

@@ -135,7 +135,7 @@ def test_wrong_steps_are_refused() -> None:
     with pytest.raises(ResetNeeded, match="call reset"):
         env.step({})
     env.reset(seed=1)
-    with pytest.raises(ValueError, match="agent 'agent' waits for an action and is given none"):
+    with pytest.raises(ValueError, match="actions has none for agent 'agent'"):
         env.step({"late": HOLD})
     with pytest.raises(ValueError, match="action 9 must be a whole number"):
         env.step({"agent": 9, "late": HOLD})

@@ -47,7 +47,7 @@ def test_an_exception_of_a_controller_ends_the_environment() -> None:
     env = FlowEnv(scenario(TWO, 'flow.late.controller="python:test_gym_python:Fails"'))
     with pytest.raises(ArithmeticError, match="lost count"):
         rollout(env, 1, 1000, HOLD)
-    with pytest.raises(RuntimeError, match=r"begin another one with reset\(\)"):
+    with pytest.raises(RuntimeError, match=r"start another with reset\(\)"):
         env.step(HOLD)
     assert env.reset(seed=1)[0].tobytes() == FlowEnv(env.scenario).reset(seed=1)[0].tobytes()
 

@@ -172,7 +172,7 @@ def test_gymnasium_makes_many_of_each(name: str, mode: str) -> None:
         ({"reward": lambda _: 0.0}, "needs gymnasium.vector.SyncVectorEnv"),
         ({"autoreset": AutoresetMode.DISABLED}, "'NextStep' or 'SameStep'"),
         ({"num_envs": 0}, "num_envs = 0: must be a whole number from 1"),
-        ({"render_mode": "rgb_array"}, "give no render_mode"),
+        ({"render_mode": "rgb_array"}, "leave render_mode out"),
         ({"flow": "nobody"}, 'no flow "nobody"'),
     ],
 )
@@ -207,7 +207,7 @@ def test_an_exception_of_a_controller_on_a_thread_ends_the_environments(threads:
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        ([3], "1 actions for 2 environments"),
+        ([3], "1 action for 2 environments"),
         ([3, 3, 3], "3 actions for 2"),
         ([3, 7], "action 7 must be a whole number from 0 to 6"),
         ([-1, 3], "0 to 6"),
@@ -223,7 +223,7 @@ def test_wrong_actions_are_refused(actions: list[float], message: str) -> None:
 
 def test_seeds_that_are_too_few_and_not_a_number_are_refused() -> None:
     envs = VectorFlowEnv(scenario(ONE), num_envs=2, action="aurora")
-    with pytest.raises(ValueError, match="1 seeds for 2 environments"):
+    with pytest.raises(ValueError, match="1 seed for 2 environments"):
         envs.reset(seed=[1])
     envs.reset(seed=1)
     with pytest.raises(ValueError, match="action is NaN"):

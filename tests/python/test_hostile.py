@@ -134,8 +134,8 @@ def folder_of_session(results: ackclock.Results, tmp_path_factory: pytest.TempPa
     ("change", "said"),
     [
         (lambda table: table.rename({"flow": "link"}), "no column flow"),
-        (lambda table: table.with_columns(pl.col("time_s").cast(pl.String)), "time_s is of String"),
-        (lambda table: table.with_columns(pl.lit("x").alias("cwnd_bytes")), "cwnd_bytes is of String"),
+        (lambda table: table.with_columns(pl.col("time_s").cast(pl.String)), "time_s has the type String"),
+        (lambda table: table.with_columns(pl.lit("x").alias("cwnd_bytes")), "cwnd_bytes has the type String"),
         (lambda table: pl.DataFrame(), "no column"),
         (lambda table: table.with_columns(pl.lit(float("nan")).alias("time_s")), "and has nan in row 1"),
         (lambda table: table.with_columns(pl.lit(None, dtype=pl.Float64).alias("time_s")), "and has None in row 1"),
@@ -328,7 +328,7 @@ def test_an_archive_of_more_than_memory_is_not_unpacked(tmp_path: Path, monkeypa
     file = tmp_path / "model.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("zeros", bytes(1001))
-    with pytest.raises(DamagedError, match="its parts have 1001 octets together, more than 1000"):
+    with pytest.raises(DamagedError, match="its parts have 1001 octets in total, more than 1000"):
         checked_files.archive(file, "give another")
 
 

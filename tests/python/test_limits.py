@@ -62,7 +62,7 @@ def test_a_study_says_whose_rates_a_buffer_set(tmp_path: Path, cli: Cli) -> None
         "duration": "2 s",
         "path": path,
     }
-    said = "Limited by the receiver's window, not by cwnd: newreno (1 of 1 flows), dqn_newreno (1 of 1 flows)."
+    said = "Limited by the receiver's window, not by cwnd: newreno (1 of 1 flow), dqn_newreno (1 of 1 flow)."
     assert any(note.startswith(said) for note in ackclock.study({**asked, "profile": "ns3-3.4x"}).table.notes)
     assert not any("Limited" in note for note in ackclock.study(asked).table.notes)
     network = dumbbell('rate = "100 Mbit/s", delay = "30 ms"', "0 ms")

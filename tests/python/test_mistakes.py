@@ -39,8 +39,8 @@ def folder(tmp_path: Path) -> Path:
     ("words", "arguments"),
     [
         ("sead is not a known field", ("run", "two.toml", "--set", "sead=3")),
-        ('must be one of the names known here, not "cubik"', ("run", "two.toml", "--set", "flow[0].controller=cubik")),
-        ('must be a duration as a text such as "30 ms", not 10', ("run", "two.toml", "--set", "duration=10")),
+        ('must be a known name, not "cubik"', ("run", "two.toml", "--set", "flow[0].controller=cubik")),
+        ('must be a duration as a string such as "30 ms", not 10', ("run", "two.toml", "--set", "duration=10")),
         ("must be a rate in a known unit", ("run", "--flows", "cubic", "--bottleneck", "10 MBit")),
         ("flow is missing", ("validate", "none.toml")),
         ("nothere.toml: file not found", ("run", "nothere.toml")),

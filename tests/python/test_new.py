@@ -46,8 +46,8 @@ def test_a_controller_comes_with_a_study(cli: Cli, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("queue", "Not this"), "is not a name"),
-        (("queue", "codel"), "is a queue that is built in"),
-        (("queue", "random"), "is a module of Python's own"),
+        (("queue", "codel"), "is a built-in queue"),
+        (("queue", "random"), "is a module of Python's standard library"),
     ],
 )
 def test_names_that_will_not_do(cli: Cli, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

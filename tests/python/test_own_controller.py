@@ -359,7 +359,7 @@ class Vague(Own):
     link = next(link for link in results.summary["links"] if link["name"] == "bottleneck")
     assert (link["marks"] > 0) == counted
     assert set(sys.modules[name].Own.heard) == {counted}
-    with pytest.raises(TypeError, match=r"returned 'maybe', where True belongs, or False to decline ECN"):
+    with pytest.raises(TypeError, match=r"returned 'maybe'; it must be True, or False to decline ECN"):
         ackclock.run(scenario("Vague"))
 
 

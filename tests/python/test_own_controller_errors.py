@@ -203,7 +203,7 @@ def test_a_wrong_value_is_refused_where_it_is_assigned(
         ('"python:json:loads"', "class", "must be a controller", "derive"),
         ('"python:mine:Deaf"', "class", "must define on_congestion", "define on_congestion"),
         ('"python"', "class", "is missing", "class = "),
-        ('{ kind = "python", class = 3 }', "class", "not 3", "write a text in quotes"),
+        ('{ kind = "python", class = 3 }', "class", "not 3", "write a string in quotes"),
         (
             '{ kind = "python", class = "mine:Steady", parameters = { segmnts = 3 } }',
             "parameters",

@@ -1,4 +1,4 @@
-"""Parts of one's own in Python: named, read, checked, run, swept and copied like the built-in ones."""
+"""Custom parts in Python: named, read, checked, run, swept and copied like the built-in ones."""
 
 import copy
 import hashlib
@@ -251,7 +251,7 @@ def test_mistakes_of_parameters_are_told_as_those_of_built_in_parts() -> None:
     ("text", "message"),
     [
         ("", "use[0] has no part that has a name"),
-        ("x = 1 / 0", "must be of a module that can be imported: ZeroDivisionError"),
+        ("x = 1 / 0", "must name a module that can be imported: ZeroDivisionError"),
         ('class A(TrafficSource, name="a"): pass', "that must define next"),
         (
             'class A(TrafficSource, name="a"):\n    def next(self, now_ns, unsent): pass\n'
@@ -268,7 +268,7 @@ def test_mistakes_of_parameters_are_told_as_those_of_built_in_parts() -> None:
             "    def __init__(self, start, *, gain: Annotated[float, Parameter(above=2)] = 1.0): pass",
             "the parameter gain has a default out of its own range: it must be more than 2",
         ),
-        ('class A(TrafficSource, name="A b"): pass', "names in scenarios are of lower-case letters"),
+        ('class A(TrafficSource, name="A b"): pass', "names in scenarios must be lower-case letters"),
         (
             'class A(TrafficSource, name="a"):\n    def next(self, now_ns, unsent): pass\n'
             "    def __init__(self, start, *, gain): pass",
@@ -300,7 +300,7 @@ class Bad(Queue, name="bad"):
 @pytest.mark.parametrize(
     ("enqueue", "dequeue", "message", "call"),
     [
-        ("return packet", "return None", "where nothing belongs", "enqueue"),
+        ("return packet", "return None", "it must be None", "enqueue"),
         ("self.drop(packet); self.drop(packet)", "return None", "was dropped already", "enqueue"),
         (
             "self.waiting.append(packet)",
@@ -308,7 +308,7 @@ class Bad(Queue, name="bad"):
             "has left already",
             "dequeue",
         ),
-        ("self.waiting.append(packet)", "return 7", "where a packet or None belongs", "dequeue"),
+        ("self.waiting.append(packet)", "return 7", "it must be a packet or None", "dequeue"),
         ("self.waiting.append(packet)", "return Packet()", "is not in this queue", "dequeue"),
         ("raise KeyError(now_ns)", "return None", "", "enqueue"),
         ("pass", "return None", "1 packets wait that may leave at once", "dequeue"),
@@ -350,7 +350,7 @@ def test_a_queue_without_packets_is_not_asked_when_one_may_leave(own: Callable[[
         ("return Supply(10, at_ns=now_ns)", "has passed already"),
         ("return Supply(0)", "there is nothing to wait for"),
         ("return Supply(1, at_ns=now_ns + 1, closes=True)", "give at_ns or closes, not both"),
-        ("return None", "where a Supply belongs"),
+        ("return None", "it must be a Supply"),
     ],
 )
 def test_wrong_answers_of_a_source_end_the_run(

@@ -1,4 +1,4 @@
-"""Rewards and observations of one's own in Python: named like the built-in ones, in every kind of environment."""
+"""Rewards and observations of the user in Python: named like the built-in ones, in every kind of environment."""
 
 import copy
 import json
@@ -219,7 +219,7 @@ def test_values_are_a_mapping_of_the_catalogue(write: Write) -> None:
     assert "acks" in values and "speed" not in values and 3 not in values
     assert (values.get("acks"), values.get("speed"), values.get("speed", 1)) == (reward, None, 1)
     assert repr(values) == repr(dict(values))
-    with pytest.raises(KeyError, match=r"no observation.*speed"):
+    with pytest.raises(KeyError, match=r"unknown observation.*speed"):
         values["speed"]
 
 
@@ -230,9 +230,9 @@ def test_values_are_a_mapping_of_the_catalogue(write: Write) -> None:
     ("body", "error", "message"),
     [
         ('raise ArithmeticError("lost")', ArithmeticError, "lost"),
-        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None, where a number belongs"),
-        ('return float("nan")', TypeError, "returned nan, where a number belongs"),
-        ('return values["speed"]', KeyError, "no observation.*speed"),
+        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None, it must be a number"),
+        ('return float("nan")', TypeError, "returned nan, it must be a number"),
+        ('return values["speed"]', KeyError, "unknown observation.*speed"),
     ],
 )
 def test_a_failure_ends_the_episode_and_says_where(
@@ -251,7 +251,7 @@ def test_a_failure_ends_the_episode_and_says_where(
         (note,) = caught.value.__notes__
         assert re.fullmatch(r"in reward of fails \(own_\d+\.Fails\) at \d+\.\d+ s of simulated time", note)
         assert caught.value.ackclock_part.startswith("fails (")  # type: ignore[attr-defined]
-        with pytest.raises(RuntimeError, match="begin another one with reset"):
+        with pytest.raises(RuntimeError, match="start another with reset"):
             env.step(action)
         env.reset(seed=1)
 
@@ -280,9 +280,9 @@ class Fails(Observation, name="fails"):
     [
         (
             'class Mine(Reward, name="power"):\n    def reward(self, values): return 0.0',
-            '"power".*one that is built in',
+            '"power".*built-in part',
         ),
-        ('class Mine(Observation, name="acks"):\n    def value(self, values): return 0.0', '"acks".*built in'),
+        ('class Mine(Observation, name="acks"):\n    def value(self, values): return 0.0', '"acks".*built-in part'),
         ('class Mine(Reward, name="mine"): pass', "must define reward"),
         (
             'class Mine(Observation, name="mine"):\n    low, high = 3, 3\n    def value(self, values): return 0.0',
@@ -313,7 +313,7 @@ def test_a_class_that_will_not_do_is_refused_with_the_scenario(write: Write, tex
             {"observations": ["rtt_ms", {"kind": "waiting_ms", "kept": 1}]},
             r"agent.observations\[1\].kept = 1 must be at least 0 and less than 1; the default is 0",
         ),
-        ({"observations": ["waiting"]}, 'names "waiting", which is unknown; there are .*, acks, waiting_ms'),
+        ({"observations": ["waiting"]}, 'names "waiting", which is unknown; known: .*, acks, waiting_ms'),
     ],
 )
 def test_mistakes_name_field_value_and_remedy(settings: dict[str, Any], message: str) -> None:

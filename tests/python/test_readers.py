@@ -1,6 +1,6 @@
 """Every command that reads a file, with every kind of file that is none: one table, and what holds of all of it.
 
-What is expected is docs/reference/command-line.md: exit code 2 for wrong input, a message that names the file, nothing
+docs/reference/command-line.md promises exit code 2 for wrong input, a message that names the file, nothing
 that hangs, and never "a fault of ackclock". A new reader gets an entry in `READERS`.
 """
 

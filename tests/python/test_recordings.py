@@ -132,7 +132,7 @@ def test_a_trace_that_was_cut_short_says_so(tmp_path: Path) -> None:
     told = read([_lines(tmp_path / "trace.jsonl", TRACE[:-1])]).recording
     assert told is not None
     assert told["missed"] is None
-    assert "did not end by itself" in told["notes"][0]
+    assert "was cut off" in told["notes"][0]
 
 
 def test_lines_that_were_written_late_do_not_shorten_a_trace_that_was_cut_short(tmp_path: Path) -> None:
@@ -413,7 +413,7 @@ def test_a_report_with_a_message_behind_it_and_one_that_was_ended_early(tmp_path
         (json.dumps({"start": {}, "error": "no route", "intervals": []}), "no route"),
         (json.dumps({"start": {"test_start": {"protocol": "UDP"}}, "intervals": [1]}), "UDP"),
         ('{"some": "thing"}', "neither a report of iperf3"),
-        (r'{"start": {"system_info": "\ud800"}}', "half of a surrogate pair is in it"),
+        (r'{"start": {"system_info": "\ud800"}}', "it contains half of a surrogate pair"),
         ('{"start": {}, "intervals": [{"streams": [1]}]}', "intervals[0].streams[0] must be an object"),
         ('{"start": {}, "end": [1], "intervals": []}', "end must be an object"),
         ("", "is empty"),
@@ -500,7 +500,7 @@ def test_a_recording_is_a_folder_that_other_commands_take(cli: Cli, tmp_path: Pa
     _lines(tmp_path / "trace.jsonl", TRACE)
     done = cli("import", "trace.jsonl", "-o", "recorded")
     assert done.returncode == 0, done.stderr
-    assert "2 found no room" in done.stdout
+    assert "2 lost" in done.stdout
     manifest = json.loads((tmp_path / "recorded" / "manifest.json").read_text())
     assert manifest["recording"]["by"] == "ackclock import"
     assert len(manifest["recording"]["sources"][0]["sha256"]) == 64

@@ -1,4 +1,4 @@
-"""The example of a controller of one's own in Rust: a program outside the workspace, built and run here."""
+"""The example of a custom controller in Rust: a program outside the workspace, built and run here."""
 
 import json
 import math

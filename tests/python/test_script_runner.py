@@ -383,7 +383,7 @@ def test_options_take_negative_numbers_as_linux() -> None:
         ("setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=5}, 8) = 0", "close that waits 5 s is not simulated"),
         ("setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 1) = 0", "an option of 1 octets is not supported; write 4"),
         ("getsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], [4]) = 0", "SO_SNDBUF that was not set is not simulated"),
-        ("getsockopt(4, SOL_TCP, TCP_INFO, {tcpi_state=1}, [4]) = 0", "what TCP_INFO fills in is not looked at"),
+        ("getsockopt(4, SOL_TCP, TCP_INFO, {tcpi_state=1}, [4]) = 0", "the contents of TCP_INFO are not compared"),
         ("fcntl(4, F_SETFL, O_RDWR|O_ASYNC) = 0", "is not simulated; use F_GETFL, or F_SETFL"),
         ("fcntl(4, F_SETOWN, 1) = 0", "is not simulated; use F_GETFL, or F_SETFL"),
         ("ioctl(4, 0x5421, [1]) = 0", "is not simulated; use SIOCINQ"),
@@ -442,7 +442,7 @@ def test_a_write_whose_end_the_socket_would_tell_of_is_refused() -> None:
         ("ip route replace 192.0.2.0/24 dev tun0 initcwnd 99999999999", "initcwnd 99999999999 is not simulated"),
         ("sysctl -q net.core.wmem_max=$((9999999999*9999999999))", "is too large; write less than 2^63"),
         ("echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect", "2 is not simulated; use 0 or 3"),
-        ("echo 2 > /sys/module/tcp_bbr/parameters/x", "sysctl tcp_bbr.x is not known"),
+        ("echo 2 > /sys/module/tcp_bbr/parameters/x", "sysctl tcp_bbr.x is unknown"),
     ],
 )
 def test_commands_that_make_no_endpoint_are_refused_in_their_line(command: str, said: str) -> None:

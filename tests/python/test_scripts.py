@@ -112,4 +112,7 @@ def test_wrong_settings_areexplained(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text(HELLO)
     done = cli("script", "a.pkt", "--set", "tcp.sakc=false")
     assert done.returncode == 2
-    assert "sack" in done.stderr
+    assert "--set: tcp.sakc is not a known field" in done.stderr and 'did you mean "sack"?' in done.stderr
+    unknown = cli("script", "a.pkt", "--profile", "opnet-18")
+    assert unknown.returncode == 2
+    assert '--profile: unknown profile "opnet-18"; did you mean "opnet-17"?' in unknown.stderr

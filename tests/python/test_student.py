@@ -65,5 +65,5 @@ def test_beside_scipy() -> None:
 
 @pytest.mark.parametrize("confidence", [-0.1, 1.0, math.nan])
 def test_no_such_confidence(confidence: float) -> None:
-    with pytest.raises(ValueError, match="a confidence is from 0 to below 1"):
+    with pytest.raises(ValueError, match="confidence must be from 0 to below 1"):
         quantile(5, confidence)

@@ -293,7 +293,7 @@ def test_a_sweep_that_is_being_extended_has_not_ended(scenario_file: Path, tmp_p
         process.kill()
     shown = cli("compare", "out")
     assert shown.returncode == 2
-    assert "has not ended" in shown.stderr
+    assert "is an unfinished sweep" in shown.stderr
 
 
 def test_a_report_of_a_sweep_leaves_figures_of_others(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_a_point_is_of_what_its_controller_imports_too(cli: Cli, scenario_file: 
     assert cli("sweep", "own.toml", "--set", "seed=1..2", "-o", "out", "--trust").returncode == 2
     (tmp_path / "numbers_of_mine.py").write_text("WINDOW = 'no number'\n")
     assert cli("sweep", "own.toml", "--set", "seed=1..2", "-o", "out", "--trust").returncode == 1
-    assert "has not ended" in cli("compare", "out").stderr, "its tables are of other code"
+    assert "is an unfinished sweep" in cli("compare", "out").stderr, "its tables are of other code"
 
 
 def test_a_sweep_of_short_flows_shows_what_its_link_tells(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_an_axis_is_no_column_of_the_results(cli: Cli, scenario_file: Path) -> N
 def test_two_axes_of_one_place_are_refused(cli: Cli, scenario_file: Path, undone: str, other: str) -> None:
     refused = cli("sweep", scenario_file, "--set", undone, "--set", other, "-o", "out")
     assert refused.returncode == 2
-    assert f"--set {undone.partition('=')[0]} is undone by another axis" in refused.stderr
+    assert f"--set {undone.partition('=')[0]} is overridden by another axis" in refused.stderr
     assert cli("sweep", scenario_file, "--set", "duration=['1 s', '1000 ms']", "-o", "same", "-q").returncode == 0
 
 

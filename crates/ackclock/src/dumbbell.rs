@@ -77,7 +77,7 @@ impl Dumbbell {
         self
     }
 
-    /// Adds a flow with a controller of your own: `make` makes one for either end of each connection.
+    /// Adds a flow with a custom controller: `make` makes one for either end of each connection.
     ///
     /// ```
     /// use ackclock::{AckEvent, Bytes, CongestionController, CongestionEvent, Run, dumbbell};
@@ -111,7 +111,7 @@ impl Dumbbell {
         self
     }
 
-    /// Sets a queue of your own, of this name, at the bottleneck: `make` makes it from the rate of the link and a seed.
+    /// Sets a custom queue of this name at the bottleneck: `make` makes it from the rate of the link and a seed.
     pub fn own_queue<Q>(mut self, name: &'static str, make: impl Fn(&PartStart) -> Q + Send + Sync + 'static) -> Self
     where
         Q: QueueDiscipline + Clone + Sync + 'static,

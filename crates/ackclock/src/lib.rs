@@ -34,9 +34,9 @@
 //!   the way, look, and go on.
 //! - **Results** are [`Results`]: a summary, and series over time as columns whose names end in their unit.
 //! - **Events** of a run, a loss or the end of slow start, are told to an [`events::Observer`] by [`Run::observe`].
-//! - **A controller of your own** implements [`CongestionController`], as the built-in ones do: [`Dumbbell::own_flow`] takes it
+//! - **A custom controller** implements [`CongestionController`], as the built-in ones do: [`Dumbbell::own_flow`] takes it
 //!   as it is.
-//! - **A queue of your own** implements [`network::queue::QueueDiscipline`]: [`Dumbbell::own_queue`].
+//! - **A custom queue** implements [`network::queue::QueueDiscipline`]: [`Dumbbell::own_queue`].
 //! - **For scenario files to name**, with parameters, these and effects of links and sources of traffic are gathered in a
 //!   [`plugin::Plugin`]: for [`Extensions::with_library`] in your program, or as a library that `ackclock run` loads.
 //! - **Learning** is in [`environment`] and [`agent`].

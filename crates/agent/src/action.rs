@@ -17,7 +17,7 @@ pub const ACTIONS: &[Described] = &[
     },
     Described {
         name: "cubic_pace",
-        what: "a segment less; hold; a segment more on CUBIC's curve; a segment more on one three times as steep",
+        what: "one segment less; hold; one more on CUBIC's curve; one more on a curve three times as steep",
         source: "Seo and Cho, J. KICS 2024",
     },
     Described {

@@ -191,7 +191,7 @@ pub(crate) fn kind<T: DeserializeOwned + Serialize>(
     if !known.contains(&name) {
         let names = known.join(", ");
         let given = value.get("kind").map_or_else(|| value.to_string(), ToString::to_string);
-        return Err(ConfigError(format!("agent.{field} = {given} is unknown; there are {names}")));
+        return Err(ConfigError(format!("agent.{field} = {given} is unknown; known: {names}")));
     }
     let place = format!("agent.{field}");
     let read = T::deserialize(&value).map_err(|error| of_field::<T>(&place, &value, &error))?;

@@ -13,7 +13,7 @@ pub const DECISIONS: &[Described] = &[
     Described { name: "ack", what: "on every ACK; { acks = n }: on every n-th", source: "DQN-based NewReno and CUBIC" },
     Described {
         name: "window",
-        what: "once as much has been acknowledged as cwnd held at the last decision",
+        what: "once the cwnd of the last decision has been acknowledged",
         source: "RFC 5681 section 3.1; Seo and Cho 2023",
     },
     Described {
@@ -26,7 +26,7 @@ pub const DECISIONS: &[Described] = &[
         what: "when CUBIC would add a segment, on the curve that the last action chose",
         source: "Seo and Cho, J. KICS 2024",
     },
-    Described { name: "20 ms", what: "every so much time, whether ACKs come or not", source: "Orca" },
+    Described { name: "20 ms", what: "at this interval, whether or not ACKs arrive", source: "Orca" },
 ];
 
 /// Times at which the agent decides.

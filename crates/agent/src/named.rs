@@ -58,7 +58,7 @@ impl AnyObservation {
         let own = own_observations().known_names().iter().copied();
         let known = OBSERVATIONS.iter().map(|observation| observation.name).chain(own).collect::<Vec<_>>().join(", ");
         let given = if name.is_empty() { written.to_string() } else { format!("{name:?}") };
-        Err(ConfigError(format!("agent.observations names {given}, which is unknown; there are {known}")))
+        Err(ConfigError(format!("agent.observations names {given}, which is unknown; known: {known}")))
     }
 
     /// The range of its values, scaled or not.

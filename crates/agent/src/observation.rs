@@ -62,7 +62,7 @@ const fn trend(name: &'static str, what: &'static str, read: fn(&View<'_>) -> f6
 /// The catalogue of all observations for agents.
 pub const OBSERVATIONS: &[Observation] = &[
     segments("cwnd_segments", "congestion window", |view| view.segments(view.cwnd)),
-    segments("ssthresh_segments", "slow-start threshold; 0 while it is arbitrarily high", |view| {
+    segments("ssthresh_segments", "slow-start threshold; 0 while arbitrarily high", |view| {
         view.ssthresh.map_or(0.0, |ssthresh| view.segments(ssthresh))
     }),
     segments("threshold_segments", "window after the last congestion; 0 before the first", |view| {
@@ -74,7 +74,7 @@ pub const OBSERVATIONS: &[Observation] = &[
     segments("flight_size_segments", "sent and not cumulatively acknowledged", |view| view.segments(view.flight_size)),
     segments("acked_segments", "delivered in the interval", |view| view.segments(view.interval.acked)),
     segments("sent_segments", "sent in the interval", |view| view.segments(view.interval.sent)),
-    segments("lost_segments", "taken for lost in the interval", |view| view.segments(view.interval.lost)),
+    segments("lost_segments", "marked lost in the interval", |view| view.segments(view.interval.lost)),
     milliseconds("rtt_ms", "latest RTT sample", |view| view.rtt.latest.as_secs_f64() * 1e3),
     milliseconds("srtt_ms", "smoothed RTT (RFC 6298)", |view| view.rtt.srtt.as_secs_f64() * 1e3),
     milliseconds("rttvar_ms", "RTT variation (RFC 6298)", |view| view.rtt.rttvar.as_secs_f64() * 1e3),
@@ -88,7 +88,7 @@ pub const OBSERVATIONS: &[Observation] = &[
     }),
     milliseconds("interval_ms", "length of the interval", |view| view.interval.length(view.now).as_secs_f64() * 1e3),
     rate("delivery_rate_bps", "delivered in the interval over its length", delivery_rate),
-    rate("max_delivery_rate_bps", "the largest of these so far", |view| view.memory.max_delivery_rate),
+    rate("max_delivery_rate_bps", "largest delivery rate so far", |view| view.memory.max_delivery_rate),
     rate("send_rate_bps", "sent in the interval over its length", |view| {
         view.interval.rate_of(view.interval.sent, view.now)
     }),
@@ -96,7 +96,7 @@ pub const OBSERVATIONS: &[Observation] = &[
     rate("pacing_rate_bps", "the rate that the agent has set; 0 without one", |view| {
         view.pacing_rate.map_or(0.0, |rate| rate.0 as f64)
     }),
-    share("loss_fraction", "lost over lost and delivered, in the interval", |view| view.interval.loss_fraction()),
+    share("loss_fraction", "lost over lost plus delivered, in the interval", |view| view.interval.loss_fraction()),
     share("marked_fraction", "marked by the network over delivered, in the interval", |view| {
         view.interval.marked_fraction()
     }),
@@ -106,7 +106,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         name: "latency_gradient",
         range: (-1.0, 1.0),
         scale: Scale::Linear,
-        what: "change of the RTT over the interval, seconds a second (Aurora)",
+        what: "change of the RTT over the interval, seconds per second (Aurora)",
         read: |view| view.interval.rtt_gradient(),
     },
     Observation {
@@ -133,7 +133,7 @@ pub const OBSERVATIONS: &[Observation] = &[
     share("queue_share", "queueing delay over the mean RTT of the interval", |view| {
         ratio(queueing_s(view, mean_rtt_ms(view) / 1e3), mean_rtt_ms(view) / 1e3, 0.0)
     }),
-    segments("queued_segments", "cwnd times queue_share: of its segments those that wait (Vegas)", |view| {
+    segments("queued_segments", "cwnd times queue_share: segments in queues (Vegas)", |view| {
         let mean = mean_rtt_ms(view) / 1e3;
         view.segments(view.cwnd) * ratio(queueing_s(view, mean), mean, 0.0)
     }),
@@ -167,16 +167,16 @@ pub const OBSERVATIONS: &[Observation] = &[
         name: "recent_loss_fraction",
         range: (0.0, 1.0),
         scale: Scale::Log { unit: 1e-3 },
-        what: "lost over lost and delivered, in the last 20 decisions",
+        what: "lost over lost plus delivered, in the last 20 decisions",
         read: |view| view.memory.recent.loss_fraction(),
     },
-    trend("delivery_trend", "octaves from the delivery rate four decisions ago to that of the interval", |view| {
+    trend("delivery_trend", "log2 of the interval's delivery rate over that four decisions ago", |view| {
         view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.rate, then.rate))
     }),
-    trend("window_trend", "octaves from the cwnd four decisions ago to cwnd", |view| {
+    trend("window_trend", "log2 of cwnd over that four decisions ago", |view| {
         view.memory.recent.ends_of_trend().map_or(0.0, |(now, then)| octaves(now.cwnd.0 as f64, then.cwnd.0 as f64))
     }),
-    trend("rtt_trend", "octaves from the mean RTT four decisions ago to that of the interval", |view| {
+    trend("rtt_trend", "log2 of the interval's mean RTT over that four decisions ago", |view| {
         let octaves =
             |(now, then): (&Sample, &Sample)| octaves(now.mean_rtt.as_secs_f64(), then.mean_rtt.as_secs_f64());
         view.memory.recent.ends_of_trend().map_or(0.0, octaves)

@@ -49,7 +49,7 @@ impl<'a> Values<'a> {
     ///
     /// If there is none.
     pub fn of(&self, name: &str) -> f64 {
-        self.get(name).unwrap_or_else(|| panic!("no observation {name:?}; `ackclock list agents` lists them"))
+        self.get(name).unwrap_or_else(|| panic!("unknown observation {name:?}; `ackclock list agents` lists them"))
     }
 }
 

@@ -164,7 +164,7 @@ fn mistakes_name_the_field_the_value_and_the_remedy() {
         ),
         (
             r#"{"reward": {"kind": "gap", "weight": "much"}}"#,
-            vec!["agent.reward.weight = \"much\" is a text, and must be a number"],
+            vec!["agent.reward.weight = \"much\" is a string, and must be a number"],
         ),
         (
             r#"{"reward": {"kind": "gap", "cost": 1}}"#,

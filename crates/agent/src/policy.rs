@@ -76,7 +76,7 @@ impl Policy {
             let reason = error.to_string();
             let what =
                 format!("must be an ONNX file: {}", reason.trim_start_matches("failed to decode Protobuf message: "));
-            PolicyError::of_file(what, "export one, such as with torch.onnx.export; a file cut short cannot be read")
+            PolicyError::of_file(what, "export one, such as with torch.onnx.export; a truncated file cannot be read")
         })?;
         let Some(graph) = &model.graph else {
             return Err(PolicyError::of_file("must be an ONNX file with a graph", "export one with torch.onnx.export"));
@@ -96,7 +96,7 @@ impl Policy {
 
     fn of_whole_numbers(read: (Quantised, String), settings: Option<&str>) -> Result<Self, PolicyError> {
         if settings.is_some() {
-            return Err(PolicyError::of_agent("is said here, and in the policy's file", "remove it here"));
+            return Err(PolicyError::of_agent("is set here, and in the policy's file", "remove it here"));
         }
         let (quantised, text) = read;
         let config = AgentConfig::from_json(&text)
@@ -154,22 +154,19 @@ fn agent_config(model: &ModelProto, settings: Option<&str>) -> Result<AgentConfi
     let own = metadata(model, AGENT_KEY);
     let text = match (own, settings) {
         (Some(_), Some(_)) => {
-            let what = format!("is said here, and in the file's metadata under {AGENT_KEY}");
+            let what = format!("is set here, and in the file's metadata under {AGENT_KEY}");
             return Err(PolicyError::of_agent(what, "remove it here"));
         }
         (Some(own), None) => own,
         (None, Some(settings)) => settings,
         (None, None) => {
-            let remedy = "say what it was trained with, such as agent = { observations = [\"cwnd_segments\", \"rtt_ms\"], action = \"deltas\" }";
+            let remedy = "give the agent that it was trained with, such as agent = { observations = [\"cwnd_segments\", \"rtt_ms\"], action = \"deltas\" }";
             return Err(PolicyError::of_agent(format!("is missing: the file's metadata have no {AGENT_KEY}"), remedy));
         }
     };
     AgentConfig::from_json(text).map_err(|error| match own {
         Some(_) => PolicyError::of_file(format!("has wrong metadata {AGENT_KEY}: {error}"), "export it with these"),
-        None => PolicyError::of_agent(
-            format!("is wrong: {error}"),
-            "write it as for an environment, with the names there are",
-        ),
+        None => PolicyError::of_agent(format!("is wrong: {error}"), "write it as for an environment, with known names"),
     })
 }
 
@@ -183,7 +180,7 @@ fn form(space: ActionSpace, outputs: usize, index_below: Option<usize>) -> Resul
             let given =
                 index_below.map_or(format!("{outputs} numbers"), |below| format!("the number of one of {below}"));
             let remedy = format!(
-                "export {choices} values, one for each choice, or their ArgMax; or let the agent have the action that it was trained with"
+                "export {choices} values, one for each choice, or their ArgMax; or give the agent the action that it was trained with"
             );
             Err(PolicyError::of_file(format!("gives {given} where the action has {choices} choices"), remedy))
         }
@@ -191,7 +188,7 @@ fn form(space: ActionSpace, outputs: usize, index_below: Option<usize>) -> Resul
             let given = index_below.map_or(format!("{outputs} numbers"), |_| "the number of a choice".to_owned());
             Err(PolicyError::of_file(
                 format!("gives {given} where the action is one number from {low} to {high}"),
-                "export the mean of the action alone; or let the agent have the action that it was trained with",
+                "export only the action's mean, or give the agent the action that it was trained with",
             ))
         }
     }

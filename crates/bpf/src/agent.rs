@@ -136,7 +136,7 @@ impl Agent {
     /// Loads and registers `ackclock_agent`.
     pub fn new() -> Result<Self, Error> {
         machine::check()?;
-        machine::at_least((6, 10), "a controller with a pacing rate of its own")?;
+        machine::at_least((6, 10), "a controller with its own pacing rate")?;
         Self::register(NAME, AGENT)
     }
 

@@ -139,7 +139,7 @@ impl Program {
             _ => unreachable!("each program is of one of these controllers"),
         });
         if let Some(word) = words[usize::from(!self.is_paced)..].iter().find(|word| **word > MOST) {
-            let message = format!("is {}, more than a program in the kernel reckons with", *word as f64 / ONE as f64);
+            let message = format!("is {}, more than a program in the kernel supports", *word as f64 / ONE as f64);
             return Err(self.refuses("", &message));
         }
         words.resize(PARAMS, 0);

@@ -206,7 +206,7 @@ fn list() {
                 }
             }
         }
-        Err(missing) => eprintln!("which of them are registered cannot be told: {missing}"),
+        Err(missing) => eprintln!("cannot list which are registered: {missing}"),
     }
 }
 
@@ -231,7 +231,7 @@ fn exec(
     if let (Some((_, kernel_name)), chosen) = (&registered, group.chosen()?) {
         eprintln!("connections with {kernel_name}: {}", chosen.connections);
         if chosen.refused > 0 {
-            eprintln!("connections that the kernel refused it to: {}", chosen.refused);
+            eprintln!("connections for which the kernel refused it: {}", chosen.refused);
         }
     }
     if let Some(recording) = recording {
@@ -303,7 +303,7 @@ fn watch(arguments: &WatchArguments) -> Result<(), Error> {
         }
         written.and_then(|()| output.flush()).map_err(Error::file("standard output"))?;
     }
-    eprintln!("{} records found no room", trace.missed()?);
+    eprintln!("{} records were lost: the buffer was full", trace.missed()?);
     Ok(())
 }
 

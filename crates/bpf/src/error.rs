@@ -62,7 +62,7 @@ pub enum Error {
         name: String,
     },
     /// A controller of this name is not registered by this program.
-    #[error("{name} is not loaded; `load {name}` does that")]
+    #[error("{name} is not loaded; run `ackclock-kernel load {name}` first")]
     NotRegistered {
         /// Name of the controller.
         name: String,

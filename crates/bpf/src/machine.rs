@@ -18,12 +18,12 @@ pub fn check() -> Result<(), Error> {
     if !cfg!(target_os = "linux") {
         return Err(missing("this is not Linux", "use a Linux machine"));
     }
-    at_least(LEAST_KERNEL, "registering controllers that go with their program")?;
+    at_least(LEAST_KERNEL, "registering controllers that are removed with their program")?;
     if !Path::new(BTF).exists() {
         return Err(missing(&format!("{BTF} is missing"), "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"));
     }
     if !has_rights() {
-        return Err(missing("loading programs into the kernel takes root", "run it with sudo"));
+        return Err(missing("loading programs into the kernel needs root", "run it with sudo"));
     }
     Ok(())
 }
@@ -35,7 +35,7 @@ pub(crate) fn at_least(version: (u32, u32), what: &str) -> Result<(), Error> {
         return Ok(());
     }
     let (major, minor) = version;
-    Err(missing(&format!("the kernel is {}", release.trim()), &format!("{what} takes {major}.{minor} or later")))
+    Err(missing(&format!("the kernel is {}", release.trim()), &format!("{what} needs {major}.{minor} or later")))
 }
 
 fn missing(what: &str, remedy: &str) -> Error {
@@ -62,7 +62,7 @@ pub(crate) fn pin_folder() -> Result<PathBuf, Error> {
         Some(place) => place,
         // Each mount of this file system is one of its own, and one of a namespace goes with it.
         None if is_in_own_mounts() => {
-            let what = "registrations are not kept in this mount namespace (that of `ip netns exec`, maybe)";
+            let what = "registrations do not persist in this mount namespace (perhaps that of `ip netns exec`)";
             return Err(missing(what, "run it outside: a controller is registered for all network namespaces"));
         }
         None => mount("bpf", Path::new(BPF_FILE_SYSTEM))?,

@@ -60,7 +60,7 @@ impl Policy {
         if image.len() == IMAGE {
             return Ok(Self { agent: String::new(), image: image.to_vec(), file: String::new() });
         }
-        let message = format!("the policy is cut short or damaged: {} octets where one has {IMAGE}", image.len());
+        let message = format!("the policy is truncated or damaged: it has {} octets, not {IMAGE}", image.len());
         Err(Error::WrongArgument(message))
     }
 

@@ -192,7 +192,7 @@ impl Recording {
         writeln!(self.file, "{last}").and_then(|()| self.file.flush()).map_err(Error::file(&self.path))?;
         let share = 100.0 * (cost + programs.unwrap_or_default()).as_secs_f64() / lasted.as_secs_f64().max(1e-9);
         let (path, records) = (self.path.display(), self.records);
-        Ok(format!("{path}: {records} records, {missed} found no room; {share:.2} % of a CPU"))
+        Ok(format!("{path}: {records} records, {missed} lost; {share:.2} % of a CPU"))
     }
 }
 

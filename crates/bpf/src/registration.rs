@@ -294,7 +294,7 @@ pub fn update(name: &str, assignments: &[Assignment]) -> Result<(), Error> {
     let mut loaded = object::load(opened, &order.name)?;
     // Registering it fails, as the name is taken, and leaves the operations filled in, which an update needs.
     if object::register(&mut loaded, &kernel_name).is_ok() {
-        return Err(Error::kernel(format!("replacing {kernel_name}"), "it went away meanwhile"));
+        return Err(Error::kernel(format!("replacing {kernel_name}"), "it was removed meanwhile"));
     }
     let link = Link::open(folder.join("link")).map_err(|error| Error::kernel("opening the registration", error))?;
     let ops = loaded.maps().find(|map| map.name() == "ops").expect("a controller's program has its operations");

@@ -55,7 +55,7 @@ declare! {
     check |config, review| {
         if config.variant == CubicVariant::Linux && config.c < LINUX_PRECISION {
             let message = format!("must be at least {LINUX_PRECISION} (1/1024) with variant = \"linux\"");
-            review.report("c", message, "Linux's arithmetic cannot tell less from 0; its own is 410/1024");
+            review.report("c", message, "Linux's arithmetic rounds less to 0; its default is 410/1024");
         }
     };
 }

@@ -39,7 +39,7 @@ declare! {
         base_rtt: Option<SimDuration> = unset("the minimum RTT of the connection").above(SimDuration::ZERO).at_most(SimDuration::from_secs(10)),
         /// Rate of the host's link, B_NIC; with `base_rtt` its bandwidth-delay product is the first window and bounds
         /// all others.
-        line_rate: Option<Bandwidth> = unset("bound by the slowest link that writes telemetry").at_least(Bandwidth(8)),
+        line_rate: Option<Bandwidth> = unset("limited by the slowest link that writes telemetry").at_least(Bandwidth(8)),
     }
 }
 

@@ -6,7 +6,7 @@
 //! numbers, its parameters hold the seed of its own stream.
 //!
 //! Each algorithm's module states its purpose, its source and its departures from that; [`controllers`] lists them by
-//! the names that scenarios use. One of your own implements the same trait, and reaches a simulation as an
+//! the names that scenarios use. A custom controller implements the same trait, and reaches a simulation as an
 //! [`ExternalConfig`].
 //!
 //! ```

@@ -7,7 +7,7 @@
 //! in flight, may leave in the tick.
 //!
 //! A sender of TCP has no forecasts from its receiver: here it makes them itself, from what the ACKs of each tick say has
-//! arrived. That is the receiver's view, later by the way back, by which its forecasts come later there, too; ACKs that are
+//! arrived. That is the receiver's view, delayed by the reverse path, by which its forecasts come later there, too; ACKs that are
 //! delayed or gathered look like arrivals that are. What is in flight is what is not acknowledged, as there. A tick in which
 //! nothing arrives tells of the link only where something was to come: as the authors' packets say how long the next will take, none
 //! does within 50 ms of the last packet of what left in a tick.

@@ -61,7 +61,7 @@ declare! {
 
 impl Algorithm for VerusConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
-        summary: "a window from a learnt curve of delays, at a target delay that moves by a few ms every 5 ms; for cellular links",
+        summary: "a window from a learned delay profile, at a target delay adjusted by a few ms every 5 ms; for cellular links",
         source: "Zaki et al., SIGCOMM 2015; the authors' sender",
         departures: "through TCP; delays are RTT samples of ACKs; the curve is piecewise linear",
         ..Name::called("verus")

@@ -34,7 +34,7 @@ fn row(cells: [impl AsRef<str>; 4]) -> String {
 fn short(range: &str) -> String {
     let ends = range.strip_prefix("at least ").and_then(|rest| rest.split_once(" and at most "));
     let range = ends.map_or_else(|| range.to_owned(), |(least, most)| format!("{least} to {most}"));
-    range.replace(" as a text such as ", ", such as ")
+    range.replace(" as a string such as ", ", such as ")
 }
 
 /// The parts with their summaries, as a table of Markdown. Its head has `kind`.

@@ -49,7 +49,7 @@ impl OwnField {
             "boolean" => spec_of::<bool>(description).map(|spec| field(name, description, spec)),
             "text" => spec_of::<String>(description).map(|spec| field(name, description, spec)),
             "word" => word(name, description),
-            other => Err(format!("is of a type {other:?} that no scenario can write")),
+            other => Err(format!("has the type {other:?}, which a scenario cannot express")),
         }
         .map_err(wrong)
     }

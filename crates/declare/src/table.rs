@@ -133,7 +133,7 @@ impl<'a> Review<'a> {
     pub fn needs(&mut self, fields: &[&str], needed: &str, is_there: bool) {
         for field in fields.iter().filter(|_| !is_there) {
             if self.is_given(field) {
-                let message = format!("must stand beside {needed}: it has no effect without");
+                let message = format!("has no effect without {needed}");
                 self.report(*field, message, format!("leave it out, or add {needed}"));
             }
         }
@@ -175,6 +175,6 @@ impl<'a> Review<'a> {
         } else {
             (low, format!("must be {must} {high}, which is {}", more.in_words()), high)
         };
-        self.report(field, message, format!("change one of the two; {of} may be written beside it"));
+        self.report(field, message, format!("change one of the two; {of} may be set as well"));
     }
 }

@@ -9,7 +9,7 @@ impl Value for String {
     crate::without_range!();
 
     fn wanted() -> String {
-        "a text".to_owned()
+        "a string".to_owned()
     }
     fn read(raw: &Json) -> Result<Self, String> {
         raw.as_str().map(Self::from).ok_or_else(|| wrong_type::<Self>(raw))

@@ -81,7 +81,7 @@ pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
     let found = match raw {
         Json::Null => "infinite or not a number".to_owned(),
         Json::Bool(_) | Json::Number(_) => raw.to_string(),
-        Json::String(_) => "a text".to_owned(),
+        Json::String(_) => "a string".to_owned(),
         Json::Array(_) => "a list".to_owned(),
         Json::Object(_) => "a table".to_owned(),
     };
@@ -90,7 +90,7 @@ pub(crate) fn wrong_type<T: Value>(raw: &Json) -> String {
     format!("is {found}, and must be {wanted}; write {write}")
 }
 
-/// The unquoted value of a text in quotes, where quotes are wrong; also for a number of bytes.
+/// The unquoted value of a string in quotes, where quotes are wrong; also for a number of bytes.
 fn unquoted<T: Value>(raw: &Json) -> Option<String> {
     let text = raw.as_str()?;
     let in_bytes = || text.parse::<Bytes>().ok().map(|bytes| (Json::from(bytes.0), "in bytes, without quotes"));
@@ -239,7 +239,7 @@ macro_rules! quantities {
     ($($type:ident = $wanted:literal, $example:literal;)*) => {
         $(impl Value for $type {
             fn wanted() -> String {
-                concat!($wanted, " as a text such as \"", $example, "\"").to_owned()
+                concat!($wanted, " as a string such as \"", $example, "\"").to_owned()
             }
             fn read(raw: &Json) -> Result<Self, String> {
                 read_text(raw)
@@ -266,7 +266,7 @@ impl Value for Amount {
     type Bound = u64;
 
     fn wanted() -> String {
-        "an amount of data or a number of segments as a text such as \"10 segments\"".to_owned()
+        "an amount of data or a number of segments as a string such as \"10 segments\"".to_owned()
     }
     fn read(raw: &Json) -> Result<Self, String> {
         read_text(raw)

@@ -62,7 +62,7 @@ impl fmt::Display for EnvironmentError {
         match self {
             Self::NoAgents => f.write_str("no flow has an agent; name at least one flow"),
             Self::UnknownFlow { name, known } => {
-                write!(f, "the scenario has no flow {name:?} for an agent; there are {}", known.join(", "))
+                write!(f, "unknown flow {name:?} for an agent; known: {}", known.join(", "))
             }
             Self::PolicyFlow { name, controller } => write!(
                 f,
@@ -81,7 +81,7 @@ impl fmt::Display for EnvironmentError {
                 "the vector form takes one agent in each environment, not {agents}; use the parallel environment for several"
             ),
             Self::NoEnvironments => f.write_str("num_envs = 0; give at least 1"),
-            Self::Threads { reason } => write!(f, "no threads to simulate on: {reason}"),
+            Self::Threads { reason } => write!(f, "the threads could not be started: {reason}"),
         }
     }
 }

@@ -31,7 +31,7 @@
 //! # }
 //! ```
 //!
-//! A reward or an observation of one's own is a part of a library: the scenario is read with it, and the agent's settings
+//! A custom reward or observation is a part of a library: the scenario is read with it, and the agent's settings
 //! name it as they name those of the catalogue.
 //!
 //! ```

@@ -158,7 +158,7 @@ impl VectorEnvironment {
     }
 
     /// Works on each shard on a thread of its own, the first one on the caller's. A panic of any, which may be a failure of a
-    /// part of one's own, is the caller's, once every thread has done its work or left it; nothing is left to go on with.
+    /// custom part, is the caller's, once every thread has done its work or left it; nothing is left to go on with.
     fn work(&mut self, task: Task) {
         let mut shards = std::mem::take(&mut self.shards); // whatever unwinds from here leaves none
         for shard in &mut shards {

@@ -1,4 +1,4 @@
-//! Rewards and observations of one's own in environments, alone and on threads.
+//! Custom rewards and observations in environments, alone and on threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

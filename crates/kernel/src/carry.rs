@@ -87,7 +87,7 @@ pub fn carry(
     (stop, told): (&AtomicBool, &mut impl Write),
 ) -> Result<Carried, Failure> {
     if hosts.len() < 2 {
-        return Err(Failure::Wrong("a network is between two hosts at least: --host twice".to_owned()));
+        return Err(Failure::Wrong("a network needs at least two hosts; give --host twice".to_owned()));
     }
     if let Some(twice) = hosts
         .iter()

@@ -116,7 +116,7 @@ type Ended = Result<(), (u8, String)>;
 fn run_command(args: &RunArgs) -> Ended {
     if args.tied {
         let tie = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
-        tie.map_err(|error| (FAILED, format!("error: cannot be tied to the program that started it: {error}")))?;
+        tie.map_err(|error| (FAILED, format!("error: cannot be bound to the program that started it: {error}")))?;
     }
     let scenario = load(&args.scenario)?;
     let stop = stopped_by_signals()?;
@@ -138,7 +138,7 @@ fn stopped_by_signals() -> Result<Arc<AtomicBool>, (u8, String)> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let registered = signal_hook::flag::register(signal, Arc::clone(&stop));
-        registered.map_err(|error| (FAILED, format!("error: signals cannot be heard: {error}")))?;
+        registered.map_err(|error| (FAILED, format!("error: signals cannot be handled: {error}")))?;
     }
     Ok(stop)
 }
@@ -189,7 +189,7 @@ fn explain(failure: &Failure) -> (u8, String) {
     match failure {
         Failure::Refused(refusals) => {
             let lines: Vec<String> = refusals.iter().map(|refusal| format!("error: {refusal}")).collect();
-            (WRONG_INPUT, format!("{}\n{} that the kernel cannot do; nothing was run", lines.join("\n"), lines.len()))
+            (WRONG_INPUT, format!("{}\n{} not supported by the kernel; nothing was run", lines.join("\n"), lines.len()))
         }
         Failure::Machine(what) => (FAILED, format!("error: {what}")),
         Failure::Io(error) => (FAILED, format!("error: {error}")),

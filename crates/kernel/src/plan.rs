@@ -72,7 +72,7 @@ impl Plan {
         for (name, controller) in choices {
             let place = config.flows.iter().position(|flow| flow.name == *name && flow.quic.is_none());
             let Some(place) = place else {
-                let reason = format!("unknown flow {name:?} of TCP, which is to have {controller:?}");
+                let reason = format!("unknown TCP flow {name:?} for the controller {controller:?}");
                 let remedy = "name one of the scenario's flows".to_owned();
                 return Err(vec![Refusal { place: "flow".to_owned(), reason, remedy }]);
             };

@@ -155,7 +155,7 @@ impl Surroundings {
     fn new(plan: &Plan) -> Result<Self, Failure> {
         let missing = |error: io::Error| match error.kind() {
             io::ErrorKind::PermissionDenied => {
-                Failure::Machine(format!("network namespaces and TUN devices are for root ({error}); run it as root"))
+                Failure::Machine(format!("network namespaces and TUN devices need root ({error}); run it as root"))
             }
             io::ErrorKind::NotFound => {
                 Failure::Machine(format!("/dev/net/tun is missing ({error}); load the module: modprobe tun"))
@@ -352,7 +352,7 @@ fn report(config: &SimulationConfig, plan: &Plan, done: &Done, (wall_s, cpu_s): 
     let late_us = done.pump.lateness.summary(done.pump.delivered);
     let mut verdict = Verdict::new(&late_us, least_round_trip(config), done.device_drops);
     for (group, arrivals) in done.groups.iter().zip(&config.traffic.arrivals).filter(|(group, _)| group.not_begun > 0) {
-        verdict.add(format!("{} of {:?} were not begun, with so many under way", group.not_begun, arrivals.flow.name));
+        verdict.add(format!("{} of {:?} were not started: too many were active", group.not_begun, arrivals.flow.name));
     }
     Ok(Report {
         release: nix::sys::utsname::uname()?.release().to_string_lossy().into_owned(),

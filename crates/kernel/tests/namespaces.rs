@@ -228,7 +228,7 @@ fn a_captured_link_has_both_ways_and_their_times() {
     let gaps: Vec<u64> = full.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.iter().all(|gap| *gap >= 120_000), "{:?}", gaps.iter().min());
     assert!(gaps.iter().filter(|gap| **gap == 120_000).count() * 2 > gaps.len(), "of {}", gaps.len());
-    assert!(found.iter().any(|(_, len, _)| *len < 100), "ACKs on the way back");
+    assert!(found.iter().any(|(_, len, _)| *len < 100), "ACKs on the reverse path");
 }
 
 #[test]

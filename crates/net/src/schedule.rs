@@ -48,7 +48,7 @@ impl ChangingDelay {
 }
 
 /// True if a list is absent or not empty.
-#[allow(clippy::ref_option, reason = "it is told of a field, whatever its type")]
+#[allow(clippy::ref_option, reason = "it is reported for a field, whatever its type")]
 pub(crate) fn is_filled<T>(list: &Option<Vec<T>>) -> bool {
     list.as_ref().is_none_or(|list| !list.is_empty())
 }

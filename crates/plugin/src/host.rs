@@ -157,7 +157,10 @@ fn open(file: &Path) -> Result<&'static abi::Table, LoadError> {
     let version = unsafe { (&raw const (*table).version).read() };
     if version != abi::VERSION {
         let remedy = format!("build it with the ackclock-plugin of version {}", env!("CARGO_PKG_VERSION"));
-        return Err(refused(format!("speaks form {version} of plug-ins, and this program {}", abi::VERSION), remedy));
+        return Err(refused(
+            format!("has version {version} of the plug-in interface, and this program has {}", abi::VERSION),
+            remedy,
+        ));
     }
     std::mem::forget(library); // it stays
     // SAFETY: as above, and its version is ours.

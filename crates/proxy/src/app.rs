@@ -76,8 +76,9 @@ fn try_far(of: &Listener) -> io::Result<()> {
     let of_rules = of.rules.iter().filter_map(|rule| rule.far.as_ref());
     std::iter::once(far).chain(of_rules).try_for_each(|far| {
         let opened = side::open_marked(anyone, far, of.listen.mark);
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("far of {} cannot be had: {error}", of.name));
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("far of {}: the settings cannot be applied: {error}", of.name))
+        };
         opened.map(|_| ()).map_err(named)
     })
 }
@@ -160,7 +161,7 @@ impl App {
         if !changed.is_empty() {
             tracing::warn!(
                 fields = changed.join(", "),
-                "these fields change with a restart only, and stay as they were"
+                "these fields take effect after a restart only, and are unchanged"
             );
         }
         self.config = config;

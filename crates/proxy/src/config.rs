@@ -57,7 +57,7 @@ pub struct Config {
 /// A listener, with names resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listener {
-    /// Stands in messages and metrics.
+    /// Name in messages and metrics.
     pub name: String,
     /// Listener as written.
     pub listen: Listen,

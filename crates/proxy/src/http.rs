@@ -290,7 +290,7 @@ fn pairs(handles: &[Handle]) -> String {
 /// Answer of a proxy with metrics at `address`, as JSON.
 pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
     let absent =
-        |error: io::Error| io::Error::new(error.kind(), format!("no proxy has its metrics at {address}: {error}"));
+        |error: io::Error| io::Error::new(error.kind(), format!("no proxy serves metrics at {address}: {error}"));
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(absent)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())?;
@@ -298,7 +298,7 @@ pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
     stream.read_to_string(&mut answer)?;
     let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     serde_json::from_str(body)
-        .map_err(|_| io::Error::other(format!("what answers at {address} is not an ackclock-proxy")))
+        .map_err(|_| io::Error::other(format!("the server at {address} is not an ackclock-proxy")))
 }
 
 fn metrics(shared: &Shared, handles: &[Handle]) -> String {

@@ -111,7 +111,7 @@ fn task() -> Result<Task, lexopt::Error> {
     let flags = [("--check", check, ""), ("--apply", apply, ""), ("--undo", undo, "rules"), ("--once", once, "top")];
     if let Some((flag, _, with)) = flags.into_iter().find(|(_, is_given, with)| *is_given && *with != command) {
         let with = if with.is_empty() { "a configuration file alone" } else { with };
-        return Err(format!("{flag} goes with {with}").into());
+        return Err(format!("{flag} is allowed only with {with}").into());
     }
     if check && apply {
         return Err("--check and --apply exclude each other".into());
@@ -126,7 +126,7 @@ fn task() -> Result<Task, lexopt::Error> {
         ["top", address] => Ok(Task::Top { address: address_of(address)?, once }),
         [path] if check => Ok(Task::Check(path.into())),
         [path] if !["rules", "top", "record"].contains(&path) => Ok(Task::Run { path: path.into(), apply }),
-        _ => Err("one configuration file, or a command with its argument, is wanted".into()),
+        _ => Err("give one configuration file, or a command with its argument".into()),
     }
 }
 
@@ -144,7 +144,7 @@ fn record_into(address: SocketAddr, folder: &Path, lasting: Option<Duration>) ->
     let recorded = record::record(address, folder, lasting)?;
     let (pairs, records) = (counted(recorded.pairs, "connection", "connections"), recorded.records);
     if recorded.is_left {
-        complain("the proxy does not answer any more, so that the recording has ended");
+        complain("the proxy stopped answering; the recording has ended");
     }
     say(&format!("{pairs}, {records} records in {}", folder.display()))?;
     Ok(if recorded.is_interrupted && lasting.is_some() { 130 } else { 0 })
@@ -207,7 +207,7 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     start_log(&config.file.log);
     for name in controllers::missing(&config) {
         controllers::load(&name)?;
-        tracing::info!(controller = name, "loaded; `ackclock-kernel unload` takes it out of the kernel again");
+        tracing::info!(controller = name, "loaded; `ackclock-kernel unload` removes it from the kernel");
     }
     let files = sys::raise_file_limit();
     let has_confined = confine::is_confined() || config.file.confine && confine(&path);
@@ -282,7 +282,7 @@ fn serve(mut app: App, signals: &mut Signals, rules: &mut Option<Rules>, metrics
             }
             SIGTERM => {
                 let _ = sd_notify::notify(&[NotifyState::Stopping, NotifyState::ExtendTimeoutUsec(patience(&app))]);
-                tracing::info!("no more connections are taken");
+                tracing::info!("no more connections are accepted");
                 let mut first = Some(Haste::InTime);
                 let is_interrupted = app.drain(|| first.take().or_else(|| haste(signals)));
                 return (if is_interrupted { 130 } else { 0 }, false);
@@ -308,13 +308,13 @@ fn reload(app: &mut App, rules: &mut Option<Rules>) {
     let _ = sd_notify::notify(&states);
     match app.reload() {
         Ok(()) => {
-            tracing::info!("the configuration was read anew");
+            tracing::info!("the configuration was reloaded");
             if let Some(Err(error)) = rules.as_mut().map(|rules| rules.follow(app.config())) {
                 tracing::error!(%error, "the rules are not as configured");
             }
         }
         Err(mistakes) => {
-            tracing::error!("the configuration has mistakes, and stays as it was");
+            tracing::error!("the new configuration has mistakes; the old one stays in force");
             complain_of(&mistakes);
         }
     }
@@ -329,7 +329,7 @@ fn hand_over(app: &App, rules: Option<&Rules>) -> bool {
             true
         }
         Err(error) => {
-            tracing::error!(%error, "no successor: this process goes on");
+            tracing::error!(%error, "no successor: this process continues");
             false
         }
     }

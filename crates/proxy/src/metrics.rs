@@ -19,7 +19,7 @@ type HistogramFamily = Family<Labels, Histogram, fn() -> Histogram>;
 pub struct ListenerMetrics {
     /// Connections accepted from clients.
     pub accepted: Counter,
-    /// Connections that are there.
+    /// Open connections.
     pub active: Gauge,
     refused: Counter,
     unreachable: Counter,
@@ -123,16 +123,20 @@ impl Metrics {
         );
         let cwnd = Family::new_with_constructor(segments as fn() -> _);
         let (pipes, held) = (Gauge::default(), Gauge::default());
-        registry.register("connections", "Connections by what became of them", Family::clone(&events));
-        registry.register("active_connections", "Connections that are there", Family::clone(&active));
-        registry.register("received_bytes", "Octets that came from a side", Family::clone(&octets));
-        registry.register("retransmitted_bytes", "Octets sent to a side again", Family::clone(&retransmitted));
-        registry.register("rtt_seconds", "Smoothed round trips as connections ended", Family::clone(&rtt));
-        registry.register("cwnd_segments", "Congestion windows as connections ended", Family::clone(&cwnd));
-        registry.register("added_latency_seconds", "How long octets from a side waited here", Family::clone(&waited));
-        registry.register("backlog_bytes", "Octets from a side that wait here", Family::clone(&backlog));
+        registry.register("connections", "Connections by outcome", Family::clone(&events));
+        registry.register("active_connections", "Open connections", Family::clone(&active));
+        registry.register("received_bytes", "Octets received from a side", Family::clone(&octets));
+        registry.register("retransmitted_bytes", "Octets retransmitted to a side", Family::clone(&retransmitted));
+        registry.register("rtt_seconds", "Smoothed RTT at the end of connections", Family::clone(&rtt));
+        registry.register("cwnd_segments", "Congestion window at the end of connections", Family::clone(&cwnd));
+        registry.register(
+            "added_latency_seconds",
+            "Time that octets from a side waited in the proxy",
+            Family::clone(&waited),
+        );
+        registry.register("backlog_bytes", "Octets from a side that wait in the proxy", Family::clone(&backlog));
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
-        registry.register("held_bytes", "Octets held outside of the kernel", held.clone());
+        registry.register("held_bytes", "Octets buffered in user space", held.clone());
         let (registry, backlogs) = (Mutex::new(registry), Mutex::default());
         Self { registry, events, active, octets, retransmitted, rtt, cwnd, waited, backlog, backlogs, pipes, held }
     }

@@ -128,7 +128,7 @@ impl Drop for Tracer {
 }
 
 fn at(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}; give a folder that is not there yet", path.display()))
+    io::Error::new(error.kind(), format!("{}: {error}; give a folder that does not exist yet", path.display()))
 }
 
 /// Removes the folder of a recording that did not begin.
@@ -144,7 +144,7 @@ fn watch(process: u64) -> io::Result<Child> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().map_err(|error| {
         let message = format!(
-            "{} cannot be started ({error}): it has the kernel's tracepoints; put it beside this program, or name it in {TRACER_NAMED}",
+            "{} cannot be started ({error}): it has the kernel's tracepoints; put it next to this program, or name it in {TRACER_NAMED}",
             program.display()
         );
         io::Error::new(error.kind(), message)
@@ -195,7 +195,7 @@ impl Pairs {
         for pair in answer["pairs"].as_array().into_iter().flatten() {
             self.note(pair);
         }
-        let missing = || io::Error::other(format!("no proxy that can be recorded has its metrics at {address}"));
+        let missing = || io::Error::other(format!("no proxy that can be recorded serves metrics at {address}"));
         answer["process"].as_u64().ok_or_else(missing)
     }
 

@@ -185,7 +185,7 @@ fn run(commands: &str) -> io::Result<()> {
     if status.success() {
         Ok(())
     } else {
-        Err(io::Error::other(format!("the rules could not be put in or taken out: {status}")))
+        Err(io::Error::other(format!("the rules could not be added or removed: {status}")))
     }
 }
 

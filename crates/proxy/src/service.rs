@@ -68,7 +68,7 @@ impl Service {
 /// State that all threads share.
 #[derive(Debug)]
 pub struct Shared {
-    /// Connections that are there.
+    /// Open connections.
     pub connections: AtomicUsize,
     /// Largest number of connections.
     pub connections_most: AtomicUsize,

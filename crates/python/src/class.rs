@@ -63,7 +63,7 @@ impl Class {
 pub(crate) fn wrong_answer(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>, wanted: &str) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
     let place = place_of(method).unwrap_or_else(|_| "a method".to_owned());
-    PyTypeError::new_err(format!("{place} returned {shown}, where {wanted}"))
+    PyTypeError::new_err(format!("{place} returned {shown}; {wanted}"))
 }
 
 /// The place of a method for messages, such as `on_ack (mine.py:12)`.

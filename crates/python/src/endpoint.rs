@@ -22,7 +22,7 @@ use crate::errors::to_scenario_error;
 ///     options: JSON with `tcp` and `controller` as in a scenario; both may be left out.
 ///     local: This end's `address:port`, as in `192.0.2.1:8080`.
 ///     remote: The other end's.
-///     overrides: `path=value` texts, applied in order, as in `tcp.profile=linux-6.x`.
+///     overrides: `path=value` strings, applied in order, as in `tcp.profile=linux-6.x`.
 ///
 /// Raises:
 ///     ScenarioError: If the options are wrong.
@@ -173,7 +173,7 @@ impl PyEndpoint {
     /// True if a SYN in TIME-WAIT opens a new connection: its sequence number is beyond all of the old one's.
     ///
     /// Args:
-    ///     packet: As in `on_packet`.
+    ///     packet: The packet, as in `on_packet`.
     ///
     /// Raises:
     ///     ValueError: If the bytes are not such headers.

@@ -165,7 +165,7 @@ impl PyEnvironment {
     ///     KeyError: If the observation is unknown.
     fn read(&mut self, agent: usize, name: &str) -> PyResult<f64> {
         let observation = ackclock_agent::Observation::named(name).ok_or_else(|| {
-            PyKeyError::new_err(format!("no observation {name:?}; `ackclock list agents` lists them"))
+            PyKeyError::new_err(format!("unknown observation {name:?}; `ackclock list agents` lists them"))
         })?;
         let agent = self.place(agent)?;
         Ok(self.get_mut()?.read(agent, observation))
@@ -456,7 +456,7 @@ impl PyVectorEnvironment {
         if given == wanted {
             return Ok(());
         }
-        Err(PyValueError::new_err(format!("{what}: {given} numbers, where {wanted} belong")))
+        Err(PyValueError::new_err(format!("{what}: must be {wanted} numbers, not {given}")))
     }
 }
 
@@ -497,9 +497,7 @@ fn shape(config: &AgentConfig) -> Vec<usize> {
 }
 
 fn over() -> PyErr {
-    PyRuntimeError::new_err(
-        "the episode was ended by Ctrl-C or by a part of one's own that failed; begin another one with reset()",
-    )
+    PyRuntimeError::new_err("the episode was ended by Ctrl-C or a failed custom part; start another with reset()")
 }
 
 fn to_value_error(error: impl std::fmt::Display) -> PyErr {

@@ -14,7 +14,7 @@ create_exception!(
     ackclock._core,
     ScenarioError,
     PyValueError,
-    "A scenario is wrong; its text tells of every mistake, with file, line, value and remedy."
+    "A scenario is wrong; the message lists every mistake with file, line, value and remedy."
 );
 
 pub(crate) fn to_runtime_error(error: impl Display) -> PyErr {

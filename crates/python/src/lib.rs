@@ -305,7 +305,9 @@ mod _core {
         scenario: Option<&PyScenario>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let Some(activation) = Activation::named(activation) else {
-            return Err(PyValueError::new_err(format!("activation {activation:?} is unknown; there are relu, tanh")));
+            return Err(PyValueError::new_err(format!(
+                "activation {activation:?} is unknown; write \"relu\" or \"tanh\""
+            )));
         };
         let numbers = |(weights, biases): &(PyReadonlyArray2<'py, f32>, PyReadonlyArray1<'py, f32>)| {
             (weights.as_array().iter().copied().collect(), biases.as_array().to_vec())

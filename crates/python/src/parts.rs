@@ -1,4 +1,4 @@
-//! Parts of one's own written in Python: queues, effects of links, sources of traffic, observations and rewards; controllers
+//! Custom parts written in Python: queues, effects of links, sources of traffic, observations and rewards; controllers
 //! are in [`crate::controller`].
 //!
 //! A module that a scenario's `use` names has classes that derive from those of `ackclock.parts`. `ackclock.parts` finds

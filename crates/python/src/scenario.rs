@@ -36,7 +36,7 @@ impl PyScenario {
     ///
     /// Args:
     ///     path: The file.
-    ///     overrides: `path=value` texts, applied in order, as in `seed=3` or `flow[0].controller="reno"`.
+    ///     overrides: `path=value` strings, applied in order, as in `seed=3` or `flow[0].controller="reno"`.
     ///     imports: Import the modules of controllers that the scenario names. If false, none of their code runs: the
     ///         scenario can be inspected and not simulated.
     ///
@@ -348,7 +348,7 @@ fn no_event(names: &[&str]) -> PyErr {
     let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     let what =
         if names.is_empty() { "no events are named".to_owned() } else { format!("no event {}", names.join(", ")) };
-    PyValueError::new_err(format!("{what}; there are all, {known}"))
+    PyValueError::new_err(format!("{what}; known: all, {known}"))
 }
 
 /// The absolute folder of a file; the working directory if the text is not a file's name.

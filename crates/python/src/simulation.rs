@@ -92,7 +92,7 @@ impl PySimulation {
     fn policy<'py>(&mut self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyBytes>> {
         let simulation = self.inner.as_mut().ok_or_else(over)?.whole();
         let Some(place) = self.config.flows.iter().position(|known| known.name == flow) else {
-            return Err(PyKeyError::new_err(format!("no flow {flow:?}; there are {}", names(&self.config.flows))));
+            return Err(PyKeyError::new_err(format!("unknown flow {flow:?}; known: {}", names(&self.config.flows))));
         };
         let policy = match simulation.controller(FlowId::new(place)) {
             Controller::Unopened(_) => learned_policy(&first_controller(&self.config.flows[place])),
@@ -100,7 +100,7 @@ impl PySimulation {
         };
         let policy = policy.ok_or_else(|| {
             let remedy = "give it controller = \"dqn_newreno\" or \"dqn_cubic\", with recent = 1";
-            PyValueError::new_err(format!("the controller of flow {flow:?} learns nothing; {remedy}"))
+            PyValueError::new_err(format!("the controller of flow {flow:?} does not learn; {remedy}"))
         })?;
         Ok(PyBytes::new(py, &policy))
     }
@@ -253,7 +253,7 @@ fn simulate<T: Send>(py: Python<'_>, calls_python: bool, work: impl FnOnce() -> 
 
 fn over() -> PyErr {
     PyRuntimeError::new_err(
-        "the simulation is over: its outcome was handed over, it was interrupted, or a part failed; make a new Simulation",
+        "the simulation is over: it was finished or interrupted, or a part failed; make a new Simulation",
     )
 }
 
@@ -324,8 +324,8 @@ impl PyOutcome {
             "media" => Ok(self.media.clone()),
             "events" => PyTable::new(self.events.table()).map_err(to_runtime_error),
             _ => {
-                let known = "there are flows, links, episodes, completions, appliances, media and events";
-                Err(PyKeyError::new_err(format!("no table {name:?}; {known}")))
+                let known = "known: flows, links, episodes, completions, appliances, media, events";
+                Err(PyKeyError::new_err(format!("unknown table {name:?}; {known}")))
             }
         }
     }
@@ -373,7 +373,7 @@ impl PyOutcome {
         let EventLog { sources, records, .. } = &self.events;
         if let Some(name) = self.event_sources().into_iter().find(|name| !paths.contains_key(name)) {
             return Err(PyValueError::new_err(format!(
-                "no file is given for {name:?}; name one for each of event_sources"
+                "the file for {name:?} is missing; name one for each of event_sources"
             )));
         }
         let mut written = Vec::new();

@@ -58,9 +58,9 @@ fn doors() -> [Value; 3] {
         ),
         entry(
             "python",
-            "a class of your own: \"python:module:Class\", or a table; see docs/how-to/own-controller-python.md",
+            "a Python class: \"python:module:Class\", or a table; `ackclock new controller NAME` writes one",
             "yours",
-            "its class is looked for beside the scenario, then wherever Python looks",
+            "its class is looked up in the scenario's folder, then on Python's module path",
             &[
                 parameter("class", "required", "\"module:Class\"", "a subclass of ackclock.CongestionController"),
                 parameter("parameters", "{}", "a table", "keyword arguments of its constructor"),
@@ -68,7 +68,7 @@ fn doors() -> [Value; 3] {
         ),
         entry(
             "external",
-            "one that a Rust program brings along; see docs/how-to/own-controller-rust.md",
+            "a controller that a Rust program brings; `ackclock new controller NAME --lang rust` writes one",
             "the program's",
             "the program's; the ackclock command itself brings none",
             &[

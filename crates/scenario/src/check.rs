@@ -102,14 +102,14 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
             let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
                 format!("write {{ kind = \"drop_tail\", limit = {found:?} }}, or another queue with this limit")
             } else if known.is_empty() {
-                "name a part that an entry of `use` brings; none is built in".to_owned()
+                "name a part that an entry of `use` provides; none is built in".to_owned()
             } else {
                 let said = diagnostics.kinds_at(path);
                 let about = |name| said.iter().find(|(kind, _)| *kind == name).map_or("", |(_, about)| *about);
                 let known: Vec<_> = known.iter().map(|name| (*name, about(*name))).collect();
                 suggest_described(found, &known).0
             };
-            diagnostics.report(path, format!("must be one of the names known here, not {found:?}"), remedy);
+            diagnostics.report(path, format!("must be a known name, not {found:?}"), remedy);
         }
         Problem::Other(message) => {
             let (what, remedy) = split_remedy(message);
@@ -327,7 +327,7 @@ impl Checker<'_, '_> {
         let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.run_end(), |to| to.0));
         if to > self.run_end() && self.duration.is_some() {
             let remedy = format!("end the measurement by {}, or simulate longer", self.run_end());
-            self.report(&path.key("to"), "must be no later than the end of the run", remedy);
+            self.report(&path.key("to"), "must be at most the end of the run", remedy);
         }
         if from >= to {
             let end = self.run_end();

@@ -86,7 +86,7 @@ fn in_words(found: &Unexpected<'_>) -> String {
         Unexpected::Unsigned(value) => value.to_string(),
         Unexpected::Float(value) if value.is_finite() => format!("{value:?}"), // a whole one as "1.0"
         Unexpected::Float(_) => "infinite or not a number".to_owned(),
-        Unexpected::Str(_) => "a text".to_owned(),
+        Unexpected::Str(_) => "a string".to_owned(),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a table".to_owned(),
         _ => "of another type".to_owned(),
@@ -103,7 +103,7 @@ fn wanted(expected: &str) -> String {
         "i64" | "isize" => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),
-        "a string" => "a text in quotes".to_owned(),
+        "a string" => "a string in quotes".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -154,7 +154,7 @@ impl<'tree> Reader<'tree, '_> {
             Value::Float(value) => visitor.visit_f64(*value),
             Value::Text(text) => visitor.visit_borrowed_str(text),
             Value::Null => Err(ReadError::other("must not be null; leave it out, or write a value".to_owned())),
-            Value::Datetime(_) => Err(ReadError::other("must not be a date or time; put texts in quotes".to_owned())),
+            Value::Datetime(_) => Err(ReadError::other("must not be a date or time; put strings in quotes".to_owned())),
             Value::List(items) => visitor.visit_seq(ListReader { items, next: 0, place: self.place }),
             Value::Table(entries) => {
                 visitor.visit_map(TableReader { entries, next: 0, place: self.place, skip_kind: false })
@@ -227,7 +227,7 @@ impl<'tree> Deserializer<'tree> for Reader<'tree, '_> {
                         visitor.visit_enum(reader).map_err(|error| error.at(self.place))
                     }
                     kind => {
-                        let what = if kind.is_some() { "must be a text" } else { "is missing" };
+                        let what = if kind.is_some() { "must be a string" } else { "is missing" };
                         let kinds = quoted(known);
                         Err(ReadError::other(format!("{what}; write kind = one of {kinds}")).at(&kind_place))
                     }
@@ -311,7 +311,7 @@ impl<'tree> EnumAccess<'tree> for VariantReader<'tree, '_> {
 
     fn variant_seed<V: DeserializeSeed<'tree>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
         let Value::Text(word) = &self.kind.value else {
-            return Err(ReadError::other("must be a text; write a kind".to_owned()).at(self.kind_place));
+            return Err(ReadError::other("must be a string; write a kind".to_owned()).at(self.kind_place));
         };
         let word: de::value::StrDeserializer<'_, ReadError> = word.as_str().into_deserializer();
         let variant = seed.deserialize(word).map_err(|error| error.at(self.kind_place))?;

@@ -170,13 +170,13 @@ impl SyntaxError {
     pub(crate) fn of_json(text: &str, line: usize, octet: usize, message: &str) -> Self {
         let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let start = (before + octet.saturating_sub(1)).min(text.len());
-        let remedy = "see https://www.json.org for the syntax of JSON; a text that begins with { is read as JSON";
+        let remedy = "see https://www.json.org for the syntax of JSON; a scenario that begins with { is read as JSON";
         Self { remedy, ..Self::of_toml(text, Some(start..start), message) }
     }
 
     /// An error of TOML at a span of the text.
     pub(crate) fn of_toml(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
-        let remedy = "see https://toml.io for the syntax of a scenario file; texts need quotes, as in \"30 ms\"";
+        let remedy = "see https://toml.io for the syntax of a scenario file; strings need quotes, as in \"30 ms\"";
         let place = span.as_ref().map(|span| line_and_column(text, span.start));
         let excerpt = span.as_ref().and_then(|span| Excerpt::of(text, span));
         let value = span.and_then(|span| text.get(span)).map(str::to_owned).unwrap_or_default();

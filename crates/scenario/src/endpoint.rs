@@ -10,7 +10,7 @@ use crate::tree::{apply_overrides, expand_controllers, parse_json};
 
 /// The configuration that `{"tcp": {...}, "controller": ...}` describes; both keys may be left out.
 ///
-/// `overrides` are `path=value` texts, as in `tcp.profile=linux-6.x`. Fails with every mistake at once.
+/// `overrides` are `path=value` strings, as in `tcp.profile=linux-6.x`. Fails with every mistake at once.
 pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, ControllerConfig), ScenarioError> {
     let mut tree = parse_json(json).map_err(|errors| ScenarioError::of_syntax("<json>", errors))?;
     let unapplied = apply_overrides(&mut tree, overrides);

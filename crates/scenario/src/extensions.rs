@@ -96,7 +96,7 @@ impl Extensions {
     pub(crate) fn load(&self, name: &str) -> Result<Library, Unloadable> {
         let nobody = || Unloadable {
             message: "cannot be loaded by the program that reads this scenario".to_owned(),
-            remedy: "use `ackclock run` or `ackclock.run`, or let the program bring the parts along".to_owned(),
+            remedy: "use `ackclock run` or `ackclock.run`, or let the program provide the parts".to_owned(),
         };
         self.load.as_ref().map_or_else(|| Err(nobody()), |load| load(name))
     }
@@ -114,9 +114,9 @@ impl fmt::Debug for Extensions {
 
 fn nobody(origin: Origin) -> Refusal {
     let (message, remedy) = match origin {
-        Origin::Python => ("is a class of Python, which cannot be had here", "use `ackclock run` or `ackclock.run`"),
+        Origin::Python => ("is a Python class, which cannot be loaded here", "use `ackclock run` or `ackclock.run`"),
         Origin::Program => {
-            ("is a controller that this program does not bring", "run the scenario with the program that does")
+            ("is a controller that this program does not provide", "run the scenario with the program that does")
         }
     };
     Refusal { field: BlamedField::Name, message: message.to_owned(), remedy: remedy.to_owned() }

@@ -52,7 +52,7 @@ macros::table! {
         seed: u64,
         /// The part of the run over which averages are taken; by default each flow's own lifetime.
         measure: MeasureTable,
-        /// Modules of Python, their files, or plug-ins with parts of one's own, which the scenario may then name like
+        /// Modules of Python, their files, or plug-ins with custom parts, which the scenario may then name like
         /// built-in parts.
         #[serde(rename = "use")]
         own_parts: List<String>,

@@ -55,8 +55,8 @@ impl FileSource {
 fn given<'a>(files: &'a BTreeMap<String, Vec<u8>>, place: &Path) -> io::Result<&'a Vec<u8>> {
     let missing = || {
         let there = files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let there = if there.is_empty() { "no file was handed over".to_owned() } else { format!("there are {there}") };
-        io::Error::new(ErrorKind::NotFound, format!("it was not handed over with the scenario; {there}"))
+        let there = if there.is_empty() { "no file was passed".to_owned() } else { format!("there are {there}") };
+        io::Error::new(ErrorKind::NotFound, format!("it was not passed with the scenario; {there}"))
     };
     files.get(&*place.to_string_lossy()).ok_or_else(missing)
 }

@@ -28,15 +28,15 @@ pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &mut Di
 fn fresh(library: Library, earlier: &Library) -> Result<Library, Unloadable> {
     if let Some(name) = taken_names(&library).first() {
         return Err(Unloadable {
-            message: format!("has a part called {name:?}, which is the name of one that is built in"),
-            remedy: "call yours otherwise".to_owned(),
+            message: format!("has a part {name:?}, which is the name of a built-in part"),
+            remedy: "give yours another name".to_owned(),
         });
     }
     match earlier.clash(&library) {
         None => Ok(library),
         Some(name) => Err(Unloadable {
-            message: format!("has a part called {name:?}, as another entry of `use` has"),
-            remedy: "call one of them otherwise".to_owned(),
+            message: format!("has a part {name:?}, as has another entry of `use`"),
+            remedy: "rename one of them".to_owned(),
         }),
     }
 }

@@ -30,7 +30,7 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > most {
-        return Err(io::Error::new(ErrorKind::InvalidInput, format!("it is longer than {} MB", most / 1_000_000)));
+        return Err(io::Error::new(ErrorKind::InvalidInput, format!("it is larger than {} MB", most / 1_000_000)));
     }
     Ok(content)
 }

@@ -34,7 +34,7 @@ pub struct Scenario {
 impl Scenario {
     /// Reads TOML text. Diagnostics call it `file`, whose stem is the scenario's name unless it has one.
     ///
-    /// `overrides` are `path=value` texts, applied in order. Fails with every mistake at once.
+    /// `overrides` are `path=value` strings, applied in order. Fails with every mistake at once.
     pub fn parse(text: &str, file: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
         Self::parse_with(text, file, overrides, &Extensions::default())
     }
@@ -206,7 +206,7 @@ impl Scenario {
     /// The scenario as JSON in a fixed order, overrides, name and seed included. Read by [`Self::from_json`], it is this
     /// scenario.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(&self.file).expect("a scenario consists of texts, numbers, lists and tables")
+        serde_json::to_string(&self.file).expect("a scenario consists of strings, numbers, lists and tables")
     }
 
     /// SHA-256 of [`Self::to_json`], in hexadecimal.

@@ -34,7 +34,7 @@ fn applications() -> Vec<Value> {
         entry(
             "request_response",
             "app: requests on one connection, each answered by the receiving end (RPC, HTTP)",
-            "RPC; HTTP/1.1 on a connection that persists",
+            "RPC; HTTP/1.1 on a persistent connection",
             "one request at a time: no pipelining",
             &[
                 parameter("request", "\"200 B\"", "a size or a distribution", "what is asked"),

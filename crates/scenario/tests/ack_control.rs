@@ -20,7 +20,7 @@ fn download(tcp: &str, reverse: &str) -> Outcome {
 }
 
 fn way_back(outcome: &Outcome) -> &LinkSummary {
-    outcome.summary.links.iter().find(|link| link.name == "bottleneck.reverse").expect("the way back")
+    outcome.summary.links.iter().find(|link| link.name == "bottleneck.reverse").expect("the reverse path")
 }
 
 fn share_lost(outcome: &Outcome) -> f64 {

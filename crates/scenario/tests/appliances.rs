@@ -325,7 +325,7 @@ fn a_queue_must_hold_the_packets_of_the_connection_that_crosses_it() {
     let jumbo = "[[host]]\nname = \"old.right\"\ntcp = { mss = 4000 }\n[[appliance]]\nnode = \"left\"\n\
                  take = { flows = \"old\" }\nfar = { tcp = { mss = 4000 } }";
     parse(&text("4052 bytes"), jumbo);
-    // the way back has ACKs only
+    // the reverse path has ACKs only
     let (field, message, _) = mistake(&text("4051 bytes"), jumbo);
     assert_eq!(field, "topology.bottleneck.queue.limit");
     assert!(message.contains("4.052 kB"), "{message}");
@@ -540,7 +540,7 @@ fn a_flow_must_cross_an_appliance_on_both_of_its_ways() {
     assert_eq!(field, "appliance[0].take.flows[1]");
     assert!(message.contains("\"round\" does not come back over"), "{message}");
     let (_, message, _) = mistake(RING, "[[appliance]]\nnode = \"S\"\ntake = { flows = \"round\" }");
-    assert!(message.contains("on its way back only"), "{message}");
+    assert!(message.contains("on the reverse path only"), "{message}");
     assert_eq!(mistake(RING, "[[appliance]]\nnode = \"S\"").0, "appliance[0].node");
     let text = RING.replace("{ name = \"S\", kind = \"router\" }", "{ name = \"S\", kind = \"appliance\" }");
     assert_eq!(mistake(&text, "").0, "topology.node[4].kind");

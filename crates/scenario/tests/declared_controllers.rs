@@ -100,5 +100,5 @@ fn a_wrong_type_and_an_unknown_field_are_mistakes_at_their_places() {
     let found = config("ledbat", json!({ "gain": "much", "aim": 1 }).as_object().expect("a table")).expect_err("two");
     let places: Vec<&str> = found.iter().map(|(place, _)| place.as_str()).collect();
     assert_eq!(places, ["flow[0].controller.gain", "flow[0].controller.aim"]);
-    assert_eq!(found[0].1, "is a text, and must be a number");
+    assert_eq!(found[0].1, "is a string, and must be a number");
 }

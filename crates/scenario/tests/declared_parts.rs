@@ -109,7 +109,7 @@ impl Stand {
         let scenario = (self.scenario)(self.field, Value::Object(part.clone()));
         let found = Scenario::from_json(&scenario.to_string(), &[]);
         let said = |error: ackclock_scenario::ScenarioError| {
-            // what holds for the way back, too, is said there once more
+            // what holds for the reverse path, too, is said there once more
             let there = error.diagnostics.into_iter().filter(|one| !one.field.contains(".reverse."));
             there.map(|one| (one.field, one.message)).collect()
         };

@@ -129,10 +129,10 @@ fn pacing_by_fq_is_a_word_and_refused_where_it_makes_no_sense() {
         (
             json!({ "pacing": "fq", "small_queues": true, "device_queue": true }),
             "tcp.pacing",
-            "does not go with device_queue",
+            "must not be combined with device_queue",
         ),
-        (json!({ "pacing": { "horizon": "5 s" } }), "tcp.pacing.horizon", "is of fq"),
-        (json!({ "pacing": { "beyond_horizon": "cap" } }), "tcp.pacing.beyond_horizon", "is of fq"),
+        (json!({ "pacing": { "horizon": "5 s" } }), "tcp.pacing.horizon", "belongs to fq"),
+        (json!({ "pacing": { "beyond_horizon": "cap" } }), "tcp.pacing.beyond_horizon", "belongs to fq"),
         (json!({ "pacing": "netem" }), "tcp.pacing", "true, false, \"tcp\", \"fq\" or a table"),
     ] {
         let found = read(tcp.clone()).expect_err(field);

@@ -109,7 +109,7 @@ fn cakes_shaper_makes_the_queue_its_own() {
 #[test]
 fn an_ack_filter_frees_a_narrow_way_back() {
     // 50 Mbit/s there, 0.4 Mbit/s back. 50 Mbit/s are 4167 packets of 1500 octets a second; an ACK for every other, of 52
-    // octets, is 0.87 Mbit/s: twice what the way back carries. Filtered, as many ACKs as fit say all that is to be said.
+    // octets, is 0.87 Mbit/s: twice what the reverse path carries. Filtered, as many ACKs as fit say all that is to be said.
     let goodput = |filter: &str| {
         let summary = run(&format!(
             "duration = \"40 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\nkind = \"dumbbell\"\n\

@@ -192,12 +192,12 @@ fn an_agent_cannot_be_had_in_common_where_controllers_differ_or_do_not_last() {
     let nameless = "{ kind = \"dqn_cubic\", agent = \" \" }";
     let short = "arrivals = { rate = \"10 /s\" }\napp = { kind = \"file\", size = \"10 kB\" }\n";
     let head = text(&[]);
-    let alike = "must have the same kind and parameters as in flow \"flow1\", which names \"both\", too";
+    let alike = "must have the same kind and parameters as in flow \"flow1\", which also names \"both\"";
     for (flows, parts) in [
         ([of(SHARED, ""), of(other, "")].concat(), ["flow[1].controller.agent", alike]),
         ([of(SHARED, ""), of(cubic, "")].concat(), ["flow[1].controller.agent", "name another agent"]),
         (of(nameless, ""), ["flow[0].controller.agent", "must be a name"]),
-        (of(SHARED, short), ["flow[0].controller.agent", "short flows come and go"]),
+        (of(SHARED, short), ["flow[0].controller.agent", "not for arrivals of short ones"]),
     ] {
         let error = Scenario::parse(&(head.clone() + &flows), "test.toml", &[]).expect_err("a mistake").to_string();
         for part in parts {

@@ -106,7 +106,7 @@ fn a_refusal_is_blamed_on_its_place() {
 fn without_extensions_every_request_is_a_mistake() {
     let text = dumbbell(r#"{ kind = "external", name = "steady", parameters = { segments = 7 } }"#);
     let error = Scenario::parse(&text, "test.toml", &[]).expect_err("nobody brings it");
-    assert!(error.to_string().contains("this program does not bring"), "{error}");
+    assert!(error.to_string().contains("this program does not provide"), "{error}");
 }
 
 /// A controller that holds 20 segments and keeps the events of ACKs.

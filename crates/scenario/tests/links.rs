@@ -193,7 +193,7 @@ fn a_plain_link_stays_plain() {
 
 #[test]
 fn each_direction_may_have_a_rate_of_its_own() {
-    // the ACKs of 100 Mbit/s of data, 40 octets for two segments, need 1.3 Mbit/s; the way back has a tenth of that
+    // the ACKs of 100 Mbit/s of data, 40 octets for two segments, need 1.3 Mbit/s; the reverse path has a tenth of that
     let link =
         "rate = \"100 Mbit/s\", delay = \"5 ms\", reverse = { rate = { schedule = [{ rate = \"130 kbit/s\" }] } }";
     let summary = run(&chain(link, BULK));

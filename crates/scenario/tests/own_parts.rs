@@ -177,7 +177,7 @@ fn mistakes_are_told_as_those_of_built_in_parts() {
 #[test]
 fn names_mean_nothing_to_a_scenario_that_does_not_use_them() {
     let text = scenario("", "controller = \"holds\"").replace("use = [\"mine\"]\n", "");
-    assert!(read(&text).unwrap_err().contains("must be one of the names known here"));
+    assert!(read(&text).unwrap_err().contains("must be a known name"));
     let text = scenario("", "controller = \"holds\"").replace("\"mine\"", "\"other\"");
     let error = read(&text).unwrap_err();
     assert!(error.contains("use[0] is nowhere") && error.contains("remedy: write \"mine\""), "{error}");
@@ -191,7 +191,7 @@ fn a_built_in_name_is_not_taken_over() {
     }));
     let extensions = Extensions::default().with_loader(move |_| Ok(library.clone()));
     let error = Scenario::parse_with(&scenario("", ""), "<test>", &[], &extensions).unwrap_err().to_string();
-    assert!(error.contains("has a part called \"cubic\", which is the name of one that is built in"), "{error}");
+    assert!(error.contains("has a part \"cubic\", which is the name of a built-in part"), "{error}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn two_entries_do_not_bring_parts_of_one_name() {
     // `loads` makes a library of its own for each.
     let text = scenario("", "").replace("\"mine\"", "\"mine\", \"mine too\"");
     let error = read(&text).unwrap_err();
-    assert!(error.contains("use[1] has a part called \"holds\", as another entry of `use` has"), "{error}");
+    assert!(error.contains("use[1] has a part \"holds\", as has another entry of `use`"), "{error}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn mistakes_are_blamed_on_their_fields() {
         ),
         ("{ kind = \"shared_buffer\", sharing = \"dynamic_threshold\", limit = \"unlimited\" }", vec!["queue.limit"]),
     ] {
-        // the way back inherits the queue, and each mistake with it
+        // the reverse path inherits the queue, and each mistake with it
         let mut found = blamed(queue);
         found.dedup();
         let mut unique: Vec<String> = Vec::new();
@@ -88,10 +88,10 @@ fn mistakes_are_blamed_on_their_fields() {
 
 #[test]
 fn small_packets_do_not_queue_behind_data() {
-    // One flow keeps two segments outstanding, another fills the queue of the way back, which the first one's ACKs cross.
+    // One flow keeps two segments outstanding, another fills the queue of the reverse path, which the first one's ACKs cross.
     let flows = "[[flow]]\ncontroller = { kind = \"fixed\", window = \"2 segments\" }\n\
                  tcp = { delayed_ack = false }\n[[flow]]\nreverse = true";
-    // Round trip: 20 ms of delay; two segments of 1500 B at 10 Mbit/s 2.4 ms (and at 1 Gbit/s 2 * 24 us); on the way back
+    // Round trip: 20 ms of delay; two segments of 1500 B at 10 Mbit/s 2.4 ms (and at 1 Gbit/s 2 * 24 us); on the reverse path
     // behind at most one data packet 1.2 ms, and the other ACKs of 52 B, two of the flow and those of data: 42 us each.
     let longest = 20.0 + 2.4 + 0.1 + 1.2 + 0.2;
     let rtt = |queue: &str| run(&dumbbell(queue, flows)).summary.flows[0].rtt_ms.expect("samples").p99;

@@ -214,7 +214,7 @@ fn overrides_are_told_what_they_lack() {
     for (text, what) in [
         ("change[0].rate=1 Mbit/s", "asks for item [0] of a list that is not there"),
         ("host[0].name=x", "asks for item [0] of a list that is not there"),
-        ("topology.bottleneck.rate.schedule=[]", "asks for \"schedule\" in a text"),
+        ("topology.bottleneck.rate.schedule=[]", "asks for \"schedule\" in a string"),
     ] {
         let found = with(text).expect_err(text);
         assert_eq!(found.len(), 1, "{found:?}");

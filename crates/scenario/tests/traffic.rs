@@ -69,7 +69,7 @@ fn a_load_is_a_fraction_of_the_slowest_link() {
     // 10 Mbit/s and 25 kB: 50 flows a second fill the link, 20 take 0.4 of it.
     let found = mean_gap("arrivals = { load = 0.4, size = \"25 kB\" }");
     assert!((found - 5e7).abs() < 1e-3, "{found}");
-    // With a reply of 50 kB the way back has more: 25 flows a second fill it.
+    // With a reply of 50 kB the reverse path has more: 25 flows a second fill it.
     let found = mean_gap("arrivals = { load = 0.4, size = \"25 kB\", reply = \"50 kB\" }");
     assert!((found - 1e8).abs() < 1e-3, "{found}");
 }
@@ -124,7 +124,7 @@ fn mistakes_name_place_value_and_remedy() {
     assert_eq!(found.value.as_deref(), Some("0.5"));
     assert_eq!(
         (found.message.as_str(), found.remedy.as_str()),
-        ("must not stand beside a rate", "keep one of the two")
+        ("must not be combined with a rate", "keep one of the two")
     );
     let field = |flow: &str| one(flow).field;
     assert_eq!(field("arrivals = { size = \"1 kB\" }"), "flow[0].arrivals.rate");

@@ -213,13 +213,13 @@ fn each_mistake_in_a_distribution_has_its_place_and_remedy() {
         (
             "{ choice = [\"1 Mbit/s\"], uniform = [1, 2] }",
             "rate.choice",
-            "must not stand beside \"uniform\"",
+            "must not be combined with \"uniform\"",
             "keep one",
         ),
         (
             "{ choice = [\"1 Mbit/s\"], repeat = \"1 s\" }",
             "rate.repeat",
-            "must not stand beside \"choice\"",
+            "must not be combined with \"choice\"",
             "keep one",
         ),
     ];
@@ -235,7 +235,7 @@ fn each_mistake_in_a_distribution_has_its_place_and_remedy() {
 #[test]
 fn seeds_and_kinds_are_not_drawn() {
     let seed = mistakes(&("seed = { uniform = [1, 9] }\n".to_owned() + &text("\"10 Mbit/s\"", "")));
-    assert!(seed.to_string().contains("must not be drawn: all that is drawn is drawn from it"), "{seed}");
+    assert!(seed.to_string().contains("must not be drawn: it is the seed of all draws"), "{seed}");
     let kind = mistakes(&text("\"10 Mbit/s\"", "queue = { kind = { choice = [\"codel\", \"pie\"] } }"));
     assert!(kind.to_string().contains("draw the whole table"), "{kind}");
 }

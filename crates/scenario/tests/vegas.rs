@@ -175,7 +175,7 @@ fn a_clock_set_by_1_ms_to_1_s_either_way_costs_the_skew_tolerant_little() {
 
 #[test]
 fn bursts_the_other_way_are_not_taken_for_steps() {
-    // The eight send 300 ms at 1 Mbit/s, then nothing for 700 ms on average: the way back fills and empties; no clock steps.
+    // The eight send 300 ms at 1 Mbit/s, then nothing for 700 ms on average: the reverse path fills and empties; no clock steps.
     let bursts = "app = { kind = \"on_off\", on = { exponential = \"300 ms\" }, off = { exponential = \"700 ms\" }, rate = \"1 Mbit/s\" }\n";
     let goodput = |kind: &str| {
         let controller = format!("{{ kind = \"{kind}\", rtt = \"least\" }}");

@@ -140,7 +140,7 @@ fn a_file_that_a_scenario_names_is_handed_over() {
     let mut engine = Engine::default();
     let answer = ask_json(&mut engine, Operation::Check, &json!({ "text": text }));
     let message = answer["diagnostics"][0]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("traces/mine.down") && message.contains("not handed over"), "{answer}");
+    assert!(message.contains("traces/mine.down") && message.contains("not passed"), "{answer}");
     ask(&mut engine, Operation::Attach, b"traces/mine.down\x001\n2\n3\n4\n");
     let answer = ask_json(&mut engine, Operation::Check, &json!({ "text": text }));
     // A packet of 1500 octets a millisecond.

@@ -218,7 +218,7 @@ impl TcpConfig {
         } else if self.pacing.is_by_fq() && self.device_queue.is_some() {
             review.report(
                 "pacing",
-                "by fq does not go with device_queue: fq takes its place",
+                "by fq must not be combined with device_queue: fq replaces it",
                 "leave one of the two out",
             );
         }

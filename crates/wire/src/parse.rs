@@ -72,8 +72,8 @@ impl fmt::Display for ParseError {
                     "the headers take {needed} bytes, but there are only {available}; capture more of each packet"
                 )
             }
-            Self::NotIpv4 { version } => write!(f, "IP version {version} where 4 is needed"),
-            Self::NotTcp { protocol } => write!(f, "IP protocol {protocol} where 6 (TCP) is needed"),
+            Self::NotIpv4 { version } => write!(f, "the IP version must be 4, not {version}"),
+            Self::NotTcp { protocol } => write!(f, "the IP protocol must be 6 (TCP), not {protocol}"),
             Self::Fragment => write!(f, "a fragment of a packet; reassemble it first"),
             Self::HeaderLength { header, words } => write!(f, "{header} header of {words} words, fewer than 5"),
             Self::TotalLength { total_len, headers } => {

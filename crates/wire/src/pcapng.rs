@@ -57,7 +57,7 @@ impl<W: Write> PcapngWriter<W> {
         let captured_len = u32::try_from(packet_header_bytes.len()).ok().filter(|&captured| captured <= original_len);
         let captured_len = captured_len.ok_or_else(|| {
             let kept = packet_header_bytes.len();
-            invalid(format!("{kept} bytes were kept of a packet of {original_len} bytes, more than it had"))
+            invalid(format!("{kept} bytes were captured of a packet of only {original_len} bytes"))
         })?;
         self.words(&[interface, (time.0 >> 32) as u32, time.0 as u32, captured_len, original_len]);
         self.padded(packet_header_bytes);

@@ -194,7 +194,7 @@ def cell(claim: Claim, measured: Measured) -> str:
     """Write a measurement: italics where it differs, a question mark where it is undecided.
 
     Args:
-        claim: Whose limits count.
+        claim: Claim with the limits that count.
         measured: Under one combination of choices.
     """
     verdict = claim.verdict(measured.value, measured.interval)

@@ -47,11 +47,11 @@ class Line:
     """One number of a source's table in both simulators.
 
     Attributes:
-        table: Of the source, as its claims' ids begin.
-        row: Of the table.
-        quantity: What is measured.
-        unit: Of all its numbers.
-        source: What the source prints; `None` where it has no number.
+        table: Table of the source, as its claims' ids begin.
+        row: Row of the table.
+        quantity: Measured quantity.
+        unit: Unit of all its numbers.
+        source: Number that the source prints; `None` where it has none.
         other: A value of each run of the other simulator.
         ours: A value of each run of ackclock.
     """

@@ -48,7 +48,7 @@ def inside(folder: Path, name: object, remedy: str) -> Path:
     Args:
         folder: The folder.
         name: Name of a file directly in it.
-        remedy: What to do if the name is wrong.
+        remedy: Instruction for a wrong name.
 
     Raises:
         DamagedError: If the name or a link leads out of the folder.
@@ -67,7 +67,7 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
     Args:
         file: The file.
         sha256: Expected SHA-256 in hexadecimal digits; None if unknown.
-        remedy: What to do if the file differs.
+        remedy: Instruction for a file that differs.
 
     Raises:
         DamagedError: If the checksum differs.
@@ -75,7 +75,7 @@ def content(file: Path, sha256: str | None, remedy: str) -> bytes:
     """
     found = octets(file, remedy=remedy)
     if sha256 is not None and hashlib.sha256(found).hexdigest() != sha256:
-        what = "it is not what was written there, as its SHA-256 tells: changed, cut or from another run"
+        what = "its SHA-256 differs: it was changed, truncated or taken from another run"
         raise DamagedError(file, what, remedy)
     return found
 
@@ -92,7 +92,7 @@ def archive(file: Path, remedy: str) -> bytes:
     try:
         with zipfile.ZipFile(BytesIO(found)) as parts:
             if (size := sum(part.file_size for part in parts.infolist())) > MOST:
-                raise DamagedError(file, f"its parts have {size} octets together, more than {MOST}", remedy)
+                raise DamagedError(file, f"its parts have {size} octets in total, more than {MOST}", remedy)
             broken = parts.testzip()
             begins = min((part.header_offset for part in parts.infolist()), default=0)
     except DamagedError:
@@ -127,7 +127,7 @@ def document(text: bytes, file: Path, form: type[Read], remedy: str) -> Read:
         text: The JSON.
         file: Source of the text, for messages.
         form: A `TypedDict`; unknown keys are accepted, as a later version may have written them.
-        remedy: What to do if it is damaged.
+        remedy: Instruction for a damaged file.
 
     Raises:
         DamagedError: If it is not JSON, or has another form.
@@ -267,7 +267,7 @@ def _checker_of_words(words: Sequence[str]) -> _Check:
 
 
 def _checker_of_plain(form: type) -> _Check:
-    name = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}[form]
+    name = {float: "a number", int: "a whole number", str: "a string", bool: "true or false"}[form]
     kinds = (float, int) if form is float else (form,)
 
     def check(value: Any) -> None:  # noqa: ANN401
@@ -318,7 +318,7 @@ def table(content: bytes, file: Path, name: str, remedy: str) -> "pl.DataFrame":
         content: Content of a Parquet file.
         file: Source of the content, for messages.
         name: Name of the table, as in `COLUMNS`.
-        remedy: What to do if it is damaged.
+        remedy: Instruction for a damaged file.
 
     Raises:
         DamagedError: If it is not a Parquet file, or another table.
@@ -356,7 +356,7 @@ def _check_column(found: "pl.DataType", kind: Kind, column: str, file: Path, rem
 
     is_right = found == pl.String if kind == "text" else found.is_numeric() or found in (pl.Boolean, pl.Null)
     if not is_right:
-        raise DamagedError(file, f"its column {column} is of {found}, and must be {kind}", remedy)
+        raise DamagedError(file, f"its column {column} has the type {found}, and must be {kind}", remedy)
 
 
 def _check_times(found: "pl.Series", file: Path, remedy: str) -> None:

@@ -39,7 +39,7 @@ def decoded(text: str | bytes) -> Any:  # noqa: ANN401
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except UnicodeEncodeError as error:
-        raise ValueError("half of a surrogate pair is in it") from error
+        raise ValueError("it contains half of a surrogate pair") from error
     return value
 
 

@@ -39,7 +39,7 @@ def octets(file: Path, *, remedy: str, most: int = MOST) -> bytes:
 
     Args:
         file: The file.
-        remedy: What to do if it cannot be read.
+        remedy: Instruction for a file that cannot be read.
         most: Largest accepted size, octets.
 
     Raises:

@@ -55,6 +55,16 @@ def for_matplotlib(text: object) -> str:
     return f" {said}" if said.startswith("_") else said
 
 
+def amount(count: int, noun: str) -> str:
+    """Return a number with its noun, which takes an s in the plural.
+
+    Examples:
+        >>> amount(1, "flow"), amount(20_000, "flow")
+        ('1 flow', '20,000 flows')
+    """
+    return f"{count:,} {noun}{'s' if count != 1 else ''}"
+
+
 def meant(given: str, names: Iterable[str], said: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a "did you mean" question for an unknown name: same words, containing words, or the most similar name.
 

@@ -161,7 +161,7 @@ def _check_replaceable(path: Path, *, kind: str, force: bool, renews: bool) -> N
         )
     if foreign := _foreign(path, written):
         raise OutputExistsError(
-            f"{path} holds what ackclock did not write: {_some(foreign)}; move that, or choose another folder"
+            f"{path} contains files that ackclock did not write: {_some(foreign)}; move them, or choose another folder"
         )
 
 
@@ -382,7 +382,7 @@ def _put_in_place(partial: Path, path: Path, *, shown: Path, may_replace: bool) 
         other = free_name(path)
         _place(partial, other)
         raise OutputExistsError(
-            f"{shown} has come to hold what ackclock did not write, {_some(foreign)}: it stays; the new one is {other}"
+            f"{shown} now contains files of others ({_some(foreign)}), and was kept; the new folder is {other}"
         )
     if not may_replace or not path.exists():
         _place(partial, path)

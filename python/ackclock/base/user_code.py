@@ -32,7 +32,7 @@ def blamed(file: str | Path) -> Iterator[None]:
 def said(error: BaseException) -> str:
     """Return an exception as one line, as Python prints it."""
     if isinstance(error, SystemExit):
-        return f"SystemExit: it ends the program with {error.code!r}, which code that is called must not do"
+        return f"SystemExit: it must not end the program, but did with {error.code!r}"
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
     return f"{type(error).__name__}: {error}"

@@ -122,7 +122,7 @@ def _check_unique(kind: str, name: str, table: Table, mistakes: Mistakes) -> Non
     seen: set[str] = set()
     for place, entry in enumerate(table.get(kind, ())):
         if entry[name] in seen:
-            mistakes.add((kind, place, name), "is there twice", "call one of them otherwise", entry[name])
+            mistakes.add((kind, place, name), "is there twice", "rename one of them", entry[name])
         seen.add(entry[name])
 
 
@@ -130,7 +130,7 @@ def _check_choice(key: Key, choice: Table, mistakes: Mistakes) -> None:
     if not choice.get("options") and "seeds" not in choice:
         mistakes.add((*key, "options"), "is missing", "list options, or say how many seeds")
     if "options" in choice and "seeds" in choice:
-        mistakes.add((*key, "seeds"), "and options are both there", "make a choice of each", choice["seeds"])
+        mistakes.add((*key, "seeds"), "and options must not be combined", "make a choice of each", choice["seeds"])
     _check_count(key, "seeds", choice, 1, mistakes)
     _check_count(key, "quick", choice, 1, mistakes)
     for place, option in enumerate(choice.get("options", ())):
@@ -157,7 +157,7 @@ def _check_study(folder: Path, key: Key, study: Table, choices: Mapping[str, Tab
         scenario = case.get("scenario", study["scenario"])
         if not (folder / scenario).is_file():
             where = at if "scenario" in case else key
-            mistakes.add((*where, "scenario"), "must be a file", f"write it, beside {FILE}", scenario)
+            mistakes.add((*where, "scenario"), "must be a file", f"write it into the folder of {FILE}", scenario)
     sizes = [_size(choices[name]) for name in study["choices"] if name in choices]
     runs = sum(max(case.get("runs", study.get("runs", 0)), 1) for case in study["case"])
     if (size := math.prod(itertools.chain((runs,), sizes))) > MOST_RUNS:
@@ -177,7 +177,7 @@ def _check_claim(key: Key, claim: Table, studies: Iterable[str], mistakes: Mista
     if sign not in (-1, 0, 1):
         mistakes.add((*key, "sign"), "must be 1, -1 or 0", "write 1 for above, -1 for below", sign)
     if low > high:
-        mistakes.add((*key, "low"), f"must be at most high, which is {high:g}", "exchange them: nothing agrees", low)
+        mistakes.add((*key, "low"), f"must be at most high, which is {high:g}", "swap them: no value would agree", low)
     elif (sign > 0 and high < 0) or (sign < 0 and low > 0):
         name = "high" if sign > 0 else "low"
         mistakes.add((*key, name), "leaves no value of the claim's sign", "correct it, or sign", claim[name])

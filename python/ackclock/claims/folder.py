@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Self
 
 from ackclock.base import input_files, user_code
 from ackclock.base.checked_files import mismatch
-from ackclock.base.printable import unknown
+from ackclock.base.printable import meant, plain, unknown
 from ackclock.claims import file_checks, locations, own_code, reasons, records
 from ackclock.claims.file_types import Verdict
 from ackclock.claims.intervals import Interval
@@ -324,7 +324,7 @@ def _verdicts(path: Path, ids: Sequence[str]) -> tuple[dict[str, Verdict], dict[
         raise input_files.InputFileError(f'{path}: {wrong}; write a line for each claim, such as A1 = "agrees"')
     if strange := next((name for name in (*found, *subjects) if name not in ids), None):
         said = unknown("claim", strange, ids, lists=False)
-        raise input_files.InputFileError(f"{path}: {said}; take it away, or add the claim to claims.toml")
+        raise input_files.InputFileError(f"{path}: {said}; remove it, or add the claim to claims.toml")
     return found, subjects
 
 
@@ -442,9 +442,11 @@ def select(folders: Sequence[Folder], prefixes: Sequence[str]) -> list[Claim]:
     wanted = [prefix.lower() for prefix in ids]
     strange = [prefix for prefix in ids if not any(_names(prefix.lower(), claim.id) for claim in claims)]
     if strange:
-        said = unknown("claim", strange[0], [*named, *(claim.id for claim in claims)], lists=False)
+        # A folder first: "O1" abbreviates any mistyped "opnet-17".
+        hint = meant(strange[0], named) or meant(strange[0], [claim.id for claim in claims])
         folders_known = ", ".join(folder.path.name for folder in folders)
-        raise LookupError(f"{said}; name an id, such as {claims[0].id}, or a folder: {folders_known}")
+        remedy = f"{hint} name an id, such as {claims[0].id}, or a folder: {folders_known}".strip()
+        raise LookupError(f'unknown claim "{plain(strange[0])}"; {remedy}')
     if not prefixes:
         return claims
     return [claim for claim in claims if claim.id in whole or any(_names(prefix, claim.id) for prefix in wanted)]

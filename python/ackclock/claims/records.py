@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ackclock.base import input_files
 from ackclock.base.checked_files import DamagedError, document
+from ackclock.base.printable import amount
 from ackclock.claims.file_types import Record
 from ackclock.claims.origin import Made
 from ackclock.stats.estimates import rounding
@@ -34,7 +35,7 @@ def read(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Made]]:
                 raise DamagedError(file, wrong, _REMEDY)
             if entry["id"] in measured:
                 raise DamagedError(
-                    file, f"{entry['id']} is on record twice, here or in another file", "keep one of them"
+                    file, f"{entry['id']} is recorded twice, here or in another file", "keep one of them"
                 )
             measured[entry["id"]] = entry
             made[entry["id"]] = Made.of(entry.get("made") or content.get("made") or {})
@@ -48,12 +49,12 @@ def _mistakes(entry: Mapping[str, Any]) -> Iterator[str]:
         choices = json.dumps(cell.get("choices"), sort_keys=True, ensure_ascii=False)
         at = entry["id"] if cell is entry else f"{entry['id']} under {choices}"
         if choices in seen:
-            yield f"{at} is on record twice"
+            yield f"{at} is recorded twice"
         seen.add(choices)
         mean, values, ends = cell["measured"], cell.get("values") or [], cell.get("interval")
         count = cell.get("seeds", 1)
         if count < 1 or (values and len(values) != count):
-            yield f"{at} has {count} seeds and {len(values)} values"
+            yield f"{at} has {amount(count, 'seed')} and {amount(len(values), 'value')}"
         if mean is None and (values or ends is not None):
             yield f"{at} has no mean, but values or an interval"
         if values and not min(values) <= mean + rounding(values) <= max(values) + 2 * rounding(values):

@@ -35,7 +35,7 @@ def held(kept: Path | None) -> Iterator[None]:
         return
     kept.mkdir(parents=True, exist_ok=True)
     with storage.locked(
-        kept / _LOCK, f"another `ackclock claims` keeps its results in {kept}; wait for it, or choose another"
+        kept / _LOCK, f"another `ackclock claims` keeps its results in {kept}; wait for it, or choose another folder"
     ):
         yield
 

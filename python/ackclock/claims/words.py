@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ackclock.base.printable import amount
 from ackclock.claims import reference
 from ackclock.claims.folder import Claim
 from ackclock.claims.ledger import Finding, decisive, recorded_with_more
@@ -40,7 +41,7 @@ def spread(measured: Measured) -> str:
 
 def origin(finding: Finding) -> str:
     """Describe the number of seeds of a value, and whether it was simulated now or recorded."""
-    seeds = "" if finding.measured.interval is None else f"{finding.seeds} seed{'s'[: finding.seeds != 1]}"
+    seeds = "" if finding.measured.interval is None else amount(finding.seeds, "seed")
     where = "" if finding.simulated else "on record" if finding.is_on_record else "not simulated"
     return ", ".join(part for part in (seeds, where) if part)
 
@@ -55,7 +56,7 @@ def record(finding: Finding) -> str:
         return "not on record"
     there = [cell for cell in finding.claim.on_record["other_choices"] if finding.claim.study.has(cell["choices"])]
     lost = len(there) - len(finding.others)
-    others = f"; other choices that are of another scenario, and left out: {lost}" if lost else ""
+    others = f"; other choices were measured on another scenario, and are left out: {lost}" if lost else ""
     return f"on record: {finding.made}{_since(finding.made)}{others}"
 
 
@@ -63,9 +64,9 @@ def _edited(finding: Finding) -> str:
     """Return a note that the record was measured on another scenario."""
     what = "the verdict on record" if finding.claim.on_record is None else "the record"
     if finding.claim.subject:
-        said = f"{what} is of another scenario, and decides nothing"
+        said = f"{what} was measured on another scenario, and does not count"
     else:
-        said = f"{what} does not say which scenario it is of, and decides nothing"
+        said = f"{what} does not name its scenario, and does not count"
     return said if finding.simulated else f"{said}; not simulated: --full simulates it"
 
 
@@ -92,9 +93,9 @@ def more(finding: Finding) -> str:
     other = recorded_with_more(finding)
     if other is None:
         return ""
-    over = f" over {other.tried} choices" if finding.claim.share is not None else ""
+    over = f" over {amount(other.tried, 'choice')}" if finding.claim.share is not None else ""
     value = f"{number(other.measured.value)} {spread(other.measured)} {finding.claim.unit}".strip()
-    return f"{other.seeds} seed{'s'[: other.seeds != 1]} on record{over} say {value}: {other.verdict}"
+    return f"{amount(other.seeds, 'seed')} on record{over} say {value}: {other.verdict}"
 
 
 def reason(finding: Finding) -> str:
@@ -104,7 +105,7 @@ def reason(finding: Finding) -> str:
     if finding.reason or rests_on.verdict != "undecided" or claim.share is not None or interval is None:
         return finding.reason
     if not interval.freedom:
-        return "one seed says nothing of others"
+        return "one seed says nothing about others"
     where = f"{number(interval.low)} to {number(interval.high)} {claim.unit}".strip()
     return f"{rests_on.seeds} seeds do not decide: {where}, where {limits(claim)} is asked for"
 

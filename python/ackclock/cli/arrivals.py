@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ackclock.base import storage
+from ackclock.base.printable import amount
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
@@ -32,4 +33,6 @@ def arrivals(
     storage.write_file(output, csv_text(flows).encode())
     there, back = sum(flow.size_bytes for flow in flows), sum(flow.reply_bytes for flow in flows)
     answer(file=str(output), flows=len(flows), last_start_s=flows[-1].start_s, bytes_there=there, bytes_back=back)
-    print(f"{output}: {len(flows):,} flows in {flows[-1].start_s:.3f} s, {there:,} bytes there and {back:,} back")
+    print(
+        f"{output}: {amount(len(flows), 'flow')} in {flows[-1].start_s:.3f} s, {there:,} bytes there and {back:,} back"
+    )

@@ -71,6 +71,17 @@ def list_catalogs(
             _print_entry(entry)
 
 
+def check_profile(name: str | None) -> None:
+    """Refuse an unknown stack profile of the option `--profile`.
+
+    Raises:
+        InputError: If there is no such profile.
+    """
+    known = _names("profiles")
+    if name is not None and name not in known:
+        raise InputError(f"--profile: {unknown('profile', name, known)}")
+
+
 def _kinds() -> list[dict[str, Any]]:
     return [{"name": kind, "summary": about, "entries": len(_entries(kind))} for kind, (_, about) in KINDS.items()]
 
@@ -157,7 +168,7 @@ def _switches(profile: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         for place, (name, part) in enumerate(value.items() if isinstance(value, dict) else [("", value)]):
             yield (f"{switch['name']}.{name}" if name else switch["name"], _plain(part), *(("", "") if place else said))
     chosen = profile["controller_by_default"]
-    yield ("controller", chosen["name"], "Of a flow that names none.", chosen["source"])
+    yield ("controller", chosen["name"], "Default controller of a flow.", chosen["source"])
     for switch in profile["with"]:
         for place, (name, value) in enumerate(switch["sets"].items()):
             own = f"with {switch['name']} = {_plain(switch['value'])}: {name}"

@@ -12,7 +12,7 @@ import typer
 from ackclock import _core
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base import input_files
-from ackclock.base.printable import plain
+from ackclock.base.printable import amount, plain
 from ackclock.cli import failures, forecast
 from ackclock.cli.answers import is_asked, put
 from ackclock.scenario import controller_sources
@@ -77,8 +77,8 @@ def _is_valid(file: Path, overrides: list[str], loads: bool) -> bool:
     except failures.InputError as error:
         failures.tell(partial(failures.say, str(error)))
         return False
-    flows, links = len(scenario.flow_names), len(scenario.link_names)
-    print(f'{plain(file)}: ok: "{plain(scenario.name)}", {scenario.duration_s:g} s, {flows} flows, {links} links')
+    size = f"{amount(len(scenario.flow_names), 'flow')}, {amount(len(scenario.link_names), 'link')}"
+    print(f'{plain(file)}: ok: "{plain(scenario.name)}", {scenario.duration_s:g} s, {size}')
     for warning in forecast.warnings(scenario):
         print(f"  warning: {warning}")
     for place, distribution in scenario.varies.items():

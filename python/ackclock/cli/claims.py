@@ -25,7 +25,7 @@ def claims(
         list[str] | None,
         typer.Argument(
             metavar="[ID...]",
-            help="Claims by id, prefix or folder name; `all`; the path of your own folder, such as ./mine; or "
+            help="Claims by id, prefix or folder name; `all`; the path of your folder, such as ./mine; or "
             "`new DIR` to create one (default: list the folders).",
         ),
     ] = None,
@@ -168,7 +168,7 @@ def _check_distinct(folders: list[Any]) -> None:
         for claim in folder.claims:
             if claim.id in seen:
                 one, other = seen[claim.id], folder.path
-                raise InputError(f"claim {claim.id} is in {one} and in {other}; give each folder a call of its own")
+                raise InputError(f"claim {claim.id} is in {one} and in {other}; judge each folder in a separate call")
             seen[claim.id] = folder.path
 
 

@@ -39,7 +39,7 @@ class Command:
         return answers.with_json(typer.main.get_command(alone), name)
 
 
-_SIMULATE, _OWN, _LEARN, _MACHINE = "Simulate", "Write parts of your own", "Look things up", "This machine"
+_SIMULATE, _OWN, _LEARN, _MACHINE = "Simulate", "Write custom parts", "Look things up", "This machine"
 
 COMMANDS = {
     "run": Command("run", "run", _SIMULATE),

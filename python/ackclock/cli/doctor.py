@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.text import Text
 
 from ackclock._core import build_info
+from ackclock.base.printable import amount
 from ackclock.base.system import cores
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.table_output import print_list
@@ -33,7 +34,7 @@ class Finding:
         ok: Whether it is present and sufficient.
         found: Value found.
         purpose: Purpose of the capability.
-        remedy: How to get it.
+        remedy: Instruction how to get it.
     """
 
     name: str
@@ -105,9 +106,8 @@ def _tool(name: str, purpose: str, *commands: str) -> Finding:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding(
-        "processor", True, f"{cores()} cores, {platform.machine()}", "a sweep runs one simulation on each core"
-    )
+    processor = f"{amount(cores(), 'core')}, {platform.machine()}"
+    yield Finding("processor", True, processor, "a sweep runs one simulation on each core")
     held = "series and events are held in memory"
     if hasattr(os, "sysconf"):
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30

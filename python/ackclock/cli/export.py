@@ -46,7 +46,7 @@ def export(
     storage.write_file(output, content)
     answer(file=str(output), controller={"kind": "policy", "file": output.name, "controller": own}, accuracy=lines)
     if not quiet:
-        print("\n".join([*lines, f"policy in {output}; in a scenario beside it:"]))
+        print("\n".join([*lines, f"policy in {output}; in a scenario in the same folder:"]))
         print(f'controller = {{ kind = "policy", file = {toml_text(output.name)}, controller = {toml_text(own)} }}')
         if to == "bpf":
             print(f"in the kernel: ackclock-kernel load {output}")

@@ -16,6 +16,7 @@ from ackclock._core import ScenarioError, build_info, take_fault
 from ackclock.base import extras, storage
 from ackclock.base.extras import MissingPackageError
 from ackclock.base.input_files import InputError as InputError
+from ackclock.base.printable import amount
 from ackclock.base.storage import OutputExistsError
 from ackclock.base.user_code import UserCodeError
 from ackclock.running import simulate
@@ -214,7 +215,7 @@ def print_diagnostics(error: ScenarioError) -> None:
         console.print(_diagnostic(diagnostic), soft_wrap=True)
     count = len(error.diagnostics)
     more = "more than " if error.has_more else ""
-    console.print(f"[bold red]{more}{count} mistake{'s' if count != 1 else ''}[/]; nothing was run")
+    console.print(f"[bold red]{more}{amount(count, 'mistake')}[/]; nothing was run")
 
 
 def _diagnostic(diagnostic: Diagnostic) -> "Text":

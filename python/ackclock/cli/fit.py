@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock.base import storage
+from ackclock.cli import catalogs
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import runs_of
@@ -50,6 +51,7 @@ def fit(
     from ackclock.recording.fit import FitError
     from ackclock.recording.fit import fit as find
 
+    catalogs.check_profile(profile)
     storage.check_file(output, force=force)
     if keep is not None:
         storage.check_folder(keep, force=force)

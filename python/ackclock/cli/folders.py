@@ -25,7 +25,7 @@ def kind_of(folders: list[Path]) -> Kind:
     kinds = [_kind(folder) for folder in folders]
     for folder, kind in zip(folders, kinds, strict=True):
         if kind != "run" and len(folders) > 1:
-            raise InputError(f"{folder} is of a {kind}, which is shown by itself; give it alone")
+            raise InputError(f"{folder} is a {kind}, which is shown by itself; give only this folder")
     return kinds[0]
 
 
@@ -38,9 +38,7 @@ def _kind(folder: Path) -> Kind:
         return "study"
     if (folder / "sweep.json").is_file() and not (folder / "summary.json").exists():
         if not (folder / "sweep.parquet").is_file():
-            raise InputError(
-                f"{folder} is of a sweep or study that has not ended; give its command again, which goes on"
-            )
+            raise InputError(f"{folder} is an unfinished sweep or study; run its command again to resume it")
         return "sweep"
     return "run"
 

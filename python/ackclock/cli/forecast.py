@@ -75,9 +75,9 @@ def lines(found: Estimate) -> list[str]:
     if found.is_whole:
         return [f"all of it ran in {span(found.took_s)}: {si(found.events or 0)} events", memory]
     if found.wall_s is None or found.events is None or found.packets is None:
-        return [f"no simulated time passed in {span(found.took_s)}: so much happens at its beginning", memory]
+        return [f"no simulated time passed in {span(found.took_s)}: too much happens at its start", memory]
     ran = f"{span(found.simulated_s)} of {span(found.duration_s)} of simulated time in {span(found.took_s)}"
-    whole = f"the whole would take {span(found.wall_s)} on one thread"
+    whole = f"the whole run would take {span(found.wall_s)} on one thread"
     return [f"{ran}: {whole}", f"{si(found.events)} events, {si(found.packets)} data packets", memory]
 
 

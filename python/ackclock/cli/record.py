@@ -47,7 +47,7 @@ def record(
     from ackclock.running import kernel
 
     if bool(command) == (port is not None):
-        raise InputError("name a command after --, or a port with --port; one of them")
+        raise InputError("name either a command after --, or a port with --port")
     if port is None and seconds is not None:
         raise InputError("--seconds is for --port; a command is recorded until it ends")
     if port is not None and controller is not None:
@@ -67,7 +67,7 @@ def record(
     if ended.is_interrupted:
         raise KeyboardInterrupt
     if ended.code != 0:
-        raise WorkError(f"the command ended with {ended.code}; what was recorded until then is in {output}")
+        raise WorkError(f"the command ended with {ended.code}; the recording until then is in {output}")
 
 
 def import_(

@@ -66,7 +66,7 @@ def report(
     shown = _window(window)
     if kind != "run":
         if shown is not None:
-            raise InputError(f"--window is of runs; {folders[0]} is of a {kind}")
+            raise InputError(f"--window needs runs; {folders[0]} is a {kind}")
         _report_of_many(kind, folders[0], output, static, force=force)
         return
     results = runs_of(folders)
@@ -117,14 +117,14 @@ def compare(
 ) -> None:
     """Print runs side by side, or the means of a sweep or study."""
     if is_asked() and form != "text":
-        raise InputError(f"--json and --form {form} are two forms of one output; give one of them")
+        raise InputError(f"--json and --form {form} exclude each other; give one of them")
     kind = kind_of(folders)
     if kind == "run" and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")
     if kind != "run":
         _print(_narrowed(experiment_of(kind, folders[0]).tables, columns), form)
     elif columns is not None:
-        raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
+        raise InputError("--columns needs a sweep or study; runs are compared in all columns")
     else:
         _compare_runs(folders, form)
 

@@ -194,9 +194,9 @@ def _check_traces(scenario: Scenario, output: Path | None, wanted: list[str]) ->
     if not wanted:
         return
     if output is None:
-        raise InputError(f"{wanted[0]} writes into the folder of results, and there is none; name it with -o")
+        raise InputError(f"{wanted[0]} needs a folder of results; name it with -o")
     if not scenario.is_watched:
-        raise InputError(f"{wanted[0]} writes events, and none are kept; say which, such as --events all")
+        raise InputError(f"{wanted[0]} needs events; select some, such as --events all")
 
 
 def _from_file(file: Path, given: dict[str, str], overrides: list[str], *, trusts: bool) -> Scenario:

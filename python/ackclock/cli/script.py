@@ -9,7 +9,7 @@ import typer
 
 from ackclock.base import input_files
 from ackclock.claims import locations
-from ackclock.cli import failures
+from ackclock.cli import catalogs, failures
 from ackclock.cli.answers import answer
 from ackclock.plotting.terminal import name, output
 from ackclock.script.backend import Backend
@@ -47,7 +47,7 @@ def script(
     ] = None,
     tolerance_usecs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Allow events to deviate by this time, microseconds.", show_default="4000"),
+        typer.Option(metavar="N", help="Allow events to deviate by this number of microseconds.", show_default="4000"),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Allow no extra tolerance for long waits; compare echoed timestamps, too.")
@@ -103,6 +103,7 @@ def script(
         raise failures.InputError(
             "there is nothing to run; give a packet script (.pkt), a folder of them, or --differential N"
         )
+    catalogs.check_profile(profile)
     options = _options(definitions or [], tolerance_usecs, strict)
     counts = {"passed": 0, "failed": 0, "wrong": 0}
     told: list[dict[str, Any]] = []

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ackclock.base.printable import amount
 from ackclock.cli.answers import is_asked
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import points_progress
@@ -38,7 +39,7 @@ def run(
         for table in done.tables:
             print_table(table)
         if output is not None:
-            print(f"{len(done.runs)} runs in {output}")
+            print(f"{amount(len(done.runs), 'run')} in {output}")
 
 
 def study_of(

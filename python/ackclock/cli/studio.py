@@ -46,7 +46,7 @@ def studio(
     try:
         server = serving.server(folder, port=port, to_open=to_open, series=series)
     except OSError as error:
-        raise InputError(f"--port {port} cannot be had: {error.strerror}; leave it out for one that is free") from error
+        raise InputError(f"--port {port} cannot be opened: {error.strerror}; leave it out to use a free one") from error
     address = f"http://127.0.0.1:{server.server_port}/{serving.RECORDED if series else ''}"
     answer(address=address, page=str(folder), opened=str(path) if path else None)
     answer_now()

@@ -138,11 +138,11 @@ class _Handler(SimpleHTTPRequestHandler):
         except SupersededError as error:
             return self._say(HTTPStatus.CONFLICT, {"error": str(error)})
         except KeyError as error:
-            return self._say(HTTPStatus.BAD_REQUEST, {"error": f"the question has no {error}"})
+            return self._say(HTTPStatus.BAD_REQUEST, {"error": f"the request has no {error}"})
         except ValueError as error:
             return self._say(HTTPStatus.BAD_REQUEST, {"error": str(error)})
         except OSError as error:
-            return self._say(HTTPStatus.GONE, {"error": f"the folder of results is not what it was ({error})"})
+            return self._say(HTTPStatus.GONE, {"error": f"the folder of results has changed ({error})"})
 
     def do_HEAD(self) -> None:
         if self._is_meant():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock.base import extras
+from ackclock.base.printable import amount
 from ackclock.cli import check
 from ackclock.cli.answers import answer, is_asked, put
 from ackclock.cli.failures import InputError
@@ -48,7 +49,9 @@ def study(
     from ackclock.experiments.studies import study_folder as studies
 
     if not file.exists():
-        raise InputError(f"{file}: file not found; docs/how-to/studies.md says how to write one")
+        raise InputError(
+            f"{file}: file not found; give a study file, such as one that `ackclock examples -o DIR` writes"
+        )
     plan, mistakes = study_file.read(file)
     if checks:
         answer(runs=plan.size)
@@ -56,8 +59,8 @@ def study(
         if not trust:
             mistakes.check()  # before anything is imported
         if checks and not trust:
-            print(f"not imported: {', '.join(named)}; what only a run would tell was not checked")
-            print(f"{file}: ok: {plan.size} runs")
+            print(f"not imported: {', '.join(named)}; what only a run can show was not checked")
+            print(f"{file}: ok: {amount(plan.size, 'run')}")
             return
         if not trust:
             check.agree(file, named)
@@ -65,7 +68,7 @@ def study(
         from ackclock.experiments.studies.design import trials
 
         trials(plan, mistakes)
-        print(f"{file}: ok: {plan.size} runs")
+        print(f"{file}: ok: {amount(plan.size, 'run')}")
         return
     extras.require("report")
     require_backend(backend)
@@ -88,4 +91,4 @@ def _print(done: "Study", place: Path, *, quiet: bool) -> None:
 
     for table in done.tables:
         print_table(table)
-    print(f"{len(done.runs)} runs in {place}: {PAGE} shows them; figures and tables are beside it")
+    print(f"{amount(len(done.runs), 'run')} in {place}: open {PAGE}; figures and tables are in the same folder")

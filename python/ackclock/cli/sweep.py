@@ -8,6 +8,7 @@ import typer
 
 from ackclock._core import Scenario
 from ackclock.base import extras, storage
+from ackclock.base.printable import amount
 from ackclock.cli import check
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import errors
@@ -70,7 +71,7 @@ def sweep(
             storage.write_file(folder.table(name), parquet(table))
         are_same = changes_nothing("seed", points, lambda point: hash(value_key({**summary(point), "seed": 0})))
     if are_same:
-        text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
+        text = "warning: every seed gave the same results: the scenario is not random, so ± 0 is meaningless"
         errors().print(text, style="yellow")
     if is_asked():
         from ackclock.plotting.tables import json_text
@@ -80,7 +81,7 @@ def sweep(
         from ackclock.cli.table_output import print_table
 
         print_table(load_sweep(output).table)
-        print(f"{len(points)} points in {output}: sweep.parquet, links.parquet, means.parquet")
+        print(f"{amount(len(points), 'point')} in {output}: sweep.parquet, links.parquet, means.parquet")
 
 
 def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[str]], Scenario]:

@@ -28,7 +28,7 @@ _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "op
 def print_table(table: Table, *, whole: bool = False) -> None:
     """Print a table; if it is too wide for the terminal, print blocks that each begin with the key columns.
 
-    With many rows, only the first block is printed; with very many, only the first rows. A line says what is left out.
+    The first block of many rows is printed, or the first rows of very many. A line says what is left out.
 
     Args:
         table: The table.

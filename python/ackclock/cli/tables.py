@@ -89,7 +89,7 @@ def _recording_lines(recording: Recording, duration_s: float) -> list[str]:
     """Return lines on a recording: its size, what was missed, its cost, and what is unknown."""
     said = f"{recording['records']:,} records"
     if recording["missed"] is not None:
-        said += f", {recording['missed']:,} found no room"
+        said += f", {recording['missed']:,} lost"
     cpu_s, programs_s = recording["cpu_s"], recording["tracepoints_cpu_s"]
     if cpu_s is not None and duration_s > 0:
         share = 100 * (cpu_s + (programs_s or 0.0)) / duration_s

@@ -11,6 +11,7 @@ import typer
 
 from ackclock.base import extras
 from ackclock.base.decoding import decoded_toml
+from ackclock.base.printable import amount
 from ackclock.cli import check
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError, errors
@@ -98,7 +99,8 @@ def train(
         )
     answer(folder=str(output), steps=trained.steps, episodes=len(trained.episodes), steps_per_s=trained.steps_per_s)
     if not quiet:
-        print(f"{trained.steps:,} decisions, {len(trained.episodes)} episodes, {trained.steps_per_s:,.0f} decisions/s")
+        done = f"{amount(trained.steps, 'decision')}, {amount(len(trained.episodes), 'episode')}"
+        print(f"{done}, {trained.steps_per_s:,.0f} decisions/s")
         print(f"model, curve and manifest in {output}; next: ackclock evaluate {output}")
 
 
@@ -147,7 +149,7 @@ def _stopping(*, at_once: bool) -> Iterator[Callable[[], bool]]:
         if asked or at_once:
             raise KeyboardInterrupt
         asked = True
-        errors().print("stopping at the end of this rollout; once more stops at once, at the last checkpoint")
+        errors().print("stopping at the end of this rollout; press Ctrl-C again to stop now, at the last checkpoint")
 
     previous = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -133,7 +133,7 @@ def processes(
         try:
             yield from _as_completed(pool, partial(_run_in_process, work), points, jobs or cores())
         except BrokenProcessPool as error:
-            what = "code of the scenario ended its process, as os._exit or a crash does, or memory ran out"
+            what = "code of the scenario ended its process (os._exit or a crash), or memory ran out"
             raise UserCodeError(f"{what}; run one point with `ackclock run`, or fewer at a time") from error
         finally:
             stop.set()

@@ -192,7 +192,7 @@ def grid_of(
         raise GridError(f"--set {repeated[0]} is given twice; put all its values into one array")
     blocks = _blocks(axes, paired)
     if (size := math.prod(map(len, blocks))) > MOST_RUNS:
-        raise GridError(f"--set: the grid has {size:,} points, and may have {MOST_RUNS:,}; leave out values")
+        raise GridError(f"--set: the grid must have at most {MOST_RUNS:,} points, not {size:,}; leave out values")
     try:
         points = [_point(parameters, make) for parameters in combinations(blocks, paths)]
     except ScenarioError:
@@ -211,7 +211,7 @@ def _check_overridden(axes: Sequence[Axis], points: Sequence[Point], make: Calla
         if len(axis.values) > 1 and changes_nothing(axis.path, points, lambda point: point.scenario_hash):
             with suppress(ScenarioError):  # it needs other axes, and is heard where it has them
                 if len({make([f"{axis.path}={toml_text(value)}"]).hash for value in axis.values}) > 1:
-                    raise GridError(f"--set {axis.path} is undone by another axis, of the same place; give one of them")
+                    raise GridError(f"--set {axis.path} is overridden by another axis; give one of them")
 
 
 def changes_nothing(path: str, points: Sequence[Point], of: Callable[[Point], Hashable]) -> bool:

@@ -112,8 +112,8 @@ class SweepFolder:
         grid = self.grid()
         hashes = grid["scenario_hashes"]
         if missing := len(set(hashes) - found.keys()):
-            what = f"{missing} of its {len(set(hashes))} points are missing, or others stand in their place"
-            raise DamagedError(self.path / _POINTS, what, "run the same command again: it runs these points")
+            what = f"{missing} of its {len(set(hashes))} points are missing or replaced by others"
+            raise DamagedError(self.path / _POINTS, what, "run the same command again to simulate these points")
         # Of code that has changed there are several with one hash, and parameters of none of them are told.
         latest = {one: of[-1] for one, of in found.items() if of[1:]}
         anonymous = {
@@ -199,7 +199,7 @@ class SweepFolder:
         file = self._file(point)
         record = _record(file)
         if record["scenario_hash"] != point.scenario_hash:
-            raise DamagedError(file, f"it is of another point than {_one(point.parameters)}", _REMEDY)
+            raise DamagedError(file, f"it belongs to another point than {_one(point.parameters)}", _REMEDY)
         return record
 
     def summary_of(self, key: str) -> RunSummary:
@@ -210,24 +210,24 @@ class SweepFolder:
         """
         file = inside(self.path / _POINTS, f"{key}.json", _REMEDY)
         if not file.is_file():
-            raise DamagedError(file, "it is missing", "run the same command again: it runs this point")
+            raise DamagedError(file, "it is missing", "run the same command again to simulate this point")
         record = _record(file)
         if self._keys.setdefault(record["scenario_hash"], key) != key:
-            raise DamagedError(file, "it is of another point than its name says", _REMEDY)
+            raise DamagedError(file, "it belongs to another point than its name says", _REMEDY)
         return record["summary"]
 
     def _file(self, point: Point) -> Path:
         return self.path / _POINTS / f"{point.key}.json"
 
 
-_REMEDY = "remove it, and the same command runs this point again"
+_REMEDY = "remove it, and run the same command again"
 
 
 def _record(file: Path) -> Record:
     written = content(file, None, _REMEDY)
     record = document(written, file, Record, _REMEDY)
     if "sha256" in record and _signed(b"{" + written[_SIGNATURE_LENGTH:]) != written:
-        raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", _REMEDY)
+        raise DamagedError(file, "its SHA-256 differs: it was changed", _REMEDY)
     return record
 
 

@@ -113,7 +113,7 @@ def _json(name: str, value: object) -> str:
         return text
     except (TypeError, ValueError) as error:
         said = (
-            f"agent.{name} = {value!r} cannot be read ({error}); write texts, finite numbers, lists and tables of them"
+            f"agent.{name} = {value!r} cannot be read ({error}); write strings, finite numbers, lists or tables of them"
         )
         raise ValueError(said) from error
 

@@ -109,14 +109,14 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         Raises:
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong, or the flow is unknown.
-            KernelError: With `on="kernel"`, if this machine lacks something; the message says what.
+            KernelError: If `on="kernel"` and this machine lacks something; the message says what.
         """
         if on not in ("simulation", "kernel"):
-            raise ValueError(f'on = {on!r} is unknown; there are "simulation" and "kernel"')
+            raise ValueError(f'on = {on!r} is unknown; write "simulation" or "kernel"')
         if on == "kernel" and render_mode is not None:
-            raise ValueError("a connection on the kernel is not drawn; leave render_mode out, or simulate")
+            raise ValueError("a connection on the kernel is not rendered; leave render_mode out, or simulate")
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
+            raise ValueError(f"render_mode {render_mode!r} is unknown; known: {self.metadata['render_modes']}")
         self.scenario: Scenario = loaded(scenario)
         self.flow: str = named_flow(self.scenario, flow)
         self.render_mode = render_mode
@@ -240,7 +240,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
             raise ValueError("a connection on the kernel cannot be restored; simulate for that")
         if state.settings != self.settings or not state.own.is_like(self._own):
             raise ValueError(
-                f"state: is of an agent with other settings, {state.settings}; restore it in one like that"
+                f"state: belongs to an agent with other settings, {state.settings}; restore it in such an agent"
             )
         self._core, self._own, self._is_running = state.core(), state.own.copy(), state.is_running
 

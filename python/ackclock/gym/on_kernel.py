@@ -47,7 +47,7 @@ class KernelFlow:
             ValueError: If a setting is wrong, or the flow is unknown.
         """
         if lacks := missing():
-            raise KernelError(f'an environment with on="kernel" cannot be had here: {lacks}')
+            raise KernelError(f'an environment with on="kernel" needs what this machine lacks: {lacks}')
         self._scenario, self._flow, self._settings = scenario, flow, settings
         self._agent: KernelAgent | None = None
         self._child: subprocess.Popen[bytes] | None = None
@@ -60,7 +60,7 @@ class KernelFlow:
         """Start the scenario, and return the observation at the first decision.
 
         Args:
-            seed: Of the scenario: what is lost at random, when flows start that do so at random.
+            seed: Seed of the scenario: random losses, and random starts of flows.
 
         Raises:
             KernelError: If the run failed, or came to no decision.
@@ -68,7 +68,7 @@ class KernelFlow:
         self._start(seed)
         if not self._run():
             self.end()
-            raise KernelError("the connection came to no decision within the scenario's time; give it more")
+            raise KernelError("the connection reached no decision within the scenario's duration; make it longer")
         return self.live.observe()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:

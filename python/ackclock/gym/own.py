@@ -78,7 +78,7 @@ class OwnObservations:
         self._others = [place for place, one in enumerate(observations) if not isinstance(one, Own)]
         self._scaled = scaled
         if self._own and not self.named:
-            raise ValueError("observations of your own stand beside those of the catalogue: name one of these, too")
+            raise ValueError("a custom observation needs at least one of the catalogue; name one as well")
         for one in self._own:
             if not one.low < one.high:
                 raise ValueError(

@@ -93,7 +93,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
             ValueError: If a setting is wrong, or a flow is unknown.
         """
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode {render_mode!r} is unknown; there are {self.metadata['render_modes']}")
+            raise ValueError(f"render_mode {render_mode!r} is unknown; known: {self.metadata['render_modes']}")
         self.scenario: Scenario = loaded(scenario)
         self.render_mode = render_mode
         differing = _by_agent(self.scenario.flow_names if agents is None else agents)
@@ -237,9 +237,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         if name in actions and name in self.agents:
             return number_of(actions[name], self.action_spaces[name])
         if name in self.agents and self._core.is_waiting(place):
-            raise ValueError(
-                f"agent {name!r} waits for an action and is given none; there are some for {list(actions)}"
-            )
+            raise ValueError(f"actions has none for agent {name!r}; it has {list(actions)}")
         return 0.0
 
     def _infos(self) -> dict[str, dict[str, Any]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock._core import Scenario
 from ackclock.base.bounds import whole
+from ackclock.base.printable import amount
 from ackclock.base.system import cores, physical_bytes
 from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, checked, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
@@ -88,15 +89,15 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
         if any(isinstance(one, Own) for one in listed(settings.get("observations", ()))):
             raise ValueError(
                 "observations made of functions need gymnasium.vector.SyncVectorEnv; name some of the catalogue, or a "
-                "class of yours (ackclock.parts.Observation)"
+                "subclass of ackclock.parts.Observation"
             )
         if callable(settings.get("reward")):
             raise ValueError(
-                "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a class of yours "
-                "(ackclock.parts.Reward)"
+                "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a subclass of "
+                "ackclock.parts.Reward"
             )
         if render_mode is not None:
-            raise ValueError("many environments at once are not drawn; give no render_mode")
+            raise ValueError("vector environments are not rendered; leave render_mode out")
         mode = _autoreset_mode(autoreset)
         self.scenario: Scenario = loaded(scenario)
         num_envs = whole("num_envs", num_envs, 1, max(physical_bytes() // max(self.scenario.memory_bytes, 1), 1))
@@ -156,7 +157,9 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             first = check_seed(seed, after=self.num_envs - 1)
             return [first + index for index in range(self.num_envs)]
         if len(seed) != self.num_envs:
-            raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments; give one for each")
+            raise ValueError(
+                f"{amount(len(seed), 'seed')} for {amount(self.num_envs, 'environment')}; give one for each"
+            )
         return [None if one is None else check_seed(one) for one in seed]
 
     def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
@@ -196,7 +199,9 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             raise ResetNeeded("step() without an episode under way; call reset() first")
         actions = np.asarray(actions)
         if actions.size != self.num_envs:
-            raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
+            raise ValueError(
+                f"{amount(actions.size, 'action')} for {amount(self.num_envs, 'environment')}; give one for each"
+            )
         if actions.dtype.kind not in NUMBERS:
             raise ValueError(f"actions must be numbers, not of {actions.dtype}")
         self._actions[:] = actions.reshape(-1)

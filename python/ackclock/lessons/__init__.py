@@ -5,7 +5,7 @@
     lesson = lessons.load("sawtooth")
     lesson.check(1, 100)  # right, or a hint
 
-What is expected comes from the laws of `ackclock.lessons.theory`, each with its source, or from a run of what the
+The expected answer comes from the laws of `ackclock.lessons.theory`, each with its source, or from a run of what the
 learner gave; never from a number that the simulator printed before. The lessons are in docs/lessons.
 """
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ackclock.base.printable import amount
 from ackclock.base.user_code import said
 
 Judge = Callable[[Any], str | None]
@@ -77,7 +78,7 @@ class Lesson:
 
     def __repr__(self) -> str:
         """Return name and number of exercises."""
-        return f'<Lesson "{self.name}": {len(self.exercises)} exercises>'
+        return f'<Lesson "{self.name}": {amount(len(self.exercises), "exercise")}>'
 
     def check(self, number: int, answer: object) -> Verdict:
         """Check an answer, and give a hint if it is wrong.
@@ -203,7 +204,7 @@ def function(expected: Callable[..., float], cases: Sequence[tuple[float, ...]],
     Examples:
         >>> judge = function(lambda x: 2 * x, [(1,), (3,)])
         >>> judge(lambda x: x + x), judge(lambda x: x + 1), judge(7)
-        (None, 'With (3) it comes to 4, which is too small.', 'A function is asked for, not 7.')
+        (None, 'With (3) it returns 4, which is too small.', 'A function is asked for, not 7.')
     """
 
     def judge(answer: Any) -> str | None:
@@ -217,9 +218,9 @@ def function(expected: Callable[..., float], cases: Sequence[tuple[float, ...]],
                 return f"With ({shown}) it fails: {said(failure)}."
             wanted = expected(*case)
             if got is None:
-                return f"With ({shown}) it comes to no number."
+                return f"With ({shown}) it does not return a number."
             if abs(got - wanted) > tolerance * abs(wanted):
-                return f"With ({shown}) it comes to {got:g}, which is too {_off(got, wanted)}."
+                return f"With ({shown}) it returns {got:g}, which is too {_off(got, wanted)}."
         return None
 
     return judge

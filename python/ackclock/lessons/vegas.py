@@ -35,7 +35,7 @@ EXERCISES = (
     Exercise(
         word("forward", ["forward", "backward", "both"]),
         "which direction's queue is the sender's own doing?",
-        "The delay of the forward path alone, from timestamps (Kim and Kim 1999): the way back is others' doing.",
+        "The delay of the forward path, from timestamps (Kim and Kim 1999): others fill the queue of the reverse path.",
     ),
 )
 """Exercises of the lesson."""

@@ -117,7 +117,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
             f"{path} has no data over TCP; capture both directions of a connection: tcpdump -w FILE tcp"
         )
     if not any(way.octets and way.acked_to > 0 for way in ways):
-        raise RecordingError(f"{path} has the data of a connection and none of its ACKs; capture both directions")
+        raise RecordingError(f"{path} has the data of a connection, but not its ACKs; capture both directions")
     began_s = None if first_s is None else float(first_s)
     return streams, last_s, recording_of("capture", count, _notes(ways), began_unix_s=began_s)
 
@@ -145,7 +145,7 @@ def ways_of(path: Path) -> tuple[list[Way], int, Decimal | None, float]:
 
 
 def _notes(ways: list[Way]) -> list[str]:
-    notes = ["congestion windows, controllers, timeouts and what senders took for lost are not in a capture"]
+    notes = ["a capture does not contain congestion windows, controllers, timeouts or the sender's loss decisions"]
     if any(way.octets and not way.near for way in ways):
         notes.append(
             "without timestamps (RFC 7323) round trips are counted from the place of the capture: right at the sender"

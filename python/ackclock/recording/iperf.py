@@ -27,8 +27,8 @@ from ackclock.results.manifests import Recording
 _MICRO: Final = 1e-6
 
 _NOTES: Final = [
-    "of round trips iperf3 tells smoothed ones at the ends of intervals; losses, timeouts, episodes are not known",
-    "what was sent is what the program wrote to its socket",
+    "iperf3 reports the smoothed RTT at the end of each interval; losses, timeouts and episodes are unknown",
+    "bytes sent are those that the program wrote to its socket",
 ]
 
 
@@ -148,7 +148,7 @@ def _report(path: Path) -> _Report:
         )
     _check_kind(found, path)
     if wrong := mismatch(_Report, found) or _impossible(found):
-        raise RecordingError(f"{path}: {wrong}; is the file whole? Give a report of `iperf3 --json`")
+        raise RecordingError(f"{path}: {wrong}; is the file complete? Give a report of `iperf3 --json`")
     report: _Report = found  # type: ignore[assignment]  # it has the form
     return report
 

@@ -32,7 +32,7 @@ def packets(file: BinaryIO) -> Iterator[Frame]:
     """
     header = whole(file, _HEADER)
     if header[:4] not in FORMS:
-        raise ValueError("it begins as neither form does")
+        raise ValueError("it is in neither format")
     order, ticks = FORMS[header[:4]]
     (link,) = unpacked(order + "20xI", header)
     while record := file.read(_RECORD):

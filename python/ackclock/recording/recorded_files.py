@@ -36,7 +36,7 @@ def read(paths: Sequence[Path], *, name: str | None = None, by: str = "ackclock 
     forms = {about["form"] for _, _, about in found}
     if len(forms) > 1:
         raise RecordingError(
-            f"{', '.join(map(str, paths))} are of different forms ({', '.join(sorted(forms))}); import each alone"
+            f"{', '.join(map(str, paths))} have different formats ({', '.join(sorted(forms))}); import each alone"
         )
     streams = [stream for one, _, _ in found for stream in one]
     recording = _together([about for _, _, about in found])

@@ -45,9 +45,7 @@ _UNITS: Final = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 _REMEDY: Final = "log it so: while sleep 0.1; do date +%s.%N; ss -tin; done > ss.log"
 
-_NOTES: Final = [
-    "of round trips ss tells the smoothed one; single samples, lost segments, timeouts and episodes are not known"
-]
+_NOTES: Final = ["ss reports the smoothed RTT only; RTT samples, lost segments, timeouts and episodes are unknown"]
 
 
 @dataclass(slots=True)

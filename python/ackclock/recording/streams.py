@@ -149,10 +149,10 @@ def received(name: str, time_s: Floats, octets: Floats, **known: Any) -> Stream:
     """Return a stream whose receiver counted the data that arrived.
 
     Args:
-        name: Of the stream.
-        time_s: When.
-        octets: How many had come by then.
-        known: What else is known of it.
+        name: Name of the stream.
+        time_s: Times of the samples.
+        octets: Number of octets by each time.
+        known: Further facts about the stream.
     """
     stream = Stream(name, float(time_s[0]), float(time_s[-1]), **known)
     stream.delivered_bytes = int(octets[-1] - octets[0])

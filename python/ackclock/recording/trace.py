@@ -95,7 +95,7 @@ def read(path: Path) -> tuple[list[Stream], float, Recording]:
             stream.name = f"{place.pair} {place.side}: {stream.name}"
             pairs[place.pair][place.side].append(stream.name)
         streams += found
-    unended = "the recording has no last line: it did not end by itself, and what was missed is not known"
+    unended = "the recording has no last line: it was cut off, and the number of missed records is unknown"
     told = {key: end.get(key) for key in ("missed", "cpu_s", "tracepoints_cpu_s")}
     told |= {"release": begin.get("release"), "began_unix_s": begin.get("unix_s")}
     about = recording_of("trace", records.height, [] if end else [unended], **told)

@@ -86,9 +86,7 @@ class Overviews:
             if "time_s" in columns and by in columns:
                 self._tables[name] = pl.scan_parquet(file, glob=False)
         if not self._tables:
-            raise OverviewError(
-                f"{folder} has no series: there is none of {', '.join(f'{n}.parquet' for n in NAMED_BY)}"
-            )
+            raise OverviewError(f"{folder} has no series: it has none of {', '.join(f'{n}.parquet' for n in NAMED_BY)}")
         self._counts: dict[str, int] = {}
         self._times: dict[tuple[str, int], float] = {}
         self._lock = threading.Lock()
@@ -148,7 +146,7 @@ class Overviews:
         unknown = [column for column in asked.columns if column not in known]
         if unknown or not asked.columns or len(set(asked.columns)) < len(asked.columns):
             what = ", ".join(unknown) or ("(none named)" if not asked.columns else "twice")
-            raise OverviewError(f"{asked.table} has no column {what}; there are: {', '.join(known)}")
+            raise OverviewError(f"{asked.table} has no column {what}; known:  {', '.join(known)}")
         return table.select("time_s", NAMED_BY[asked.table], *asked.columns)
 
     def _begin(self, table: str) -> int:

@@ -85,7 +85,7 @@ def _byte_order(file: BinaryIO) -> str:
     magic = file.read(4)
     file.seek(-len(magic), 1)
     if magic not in _BYTE_ORDERS:
-        raise ValueError("the order of octets of a section is unknown")
+        raise ValueError("the byte order of a section is unknown")
     return _BYTE_ORDERS[magic]
 
 
@@ -96,7 +96,7 @@ def _block(file: BinaryIO, head: bytes, order: str) -> tuple[int, bytes]:
         raise ValueError(f"a block must not have {length} octets")
     rest = whole(file, length - 8)
     if unpacked(order + "I", rest[-4:]) != (length,):
-        raise ValueError("a block has another length at its end than at its beginning")
+        raise ValueError("a block's two length fields differ")
     return kind, rest[:-4]
 
 

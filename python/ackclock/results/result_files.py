@@ -84,7 +84,7 @@ def manifest_of(folder: Path) -> Manifest:
     if written and own is not None:
         others = {key: value for key, value in written.items() if key != "manifest_sha256"}
         if digest({**read, "written": others}) != own:
-            raise DamagedError(file, "it is not what was written there, as its SHA-256 tells: it was changed", REMEDY)
+            raise DamagedError(file, "its SHA-256 differs: it was changed", REMEDY)
     return read
 
 
@@ -143,7 +143,7 @@ def _sums(manifest: Manifest) -> dict[str, str]:
 def _content(folder: Path, name: str, sums: Mapping[str, str]) -> bytes:
     file = inside(folder, name, REMEDY)
     if not file.is_file():
-        raise DamagedError(file, "it is not there, though the manifest lists it", REMEDY)
+        raise DamagedError(file, "it is missing, though the manifest lists it", REMEDY)
     return content(file, sums.get(name), REMEDY)
 
 
@@ -243,4 +243,4 @@ def write_captures(
 def _copy_capture(file: Path, target: Path, sums: Mapping[str, str]) -> None:
     shutil.copyfile(inside(file.parent, file.name, REMEDY), target)
     if storage.sha256(target) != sums.get(file.name, storage.sha256(target)):
-        raise DamagedError(file, "it is not the capture that was written, as its SHA-256 tells", REMEDY)
+        raise DamagedError(file, "its SHA-256 differs: it is not the capture that was written", REMEDY)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args
 
 from ackclock.base import storage
 from ackclock.base.checked_files import inside
+from ackclock.base.printable import amount
 from ackclock.results import result_files as files
 from ackclock.results.manifests import Engine, KernelRun, Manifest, Recording
 from ackclock.results.result_files import CaptureSource, TableName
@@ -88,7 +89,7 @@ class Results:
         """Return a short description."""
         summary = self.summary
         flows, links = len(summary["flows"]), len(summary["links"])
-        size = f"{flows} flows" if self.is_recorded else f"{flows} flows, {links} links"
+        size = amount(flows, "flow") if self.is_recorded else f"{amount(flows, 'flow')}, {amount(links, 'link')}"
         where = self.origin if self.is_recorded else f"seed {summary['seed']}"
         return f'<Results "{self.name}": {size}, {summary["duration_s"]:g} s, {where}>'
 

@@ -50,7 +50,7 @@ def program() -> Path:
             return place
     found = None if named else shutil.which(PROGRAM)
     if found is None:
-        where = named or f"beside the package, in {target}, or on the PATH"
+        where = named or f"next to the package, in {target}, or on the PATH"
         raise KernelError(f"{PROGRAM}: program not found ({where}); build it in the repository: make kernel")
     return Path(found)
 
@@ -186,7 +186,7 @@ def _call(command: list[str], text: str) -> bytes:
         case 130:
             raise KeyboardInterrupt
         case code:
-            raise KernelError(message.removeprefix("error: ") or f"{PROGRAM} ended with {code} and said nothing")
+            raise KernelError(message.removeprefix("error: ") or f"{PROGRAM} ended with {code} and no message")
 
 
 def _results(scenario: Scenario, written: bytes) -> Results:

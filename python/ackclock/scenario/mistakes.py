@@ -54,8 +54,8 @@ class Mistakes:
 
         Args:
             key: Place: keys from the outermost on, including indices of lists.
-            message: What is wrong, following the name of the place.
-            remedy: What to write instead.
+            message: Description of the mistake, following the name of the place.
+            remedy: Instruction what to write instead.
             value: Value at the place.
         """
         spot = self._spot(key)
@@ -118,7 +118,7 @@ def read_toml(text: str, path: Path) -> dict[str, Any]:
         return decoded_toml(text)
     except ValueError as error:
         mistakes = Mistakes(str(path), {})
-        mistakes.add((), f"it is not TOML: {error}", "correct the text there")
+        mistakes.add((), f"it is not TOML: {error}", "correct that line")
         mistakes.check()
         raise
 

@@ -25,8 +25,8 @@ class RefusedError(ValueError):
 
     Attributes:
         field: Field at fault, `class` or `parameters`; meaningless for an entry of `use`.
-        message: What is wrong.
-        remedy: What to write instead.
+        message: Description of the mistake.
+        remedy: Instruction what to write instead.
     """
 
     def __init__(self, field: str, message: str, remedy: str) -> None:
@@ -196,10 +196,10 @@ def not_importable(name: str, folder: Path, error: Exception | SystemExit) -> Re
     if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{name}.".startswith(f"{error.name}."):
         return RefusedError(
             "class",
-            f"must be of an existing module: module {error.name} is not found",
+            f"must name an existing module: module {error.name} is not found",
             f"put {error.name.replace('.', '/')}.py into {folder}, or add its folder to PYTHONPATH",
         )
-    return RefusedError("class", f"must be of a module that can be imported: {_in_short(error)}", "correct the module")
+    return RefusedError("class", f"must name a module that can be imported: {_in_short(error)}", "correct the module")
 
 
 def _in_short(error: Exception | SystemExit) -> str:

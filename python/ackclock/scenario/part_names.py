@@ -31,6 +31,6 @@ class Named:
         if name is not None and not _NAME.fullmatch(name):
             raise ValueError(
                 f"{cls.__qualname__} is called {name!r}; "
-                "names in scenarios are of lower-case letters, digits and underscores"
+                "names in scenarios must be lower-case letters, digits and underscores"
             )
         cls.scenario_name = name

@@ -12,7 +12,7 @@ from ackclock.scenario.named_modules import RefusedError
 class Parameter:
     """Description of a parameter, for `typing.Annotated`.
 
-    Bounds are numbers in the unit that the class gets, or texts as in a scenario ("30 ms").
+    Bounds are numbers in the unit that the class gets, or strings as in a scenario ("30 ms").
 
     Attributes:
         meaning: Short description.
@@ -35,7 +35,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Number that scenarios write as a text with a unit.
+    """Number that scenarios write as a string with a unit.
 
     Attributes:
         kind: Kind, in the core's terms.
@@ -48,7 +48,7 @@ class Quantity:
     per_unit: int
 
     def written(self, value: object) -> object:
-        """Return a number as a text; texts are returned unchanged.
+        """Return a number as a string; strings are returned unchanged.
 
         Args:
             value: Number in the unit that the class gets.
@@ -68,7 +68,7 @@ BitsPerSecond = Annotated[int, Quantity("rate", "bit/s", 1)]
 """A rate: "10 Mbit/s" in a scenario, 10000000 for the class."""
 
 _TYPES: dict[Any, str] = {bool: "boolean", int: "integer", float: "number", str: "text"}
-_REMEDY = "annotate it as float, int, bool, str, Literal of texts, Seconds, ByteCount or BitsPerSecond"
+_REMEDY = "annotate it as float, int, bool, str, Literal of strings, Seconds, ByteCount or BitsPerSecond"
 
 
 def described(kind: type, *, starts: bool = True) -> list[dict[str, Any]]:
@@ -102,8 +102,8 @@ def _hints(kind: type, owner: type) -> dict[str, Any]:
     try:
         return get_type_hints(vars(owner)["__init__"], include_extras=True)
     except Exception as error:
-        what = f"has a class {_title(kind)} whose annotations mean nothing: {error}"
-        raise RefusedError("use", what, "import what they name") from error
+        what = f"has a class {_title(kind)} with invalid annotations: {error}"
+        raise RefusedError("use", what, "import the names that they use") from error
 
 
 def _described(kind: type, parameter: inspect.Parameter, hint: object) -> dict[str, Any]:

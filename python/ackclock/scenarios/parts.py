@@ -1,4 +1,4 @@
-"""Parts of one's own: a controller, a queue, an effect of a link, a source of traffic, an observation and a reward."""
+"""Custom parts: a controller, a queue, an effect of a link, a source of traffic, an observation and a reward."""
 
 from collections import deque
 from collections.abc import Mapping

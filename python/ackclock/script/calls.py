@@ -169,7 +169,7 @@ class Calls:
         level, option = (self.number(argument) for argument in call.arguments[1:3])
         is_information = level == CONSTANTS["SOL_TCP"] and option in _INFORMATION
         if is_information and not isinstance(call.arguments[3], Ellipsis_):
-            raise CallError("what TCP_INFO fills in is not looked at here; write ..., and ask in %{ } code")
+            raise CallError("the contents of TCP_INFO are not compared here; write ..., and check them in %{ } code")
         return Request("getsockopt", self._fd(call), (level, option))
 
     def _fcntl(self, call: SystemCall) -> Request:
@@ -187,7 +187,9 @@ class Calls:
         for item in call.arguments[0].items if isinstance(call.arguments[0], Sequence) else ():
             fields = [item.get("fd"), item.get("events")] if isinstance(item, Struct) else [None]
             if None in fields:
-                raise CallError(f"{describe(item)} is nothing to poll; write {{fd=4, events=POLLIN, revents=POLLIN}}")
+                raise CallError(
+                    f"{describe(item)} is not an entry to poll; write {{fd=4, events=POLLIN, revents=POLLIN}}"
+                )
             fd, events = (self.number(field) for field in fields if field is not None)
             polls.append((fd, events))
         return Request("poll", numbers=(self.number(call.arguments[2]),), polls=tuple(polls))

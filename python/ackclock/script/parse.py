@@ -88,7 +88,7 @@ def _syntax_error(text: str, file: str, error: UnexpectedInput) -> ScriptError:
         file,
         line,
         f"the script cannot be read from {rest[:40]!r} on, in {shown[:80]!r}",
-        "see docs/reference/packet-scripts.md for the language",
+        "write an event, such as +0 > S 0:0(0) <mss 1460>; see packetdrill's syntax",
     )
 
 
@@ -194,7 +194,7 @@ class _Reader(Transformer[Token, Any]):
             raise self._error(last, f"{last.split()[0]} packets are not supported", "use TCP packets only")
         inbound = direction == "<"
         if inbound and last["payload"] > _MOST - (length := 40 + options_length(last["options"] or ())):
-            message = f"a packet of IPv4 has room for {_MOST - length} octets of payload beside these headers"
+            message = f"a packet of IPv4 has room for {_MOST - length} octets of payload after these headers"
             raise self._error(direction, message, "write a shorter one")
         if inbound and last["options"] is None:
             raise self._error(direction, "<...> is for packets that are sent", "write the options of this packet")

@@ -200,7 +200,7 @@ class _Run:
 
     def _wrong(self, line: int, error: ValueError) -> ScriptError:
         what, _, remedy = str(error).partition("; ")
-        return ScriptError(self._script.file, line, what, remedy or "see docs/reference/packet-scripts.md")
+        return ScriptError(self._script.file, line, what, remedy or "correct this line")
 
     # ---- packets ----------------------------------------------------------------------------------------------------
 

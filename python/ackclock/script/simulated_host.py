@@ -34,6 +34,12 @@ _ENDS = (f"{_HERE[0]}:{_HERE[1]}", f"{_THERE[0]}:{_THERE[1]}")
 _TO_HERE = Addresses(_THERE, _HERE)
 
 
+def _first_mistake(place: str, error: ScenarioError) -> ValueError:
+    first = error.diagnostics[0]
+    remedy = first["remedy"] or "use another value"
+    return ValueError(f"{place}: {first['field']} {first['message']}; {remedy}")
+
+
 class SimulatedTicket:
     """System call that may have to wait."""
 
@@ -121,9 +127,7 @@ class SimulatedHost:
         try:
             Endpoint(self.options(), *_ENDS)
         except ScenarioError as error:
-            first = error.diagnostics[0]
-            what = f"{setting} is not simulated: {first['field']} {first['message']}"
-            raise ValueError(f"{what}; {first['remedy'] or 'use another value'}") from None
+            raise _first_mistake(f"{setting} is not simulated", error) from None
 
     @property
     def controller(self) -> str:
@@ -167,12 +171,15 @@ class SimulatedHost:
             syn_retries: Number of SYN retransmissions, in place of the host's.
 
         Raises:
-            ScenarioError: If the settings are not valid.
+            ValueError: If the settings are not valid.
         """
         own = (self._tables["passive"] if listens else {}) | (
             {} if syn_retries is None else {"syn_retries": syn_retries}
         )
-        self._endpoint = Endpoint(self.options(own=own), *_ENDS, self._overrides)
+        try:
+            self._endpoint = Endpoint(self.options(own=own), *_ENDS, self._overrides)
+        except ScenarioError as error:
+            raise _first_mistake(error.diagnostics[0]["file"], error) from None
         self._observed, self._dscp, self._ttl = Observed(), 0, None
         return self._endpoint
 

@@ -214,7 +214,7 @@ def changes(name: str, value: str) -> Changes:
         return _bounds_nothing(name, short, value)
     if short in WITHOUT_EFFECT.split():
         return {}
-    raise ValueError(f"sysctl {name} is not known; leave it out, or see docs/reference/packet-scripts.md")
+    raise ValueError(f"sysctl {name} is unknown; leave it out, or run the script with --kernel")
 
 
 def _bounds_nothing(name: str, short: str, value: str) -> Changes:

@@ -9,7 +9,7 @@ Entry = Mapping[str, Any]
 def ranked(links: Iterable[tuple[str, float, float]]) -> list[str]:
     """Rank the links of all runs, the most limiting first; each run uses the first that it has.
 
-    That is `bottleneck`, or else the link with the highest mean utilization. Ties, to a hundredth, are decided by the
+    It is `bottleneck`, or else the link with the highest mean utilization. Ties, to a hundredth, are decided by the
     queueing delay.
 
     Args:
@@ -50,7 +50,7 @@ def first_of(order: Iterable[str], links: Sequence[Entry]) -> Entry:
     by_name = {link["name"]: link for link in links}
     found = next((name for name in order if name in by_name), None)
     if found is None:
-        raise KeyError(f"no link is called {', '.join(order)}")
+        raise KeyError(f"unknown link {', '.join(order)}")
     return by_name[found]
 
 

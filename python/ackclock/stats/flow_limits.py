@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ackclock.base.printable import amount
 from ackclock.results.summaries import LimitShares
 
 LIMITS: Final[Mapping[str, str]] = {
@@ -93,7 +94,11 @@ def buffer_notes(flows: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
     counts, totals = Counter(known), Counter(who for who, _ in known)
     notes = []
     for key, field in _BUFFERS.items():
-        named = [f"{who} ({counts[who, key]} of {total} flows)" for who, total in totals.items() if counts[who, key]]
+        named = [
+            f"{who} ({counts[who, key]} of {amount(total, 'flow')})"
+            for who, total in totals.items()
+            if counts[who, key]
+        ]
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
         if named:
             said = ", ".join(named[:_MOST_NAMED]) + more

@@ -52,7 +52,7 @@ def quantile(freedom: float, confidence: float) -> float:
         (2.262, 4.303)
     """
     if not 0 <= confidence < 1:
-        raise ValueError(f"a confidence is from 0 to below 1, not {confidence}")
+        raise ValueError(f"confidence must be from 0 to below 1, not {confidence}")
     low, high = 0.0, 1.0
     while outside(high, freedom) > 1 - confidence:
         low, high = high, 2 * high

@@ -101,8 +101,8 @@ class Drawn:
     """A path that was drawn.
 
     Attributes:
-        scenario: As JSON.
-        link: What it offers.
+        scenario: Scenario as JSON.
+        link: Capacity of the path.
     """
 
     scenario: str

@@ -51,7 +51,7 @@ class Rates:
     """The strategy's constants, for so many parameters and candidates (table 1 of the tutorial).
 
     Attributes:
-        weights: Of the better half, best first; they sum to 1.
+        weights: Weights of the better half, best first; they sum to 1.
         mass: Variance effective selection mass, mu_eff.
         path: c_c.
         step_path: c_sigma.
@@ -101,10 +101,10 @@ class Search:
     """Where a search stands.
 
     Attributes:
-        plan: How.
-        seed: Of every candidate.
+        plan: Plan of the search.
+        seed: Seed of every candidate.
         mean: The parameters.
-        generation: How many have been.
+        generation: Number of generations so far.
     """
 
     plan: Plan
@@ -129,7 +129,7 @@ class Search:
             worths: From candidates to what each is worth on each path, the same paths for all of the generation.
 
         Returns:
-            What each candidate was worth on each path.
+            Score of each candidate on each path.
         """
         generator = np.random.default_rng([self.seed, self.generation])
         squares, axes = np.linalg.eigh(self._covariance)

@@ -84,11 +84,11 @@ def learn(
     """Search, and keep the best.
 
     Args:
-        families: Of the training set.
-        course: How.
+        families: Families of the training set.
+        course: Course of the training.
         folder: Gets `policy.onnx`, `parameters.json` and `curve.json` of the best so far.
         begin: Parameters to start from, `network.start` by default.
-        processes: How many run candidates at once; the outcome does not depend on it.
+        processes: Number of processes that run candidates; the outcome does not depend on it.
         on_choice: Called with each row of the curve.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,9 +123,9 @@ class Runner:
         """Prepare.
 
         Args:
-            families: Of the paths.
-            course: What a path pays.
-            processes: How many run candidates at once.
+            families: Families of the paths.
+            course: Course of the training, with the reward of a path.
+            processes: Number of processes that run candidates.
         """
         processes = whole("processes", processes, 1, MOST_PROCESSES)
         self._families, self._course = families, course
@@ -146,7 +146,7 @@ class Runner:
 
         Args:
             candidates: Parameters of each.
-            seeds: Of the paths of each family.
+            seeds: Seeds of the paths of each family.
         """
         files = [network.onnx(candidate) for candidate in candidates]
         run = partial(_run, families=self._families, seeds=tuple(seeds))
@@ -157,7 +157,7 @@ class Runner:
 
         Args:
             candidate: Its parameters.
-            seeds: Of the paths of each family.
+            seeds: Seeds of the paths of each family.
         """
         run = partial(_run, network.onnx(candidate), self._families)
         each = [(seed,) for seed in seeds]
@@ -169,7 +169,7 @@ class Runner:
 
         Args:
             candidates: Parameters of each.
-            seeds: Of the paths of each family.
+            seeds: Seeds of the paths of each family.
         """
         worth = self._course.worth
         return np.array([[worth.of(found) for found in each] for each in self.figures(candidates, seeds)])

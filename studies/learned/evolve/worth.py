@@ -35,7 +35,7 @@ class Worth:
         """Return what a path is worth.
 
         Args:
-            figures: What came out.
+            figures: Results of the path.
         """
         share = min(figures.goodput, 1.0) if figures.family == "cubic" else figures.goodput
         utility = math.log(max(share, _LEAST_SHARE))

@@ -99,7 +99,7 @@ def written(network: torch.nn.Module, agent: dict[str, object], *, dynamo: bool)
 
     Args:
         network: It.
-        agent: What it was trained with.
+        agent: Agent that the policy was trained with.
         dynamo: By PyTorch's present exporter; else by the one of old.
     """
     with tempfile.TemporaryDirectory() as folder:

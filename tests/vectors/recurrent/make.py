@@ -5,8 +5,8 @@ Needs the packages of `ackclock[learn]`, and sb3-contrib, onnx, onnxscript and o
     make learn && .venv/bin/pip install sb3-contrib onnx onnxscript onnxruntime
     .venv/bin/python tests/vectors/recurrent/make.py
 
-What is expected is PyTorch's own run over a whole sequence from a state of zeros. ONNX Runtime runs each file step by
-step, with the state handed on, and has to come to the same. Weights are drawn from a seed; another PyTorch may
+The expected outputs are those of PyTorch over a whole sequence from a state of zeros. ONNX Runtime runs each file step
+by step, passing the state on, and must return the same. Weights are drawn from a seed; another PyTorch may
 write other nodes.
 """
 

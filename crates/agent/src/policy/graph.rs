@@ -195,7 +195,7 @@ fn input_shape(input: &ValueInfoProto, history: usize, width: usize) -> Result<V
     };
     allowed.iter().find(fits).cloned().ok_or_else(|| {
         let told: Vec<String> = declared.iter().map(|dim| dim.map_or("any".to_owned(), |dim| dim.to_string())).collect();
-        let what = format!("takes observations of the shape [{}], not of {length} numbers", told.join(", "));
+        let what = format!("takes observations of shape [{}], not {length} numbers", told.join(", "));
         let remedy = format!(
             "let the agent have the observations and the history that it was trained with, in a batch of one or of any size: [1, {length}]"
         );

@@ -132,7 +132,7 @@ impl Learner {
             return Some(format!("c = {c} is out of range, which is 1e-6 to 1e6"));
         }
         let wanted = self.kind.inputs();
-        (inputs != wanted).then(|| format!("its controller sees {wanted} numbers, and the network takes {inputs}"))
+        (inputs != wanted).then(|| format!("its controller observes {wanted} numbers, but the network takes {inputs}"))
     }
 
     /// True if the outputs are the values of its actions.

@@ -106,8 +106,9 @@ fn single(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError>
 fn unsupported(node: &NodeProto) -> PolicyError {
     let what = format!("has the operator {} in {}", node.op_type, place(node));
     let known = OPERATORS.join(", ");
-    let remedy =
-        format!("export layer upon layer, of which one may be an LSTM, to the greedy action; there are {known}");
+    let remedy = format!(
+        "export a feed-forward network with at most one LSTM, up to the greedy action; known operators: {known}"
+    );
     PolicyError::of_file(what, remedy)
 }
 
@@ -210,7 +211,7 @@ fn affine(builder: &mut Builder, node: &NodeProto, weights: Vec<f32>, biases: Ve
     let value = input(builder, node, 0)?;
     let (inputs, outputs) = (row(node, value)?, biases.len());
     if weights.len() != inputs * outputs {
-        let what = format!("takes {} numbers and is given {inputs}", weights.len() / outputs);
+        let what = format!("takes {} numbers, but gets {inputs}", weights.len() / outputs);
         let remedy = "let the agent have the observations and the history that it was trained with";
         return Err(wrong(node, &what, remedy));
     }

@@ -59,7 +59,7 @@ impl Quantised {
             Some(rest) => (rest, false),
             None => (bytes.strip_prefix(MAGIC.as_bytes())?, true),
         };
-        let broken = || PolicyError::of_file("is cut short or damaged", "export it again: ackclock export --to bpf");
+        let broken = || PolicyError::of_file("is truncated or damaged", "export it again: ackclock export --to bpf");
         let read = || {
             let end = rest.iter().position(|octet| *octet == b'\n').ok_or_else(broken)?;
             let config = std::str::from_utf8(&rest[..end]).map_err(|_| broken())?.to_owned();
@@ -122,17 +122,17 @@ pub(super) fn action_of(decision: i64, form: Form, space: ActionSpace) -> f64 {
 fn refuse_what_no_program_does(config: &AgentConfig) -> Result<(), PolicyError> {
     let refused = |what: &str, remedy: &str| Err(PolicyError::of_agent(what.to_owned(), remedy.to_owned()));
     if config.history != 1 {
-        return refused("has a history, which is not kept in whole numbers", "train with history = 1");
+        return refused("has a history, which quantized policies do not support", "train with history = 1");
     }
     if config.has_slow_start || config.answers_losses {
-        let what = "answers losses or opens the window, which stay the kernel's own CUBIC's";
+        let what = "responds to losses or does slow start, which the kernel's CUBIC keeps";
         return refused(what, "train with slow_start = \"stack\" and on_loss = \"stack\"");
     }
     if matches!(config.decision, Decision::CubicPace | Decision::Every(_)) {
-        return refused("decides by a clock that no ACK moves", "decide by ack, window, round or rounds");
+        return refused("decides on a timer, not on ACKs", "decide by ack, window, round or rounds");
     }
     if !matches!(config.action, Action::Deltas { .. } | Action::Orca) {
-        return refused("has an action that is not taken in whole numbers", "train with deltas or orca");
+        return refused("has an action that quantized policies do not support", "train with deltas or orca");
     }
     Ok(())
 }

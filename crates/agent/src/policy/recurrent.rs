@@ -142,8 +142,8 @@ fn other_forms_are_refused_with_what_to_do() {
             },
             "has the activations sigmoid, relu, tanh",
         ),
-        (|node| node.attribute.push(with("input_forget", |a| a.i = 1)), "couples the gates"),
-        (|node| node.attribute.push(with("clip", |a| a.f = 3.0)), "cuts its sums at 3"),
+        (|node| node.attribute.push(with("input_forget", |a| a.i = 1)), "couples the input and forget gates"),
+        (|node| node.attribute.push(with("clip", |a| a.f = 3.0)), "clips its sums at 3"),
         (|node| node.attribute.push(with("hidden_size", |a| a.i = 2)), "hidden_size 2, and recurrent weights for 1"),
     ];
     for (edit, words) in edits {
@@ -154,7 +154,7 @@ fn other_forms_are_refused_with_what_to_do() {
         (1, tensor("two", &[2, 4, 2], &[0.0; 16]), "has weights of the shape [2, 4, 2]"),
         (2, tensor("two", &[2, 4, 1], &[0.0; 8]), "has recurrent weights of the shape [2, 4, 1]"),
         (3, tensor("few", &[1, 4], &[0.0; 4]), "has 4 biases for 1 cells"),
-        (4, tensor("lengths", &[1], &[1.0]), "is told the length of its sequence"),
+        (4, tensor("lengths", &[1], &[1.0]), "takes a sequence length"),
         (5, tensor("start", &[1, 1, 1], &[0.5]), "begins from numbers that are not zero"),
         (7, tensor("p", &[1, 3], &[0.0; 3]), "has peepholes"),
     ] {
@@ -170,7 +170,7 @@ fn a_state_that_is_not_handed_on_is_refused() {
     let open = || vec![row("h", 1), row("c", 1)];
     let cell = |h: &str, c: &str| node("LSTM", &["x", "w", "r", "", "", h, c], "y");
     let error = of_graph(vec![cell("h", "c")], initializer(), open()).expect_err("c is not given back").to_string();
-    assert!(error.contains("from the input \"c\", and no output gives what becomes of it"), "{error}");
+    assert!(error.contains("from the input \"c\", and no output returns its next value"), "{error}");
     let doubled = vec![node("Add", &["h", "h"], "twice"), cell("twice", "")];
     let error = of_graph(doubled, initializer(), open()).expect_err("computed").to_string();
     assert!(error.contains("2 inputs that decide the action: x, h"), "{error}");

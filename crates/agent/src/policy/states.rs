@@ -56,7 +56,7 @@ pub(super) fn given<'a>(graph: &'a GraphProto, nodes: &[&'a NodeProto]) -> Resul
             }
             let gives = |place: &usize| node.output.get(*place).is_some_and(|name| returned.contains(name.as_str()));
             if !after.iter().any(gives) {
-                let what = format!("begins from the input {from:?}, and no output gives what becomes of it");
+                let what = format!("begins from the input {from:?}, and no output returns its next value");
                 return Err(wrong(node, &what, "let the file return the state after the decision, or take none"));
             }
         }

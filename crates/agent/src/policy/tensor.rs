@@ -21,7 +21,7 @@ impl Tensor {
     pub(crate) fn read(proto: &TensorProto) -> Result<Self, PolicyError> {
         let name = &proto.name;
         if proto.data_location == 1 {
-            let what = format!("keeps the numbers of {name:?} in another file");
+            let what = format!("stores the numbers of {name:?} in another file");
             return Err(PolicyError::of_file(
                 what,
                 "export into one file (torch.onnx.export with external_data=False)",
@@ -40,14 +40,14 @@ impl Tensor {
         if let Values::Floats(values) = &values
             && let Some(value) = values.iter().find(|value| !value.is_finite())
         {
-            let what = format!("holds {value} in {name:?}, no weight");
+            let what = format!("holds {value} in {name:?}, which is not a weight");
             return Err(PolicyError::of_file(what, "export a network whose training did not diverge"));
         }
         let shape: Option<Vec<usize>> = proto.dims.iter().map(|dim| usize::try_from(*dim).ok()).collect();
         let shape = shape.filter(|shape| count(shape) == Some(values.len()));
         let Some(shape) = shape.filter(|_| values.len() > 0) else {
             let (dims, found) = (&proto.dims, values.len());
-            let what = format!("has {found} numbers in {name:?}, which is to have the shape {dims:?}");
+            let what = format!("has {found} numbers in {name:?}, which must have the shape {dims:?}");
             return Err(PolicyError::of_file(what, "export it again; it is damaged, or has an empty layer"));
         };
         Ok(Self { shape, values })

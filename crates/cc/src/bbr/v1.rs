@@ -77,7 +77,7 @@ impl Algorithm for BbrConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "paces at the greatest recent delivery rate, with two bandwidth-delay products in flight; losses change neither (BBRv1)",
         source: "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 14(5), 2016; the behaviour of Linux 6.18",
-        departures: "no allowance for ACK aggregation and no model of policers, as in the draft; the first window is not paced, as in Linux; windowed maxima are exact; variant \"linux\": round trips of the handshake count from the first ACK of data, delayed ACKs are not told apart",
+        departures: "no allowance for ACK aggregation and no model of policers, as in the draft; the first window is not paced, as in Linux; windowed maxima are exact; variant \"linux\": round trips of the handshake count from the first ACK of data, delayed ACKs are not recognised",
         stack: Stack { profile: "bbr", ..Stack::ANY },
         ..Name::called("bbr")
     }];

@@ -49,7 +49,7 @@ impl Algorithm for DqnCubicConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "CUBIC with a pace chosen by a deep Q-network, which learns in the flow; also \"dqn-cubic\"",
         source: "Seo, Cho, DQN-based CUBIC, J. KICS, 2024",
-        departures: "details that the paper omits are parameters (docs/explanation/dqn.md); acknowledged bytes are counted; no floor of Reno's pace",
+        departures: "details that the paper omits are parameters; acknowledged bytes are counted; no floor of Reno's pace",
         aliases: &["dqn-cubic"],
         stack: Stack { profile: "dqn_cubic", ..Stack::ANY },
         ..Name::called("dqn_cubic")

@@ -52,7 +52,7 @@ impl Algorithm for DqnNewRenoConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "Reno's window with an increase chosen by a deep Q-network, which learns in the flow; also \"dqn-newreno\"",
         source: "Seo, Cho, DQN-based NewReno, J. KICS, 2023",
-        departures: "details that the paper omits are parameters (docs/explanation/dqn.md); acknowledged bytes are counted; the loss recovery is the stack's",
+        departures: "details that the paper omits are parameters; acknowledged bytes are counted; the loss recovery is the stack's",
         aliases: &["dqn-newreno"],
         stack: Stack { profile: "dqn_newreno", ..Stack::ANY },
         ..Name::called("dqn_newreno")

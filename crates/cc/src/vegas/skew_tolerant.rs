@@ -6,7 +6,7 @@
 //! ([`super::steps`]): if the other direction is seen less far above its own than the step would have it, it was a
 //! queue; else the step holds after eight round trips. Nothing goes into the history meanwhile, so that no skew is
 //! fitted to a step. A step that soon goes back was none: both directions have become shorter, one after the other.
-//! Where the queue on the way back hides a step forward, a jump of both directions' least delays over three round trips
+//! Where the queue on the reverse path hides a step forward, a jump of both directions' least delays over three round trips
 //! is tried.
 //!
 //! The departure of data is computed from the arrival of its ACK and the RTT sample. So a step of the sender's own

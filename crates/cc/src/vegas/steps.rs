@@ -9,7 +9,7 @@ use super::envelope::{Envelope, Least};
 /// The length of a trial in round trips, and its least length, ns.
 const TRIAL_ROUND_TRIPS: f64 = 8.0;
 const SHORTEST_TRIAL: f64 = 5e8;
-/// The factor of the length for a trial that waits for the queue on the way back to end.
+/// The factor of the length for a trial that waits for the queue on the reverse path to end.
 const PATIENCE_BACK: f64 = 10.0;
 /// The round trips before and after a jump with compared least delays.
 const SIDE: usize = 3;
@@ -50,7 +50,7 @@ impl Trial {
     fn of_jump(jump: Jump, point: &Least, above: (f64, f64)) -> Self {
         let span = span(point);
         let began = point.forward.at;
-        // Which direction has to show it: the way there, whose queue is short, or the way back.
+        // Which direction has to show it: the forward path, whose queue is short, or the reverse path.
         let patience = if jump.step > 0.0 { PATIENCE_BACK } else { 1.0 };
         Self { expected: jump.step, doubt: jump.doubt, began, span, until: began + patience * span, least_above: above }
     }

@@ -40,7 +40,7 @@ fn refused(answer: &[u8]) -> io::Result<()> {
     match code {
         Some(0) => Ok(()),
         Some(code) => Err(io::Error::from_raw_os_error(-code)),
-        None => Err(io::Error::other("the kernel answers nothing on the size of super-packets")),
+        None => Err(io::Error::other("the kernel does not report the size of super-packets")),
     }
 }
 

@@ -88,8 +88,9 @@ impl Verdict {
         let too_late = |name: &str, found: f64, bound: f64| {
             (found > bound).then(|| format!("{name} of packets were up to {found:.0} us late, more than {bound:.0} us"))
         };
-        let dropped = (device_drops > 0)
-            .then(|| format!("{device_drops} packets were dropped between hosts and the emulator, which fell behind"));
+        let dropped = (device_drops > 0).then(|| {
+            format!("{device_drops} packets were dropped between hosts and the emulator, which could not keep up")
+        });
         let reasons: Vec<String> =
             [too_late("99 %", late.p99, most), too_late("99.9 %", late.p999, most_of_tail), dropped]
                 .into_iter()

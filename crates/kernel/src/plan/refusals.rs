@@ -29,18 +29,18 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
         refusals.push(refusal("flow", reason, "use fewer"));
     }
     if config.trace.events.is_some() {
-        let reason = "events are told by the simulated endpoint, which the kernel's is not";
+        let reason = "only simulated endpoints record events";
         refusals.push(refusal("trace.events", reason, "leave events out"));
     }
     if !config.trace.internals.is_empty() {
-        let reason = "the kernel tells nothing of what is inside its controllers";
+        let reason = "the kernel does not expose the internals of its controllers";
         refusals.push(refusal("trace.internals", reason, "leave internals out"));
     }
     refusals.extend(config.network.links.iter().filter_map(of_link));
     refusals.extend(config.traffic.datagrams.iter().filter_map(of_datagrams));
     for group in groups.iter().filter(|group| group.flow.capture) {
-        let reason = "of short flows the emulator writes no captures";
-        refusals.push(refusal(format!("flow {:?}.capture", group.flow.name), reason, "capture a link in its place"));
+        let reason = "the emulator writes no captures of short flows";
+        refusals.push(refusal(format!("flow {:?}.capture", group.flow.name), reason, "capture a link instead"));
     }
     refusals.extend(super::flows(config).flat_map(|(place, flow)| of_flow(flow, &place)));
     refusals
@@ -49,10 +49,10 @@ pub(super) fn of_scenario(config: &SimulationConfig) -> Vec<Refusal> {
 fn of_link(link: &LinkConfig) -> Option<Refusal> {
     let place = format!("link {:?}", link.name);
     if link.telemetry {
-        let reason = "receivers of the kernel send nothing back of what links write into packets";
+        let reason = "the kernel's receivers do not return what links write into packets";
         return Some(refusal(format!("{place}: telemetry"), reason, "use telemetry = false"));
     }
-    let reason = "parts from outside run in the simulator only";
+    let reason = "custom parts run in the simulator only";
     link.has_external().then(|| refusal(place, reason, "use a queue and effects of the catalogue"))
 }
 
@@ -73,7 +73,7 @@ fn of_flow(flow: &FlowConfig, place: &str) -> Vec<Refusal> {
     }
     for app in std::iter::once(&flow.app).chain(&flow.reply) {
         match app {
-            AppConfig::External(_) => refuse("app", "a source from outside runs in the simulator only", "use another"),
+            AppConfig::External(_) => refuse("app", "a custom source runs in the simulator only", "use another"),
             AppConfig::Bulk
             | AppConfig::Files { .. }
             | AppConfig::OnOff { .. }
@@ -106,4 +106,4 @@ pub(super) fn controller(flow: &FlowConfig, place: &str, available: &[String]) -
 }
 
 const _: () =
-    assert!(FIRST_PORT as usize + MOST_CONNECTIONS < 32_768, "ports of ours are below those that the kernel gives out");
+    assert!(FIRST_PORT as usize + MOST_CONNECTIONS < 32_768, "a port must be below the kernel's ephemeral ports");

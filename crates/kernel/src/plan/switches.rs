@@ -51,7 +51,9 @@ impl HostPlan {
         let name = name.map_or("a parameter", |(name, _)| *name);
         Refusal {
             place: format!("{place}.tcp"),
-            reason: format!("{name} is another than that of an earlier flow, and is one for all hosts of a side"),
+            reason: format!(
+                "{name} differs from that of an earlier flow, and must be the same for all hosts of a side"
+            ),
             remedy: "give all flows of a direction the same tcp".to_owned(),
         }
     }
@@ -131,7 +133,7 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         "nagle" if matches!(value.as_str(), Some("off" | "minshall")) => None,
         "loss_recovery" if value.as_str() == Some("newreno") && asked.get("sack") == Some(&Value::Bool(false)) => None,
         "loss_recovery" => because("the kernel recovers as it does: by SACK, or by NewReno's rules without it"),
-        "rto" => because("the kernel's timer is its own; only the profile's is known to be like it"),
+        "rto" => because("the kernel has its own timer; only the profile's is known to match it"),
         "delayed_ack" => because("the kernel has no parameter for when it acknowledges"),
         "initial_window" => because("an initial window of a route is not set here"),
         "initial_ssthresh" => because("the kernel begins with an infinite threshold, unless it remembers one"),
@@ -164,7 +166,7 @@ fn out_of_range(name: &str, tcp: &TcpConfig) -> Option<String> {
         "send_autotuning"
             if tcp.send_autotuning?.initial != linux().send_autotuning?.initial.min(tcp.send_autotuning?.max) =>
         {
-            return Some("the kernel has no parameter for what a send buffer begins with".to_owned());
+            return Some("the kernel has no parameter for the initial send buffer".to_owned());
         }
         "send_autotuning" => (tcp.send_autotuning?.max.0, LEAST_MEMORY..=INT),
         _ => return None,

@@ -44,7 +44,7 @@ impl AggregateConfig {
             (None, None) => {
                 review.report("every", "is missing", "add it, such as every = \"5 ms\", or wait = \"5 ms\"");
             }
-            (Some(_), Some(_)) => review.report("wait", "must not stand beside every", "keep one of the two"),
+            (Some(_), Some(_)) => review.report("wait", "must not be combined with every", "keep one of the two"),
             _ => {}
         }
     }

@@ -32,7 +32,7 @@ fn numbers_of(name: &str, flows: &[(String, Option<usize>)]) -> Result<Vec<usize
         let names: Vec<String> = names.collect();
         return Err(Mistake::new("must be the name of a flow", format!("use one of {}", names.join(", "))));
     }
-    let message = "must not be a group of short flows, which a queue cannot tell from others";
+    let message = "must not be a group of short flows, which a queue cannot distinguish";
     let numbers: Option<Vec<usize>> = numbers.into_iter().collect();
     numbers.ok_or_else(|| Mistake::new(message, "leave flows out, and choose packets by class or size"))
 }

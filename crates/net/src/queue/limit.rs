@@ -168,7 +168,7 @@ fn millionths(number: &str) -> Option<u64> {
 }
 
 fn limit_of(raw: &Json) -> Result<Limit, String> {
-    let text = raw.as_str().ok_or_else(|| format!("must be a text; write {}", QueueLimit::wanted()))?;
+    let text = raw.as_str().ok_or_else(|| format!("must be a string; write {}", QueueLimit::wanted()))?;
     text.parse().map_err(|error: ParseQuantityError| error.what().to_owned())
 }
 

@@ -65,7 +65,7 @@ impl Parameters for RedConfig {
     fn review(&self, review: &mut Review<'_>) {
         if self.max_threshold.is_some() && self.min_threshold.is_none() {
             let remedy = "add min_threshold = \"5 packets\", as there is a max_threshold";
-            review.report("min_threshold", "must be given beside max_threshold", remedy);
+            review.report("min_threshold", "must be given with max_threshold", remedy);
         }
         let is_settled = review.context.settled_rate().is_some();
         if let Some(rate) = review.context.link.as_ref().map(|link| link.rate) {

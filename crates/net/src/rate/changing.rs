@@ -62,7 +62,7 @@ impl ChangingRate {
         review.needs(&["opportunity", "once"], "a trace", self.is_trace());
         review.needs(&["repeat"], "a schedule", self.schedule.is_some());
         match (&self.schedule, self.is_trace()) {
-            (Some(_), true) => review.report("schedule", "must not stand beside a trace", "keep one of the two"),
+            (Some(_), true) => review.report("schedule", "must not be combined with a trace", "keep one of the two"),
             (None, false) => {
                 let example = "schedule = [{ rate = \"20 Mbit/s\" }, { at = \"9 s\", rate = \"5 Mbit/s\" }]";
                 review.report("schedule", "is missing", format!("add it, such as {example}"));

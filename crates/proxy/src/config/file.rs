@@ -129,7 +129,7 @@ declare! {
 declare! {
     /// A listener: where connections are taken, and where they go.
     pub struct Listen {
-        /// Stands in messages and metrics.
+        /// Name in messages and metrics.
         name: Option<String> = unset("its address"),
         /// Address at which it listens; every address of the host is `0.0.0.0` or `[::]`.
         address: Address = required(Address(std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080))),

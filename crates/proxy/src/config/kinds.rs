@@ -17,7 +17,7 @@ macro_rules! textual {
             ackclock_declare::without_range!();
 
             fn wanted() -> String {
-                concat!($wanted, " as a text such as \"", $example, "\"").to_owned()
+                concat!($wanted, " as a string such as \"", $example, "\"").to_owned()
             }
             fn read(raw: &Json) -> Result<Self, String> {
                 let read = raw.as_str().and_then(|text| text.parse().ok());

@@ -60,9 +60,9 @@ fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> 
     }
     let is_written = |field: &&&str| written.is_some_and(|table| table.contains_key(**field));
     let (others, message, remedy) = if is_forward {
-        (OF_INTERCEPTING, "goes with modes redirect and transparent only", "leave it out")
+        (OF_INTERCEPTING, "is allowed only in modes redirect and transparent", "leave it out")
     } else {
-        (OF_FORWARD, "goes with mode forward only", "leave it out, or write mode = \"forward\"")
+        (OF_FORWARD, "is allowed only in mode forward", "leave it out, or write mode = \"forward\"")
     };
     others.iter().filter(is_written).for_each(|field| wrong(field, message, remedy));
     if listen.address.0.port() == 0 {
@@ -71,13 +71,14 @@ fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> 
     if listen.mode == Mode::Transparent && listen.accept_proxy_protocol.is_some() {
         wrong(
             "accept_proxy_protocol",
-            "does not go with mode transparent",
+            "must not be set in mode transparent",
             "leave it out: the client's address is known",
         );
     }
     if is_forward && listen.clients.is_none() && !listen.address.0.ip().is_loopback() {
-        let remedy = "say who is served, such as clients = [\"10.0.0.0/8\"]; anyone is [\"0.0.0.0/0\", \"::/0\"]";
-        wrong("clients", "is missing: it would be anyone's relay", remedy);
+        let remedy =
+            "name the clients that are served, such as clients = [\"10.0.0.0/8\"]; anyone is [\"0.0.0.0/0\", \"::/0\"]";
+        wrong("clients", "is missing, which would make an open relay", remedy);
     }
     mistakes.extend(of_policies(Some(&listen.buffer_policy), Some(&listen.buffer_policy_back)));
     for (name, side) in [("near", &listen.near), ("far", &listen.far)] {
@@ -90,8 +91,9 @@ fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> 
 fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
     let both = [("buffer_policy", policy), ("buffer_policy_back", back)];
     let raising = both.into_iter().filter(|(_, policy)| policy.is_some_and(|policy| policy.0.raises_ece()));
-    let remedy = "`ackclock-kernel ece` gives the kernel the means; or write \"not_sent\", \"credit\", \"drain_rate\" or \"codel_window\"";
-    let mistake = |(name, _)| Mistake::new("raises ECE, which this kernel lets no program do", remedy).within(name);
+    let remedy =
+        "run `ackclock-kernel ece` first; or write \"not_sent\", \"credit\", \"drain_rate\" or \"codel_window\"";
+    let mistake = |(name, _)| Mistake::new("raises ECE, which this kernel does not support yet", remedy).within(name);
     raising.filter(|_| !ece::is_possible()).map(mistake).collect()
 }
 
@@ -163,8 +165,8 @@ fn of_rule(rule: &Rule) -> Vec<Mistake> {
         mistakes.extend(found.map(|mistake| mistake.within(name)));
     }
     if rule.near.as_ref().is_some_and(|near| near.mss.is_some()) {
-        let remedy = "leave it out, or write it in the listener's near";
-        let message = "is settled by the client's handshake, before a rule is chosen";
+        let remedy = "leave it out, or set it in the listener's near table";
+        let message = "is fixed by the client's handshake, before a rule is chosen";
         mistakes.push(Mistake::new(message, remedy).within("mss").within("near"));
     }
     if let (Some(from), Some(below)) = (rule.near_rtt_from, rule.near_rtt_below)
@@ -187,7 +189,7 @@ fn of_missing_controller(name: &str) -> Option<Mistake> {
     let loadable = controllers::loadable();
     if loadable.iter().any(|loadable| loadable == name) {
         let remedy = format!("run `ackclock-kernel load {name}` first, or restart the proxy");
-        return confine::is_on().then(|| Mistake::new("is not loaded, and what is confined cannot load it", remedy));
+        return confine::is_on().then(|| Mistake::new("is not loaded, and a confined proxy cannot load it", remedy));
     }
     let others = match loadable.as_slice() {
         [] => "modprobe or ackclock-kernel brings others".to_owned(),

@@ -86,10 +86,10 @@ upstream = ["192.0.2.1:80"]
     let found = mistakes(text);
     let wanted = [
         "listen[0].upstream[0]: leads back to this proxy",
-        "listen[0].clients: is missing: it would be anyone's relay",
+        "listen[0].clients: is missing, which would make an open relay",
         "listen[0].far.congestion: is not a congestion controller that this kernel has",
-        "listen[0].buffer_policy_back: raises ECE, which this kernel lets no program do",
-        "listen[1].upstream: goes with mode forward only",
+        "listen[0].buffer_policy_back: raises ECE, which this kernel does not support yet",
+        "listen[1].upstream: is allowed only in mode forward",
         "listen[1].address: is that of another listener",
     ];
     // Whoever has given this kernel the means to raise ECE has one mistake less.
@@ -163,13 +163,13 @@ fn what_would_be_ignored_is_refused() {
     assert_eq!(
         found,
         [
-            "listen[0].ports: goes with modes redirect and transparent only",
-            "listen[0].interfaces: goes with modes redirect and transparent only",
-            "rule[0].near.mss: is settled by the client's handshake, before a rule is chosen",
+            "listen[0].ports: is allowed only in modes redirect and transparent",
+            "listen[0].interfaces: is allowed only in modes redirect and transparent",
+            "rule[0].near.mss: is fixed by the client's handshake, before a rule is chosen",
         ]
     );
     let redirect = "[[listen]]\naddress = \"127.0.0.1:18080\"\nmode = \"redirect\"\nhealth_interval = \"3 s\"\nbalance = \"first\"\n";
-    assert!(mistakes(redirect).iter().all(|one| one.ends_with("goes with mode forward only")));
+    assert!(mistakes(redirect).iter().all(|one| one.ends_with("is allowed only in mode forward")));
     assert_eq!(mistakes(redirect).len(), 2);
     let nowhere = format!("{forward}[metrics]\naddress = \"127.0.0.1:0\"\n");
     assert_eq!(mistakes(&nowhere), ["metrics.address: must have a port"]);

@@ -164,7 +164,7 @@ fn remedy(message: &str) -> &'static str {
     if message.contains("recurs") {
         "nest tables and lists less deeply: no field takes more than four levels"
     } else {
-        "see https://toml.io for the syntax; texts need quotes, as in \"30 ms\""
+        "see https://toml.io for the syntax; strings need quotes, as in \"30 ms\""
     }
 }
 

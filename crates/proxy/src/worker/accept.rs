@@ -44,7 +44,7 @@ impl Worker {
                 return self.pause(key, now, NO_ROOM);
             }
             if self.shared.is_full() {
-                return self.pause(key, now, "as many connections as are allowed");
+                return self.pause(key, now, "the limit of connections is reached");
             }
             let Some(listening) = self.listeners.get(key) else { return false };
             match acceptfrom_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
@@ -169,7 +169,7 @@ impl Worker {
         match read {
             Read::Incomplete if !has_ended => {}
             Read::Incomplete | Read::Wrong => {
-                tracing::debug!(client = %connection.client, "no header of the PROXY protocol");
+                tracing::debug!(client = %connection.client, "the PROXY protocol header is missing");
                 self.end(key, Outcome::Refused);
             }
             Read::Header(length, carried) => {
@@ -203,7 +203,7 @@ impl Worker {
         if let Some(server) = meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
             self.try_server(key, server, now);
         } else {
-            tracing::debug!(client = %connection.client, "meant for this proxy itself, or for what may not be reached");
+            tracing::debug!(client = %connection.client, "addressed to this proxy itself, or to a forbidden destination");
             self.end(key, Outcome::Refused);
         }
     }

@@ -64,7 +64,7 @@ impl Worker {
             }
             Err(error) => {
                 if self.warnings.are_due("no connection", now) {
-                    tracing::warn!(%server, %error, "no connection towards the server can be opened");
+                    tracing::warn!(%server, %error, "the connection to the server cannot be opened");
                 }
                 if is_lack(&error) {
                     return self.starve(key, now);
@@ -128,7 +128,7 @@ impl Worker {
         if treatment.near != service.listener.listen.near {
             let near = SockRef::from(&connection.near.socket);
             if let Err(error) = side::apply(&near, &treatment.near) {
-                tracing::warn!(client = %connection.client, %error, "the near side's settings cannot be had");
+                tracing::warn!(client = %connection.client, %error, "the near side's settings cannot be applied");
             }
         }
         let policies = [(&treatment.policy, &treatment.far), (&treatment.policy_back, &treatment.near)];

@@ -27,7 +27,7 @@ fn a_reload_drops_no_flow_opens_and_closes_listeners_and_refuses_mistakes() {
     assert!(answers(&mut flow), "the flow of the old listener goes on");
     proxy.write("workers = \"many\"\n");
     proxy.signal(Signal::HUP);
-    until("the mistake is told", || proxy.log().contains("workers is a text"));
+    until("the mistake is told", || proxy.log().contains("workers is a string"));
     assert!(answers(&mut flow) && answers(&mut connect(second)));
 }
 

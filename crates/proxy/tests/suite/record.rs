@@ -112,7 +112,7 @@ fn both_sides_of_each_connection_are_recorded_and_nothing_else() {
 fn what_cannot_be_recorded_is_told() {
     let (code, said) = run(PROXY, &["record", "127.0.0.1:1"]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("no proxy has its metrics at 127.0.0.1:1"), "{said}");
+    assert!(said.contains("no proxy serves metrics at 127.0.0.1:1"), "{said}");
     assert_eq!(run(PROXY, &["record", "here"]).0, Some(2));
     assert_eq!(run(PROXY, &["record", "--seconds", "never", "127.0.0.1:1"]).0, Some(2));
     assert_eq!(run(PROXY, &["top", "--seconds", "3", "127.0.0.1:1"]).0, Some(2));
@@ -164,7 +164,7 @@ fn a_recording_that_is_cut_short_says_so_and_keeps_what_it_has() {
         proxy.child.kill().unwrap();
     });
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("the proxy does not answer any more") && said.contains("1 records"), "{said}");
+    assert!(said.contains("the proxy stopped answering") && said.contains("1 records"), "{said}");
     assert!(kept(folder.path()).contains("\"kind\":\"segment\""), "{said}");
 }
 

@@ -64,8 +64,8 @@ pub(crate) fn extensions(folder: PathBuf, modules: Modules) -> Extensions {
         Origin::Python => Python::attach(|py| find(py, request, &folder, modules)),
         Origin::Program => Err(Refusal {
             field: BlamedField::Name,
-            message: "is a controller of a Rust program, which this is not".to_owned(),
-            remedy: "run the scenario with the program that brings it, or use kind = \"python\"".to_owned(),
+            message: "is a controller of a Rust program, which is not available here".to_owned(),
+            remedy: "run the scenario with the program that provides it, or use kind = \"python\"".to_owned(),
         }),
     });
     found.with_loader(load)
@@ -103,7 +103,7 @@ fn refusal(py: Python<'_>, error: &PyErr) -> Refusal {
         if text("field").as_deref() == Some("parameters") { BlamedField::Parameters } else { BlamedField::Name };
     Refusal {
         field,
-        message: text("message").unwrap_or_else(|| format!("cannot be had: {error}")),
+        message: text("message").unwrap_or_else(|| format!("cannot be loaded: {error}")),
         remedy: text("remedy").unwrap_or_default(),
     }
 }

@@ -66,12 +66,12 @@ impl<E: Event> Argument<E> {
 
 /// Checks the answer of a controller's method, which must be None.
 pub(super) fn nothing(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<()> {
-    const WANTED: &str = "nothing belongs; assign what changes, such as self.cwnd_bytes, and return None";
+    const WANTED: &str = "it must be None; assign what changes, such as self.cwnd_bytes";
     if answer.is_none() { Ok(()) } else { Err(wrong_answer(answer, method, WANTED)) }
 }
 
 /// Reads the answer of `on_feedback`.
 pub(super) fn yes_or_no(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<bool> {
-    const WANTED: &str = "True belongs, or False to decline ECN";
+    const WANTED: &str = "it must be True, or False to decline ECN";
     answer.extract().map_err(|_| wrong_answer(answer, method, WANTED))
 }

@@ -232,7 +232,7 @@ impl PyControllerState {
     /// The name of the controller's state, recorded as an event when it changes; None has ssthresh decide the name.
     ///
     /// Raises:
-    ///     TypeError: On assigning anything but None or a text.
+    ///     TypeError: On assigning anything but None or a string.
     ///     ValueError: On assigning an empty text, or one of more than 64 octets.
     #[getter]
     fn state_name(&self) -> Option<&'static str> {
@@ -249,7 +249,9 @@ impl PyControllerState {
 /// The place of a name among [`NAMES`], to which it is added.
 fn place_of(name: &str) -> PyResult<usize> {
     if name.is_empty() || name.len() > LONGEST_NAME {
-        return Err(PyValueError::new_err(format!("state_name = {name:?}: assign 1 to {LONGEST_NAME} octets of text")));
+        return Err(PyValueError::new_err(format!(
+            "state_name = {name:?}: assign a string of 1 to {LONGEST_NAME} bytes"
+        )));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(names.iter().position(|known| *known == name).unwrap_or_else(|| {
@@ -276,7 +278,7 @@ fn not_whole(value: &Bound<'_, PyAny>, field: &str, unit: &str, most: u64, error
         let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!(
             "{field} = {shown} ({kind}) is not a whole number; assign whole {unit}, as int(...) makes them, and keep a \
-             fraction in an attribute of your own"
+             fraction in another attribute"
         ))
     } else {
         PyValueError::new_err(format!("{field} = {shown} is out of range; assign 1 to {most} {unit}"))

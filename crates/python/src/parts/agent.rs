@@ -26,8 +26,9 @@ impl PyValues {
     /// Raises:
     ///     KeyError: If the name is unknown.
     fn __getitem__(&self, name: &str) -> PyResult<f64> {
-        self.find(name)
-            .ok_or_else(|| PyKeyError::new_err(format!("no observation {name:?}; `ackclock list agents` lists them")))
+        self.find(name).ok_or_else(|| {
+            PyKeyError::new_err(format!("unknown observation {name:?}; `ackclock list agents` lists them"))
+        })
     }
 
     fn __len__(&self) -> usize {
@@ -125,7 +126,7 @@ impl Instance {
         let method = self.method.bind(py);
         let answer = method.call1((Py::new(py, values)?,))?;
         let number = answer.extract::<f64>().ok().filter(|number| !number.is_nan());
-        number.ok_or_else(|| wrong_answer(&answer, method, "a number belongs"))
+        number.ok_or_else(|| wrong_answer(&answer, method, "it must be a number"))
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {

@@ -112,7 +112,7 @@ impl PythonEffect {
             return Ok(Fate::ARRIVES);
         }
         let fate = answer.cast::<PyFate>().map(|fate| fate.get().0);
-        fate.map_err(|_| wrong_answer(&answer, method, "a Fate or None belongs"))
+        fate.map_err(|_| wrong_answer(&answer, method, "it must be a Fate or None"))
     }
 
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {

@@ -25,8 +25,7 @@ pub(crate) fn loader(
     let folder = folder.to_owned();
     move |entry| match modules {
         Modules::Read => Err(Unloadable {
-            message: "brings code, which is not run here, so that nothing can be said of the parts that it has"
-                .to_owned(),
+            message: "contains code, which is not run here, so its parts are not checked".to_owned(),
             remedy: "use `ackclock validate --load`, which runs it".to_owned(),
         }),
         Modules::Imported if is_plugin(entry) => ackclock_plugin::host::load(&folder.join(entry))
@@ -50,7 +49,7 @@ fn load(py: Python<'_>, entry: &str, folder: &Path) -> PyResult<Library> {
 fn unloadable(value: &Bound<'_, PyAny>, error: &PyErr) -> Unloadable {
     let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>()).ok();
     Unloadable {
-        message: text("message").unwrap_or_else(|| format!("cannot be had: {error}")),
+        message: text("message").unwrap_or_else(|| format!("cannot be loaded: {error}")),
         remedy: text("remedy").unwrap_or_else(|| "correct the module".to_owned()),
     }
 }

@@ -136,7 +136,7 @@ pub(super) struct PythonQueue {
     none_at: Option<SimTime>,
 }
 
-const NOTHING: &str = "nothing belongs: keep the packet in an attribute, or drop it with self.drop(packet)";
+const NOTHING: &str = "it must be None: keep the packet in an attribute, or drop it with self.drop(packet)";
 
 impl PythonQueue {
     pub(super) fn new(class: &Arc<Class>, start: &PartStart) -> Self {
@@ -221,7 +221,7 @@ impl PythonQueue {
         let method = method.bind(py);
         let answer = method.call1((now.0, rate.0))?;
         if !answer.is_none() {
-            return Err(wrong_answer(&answer, method, "nothing belongs"));
+            return Err(wrong_answer(&answer, method, "it must be None"));
         }
         self.settle()
     }
@@ -241,7 +241,7 @@ impl PythonQueue {
         let answer = method.call1((now.0,))?;
         let Ok(packet) = answer.cast::<PyPacket>() else {
             let is_none = answer.is_none();
-            let wrong = (!is_none).then(|| wrong_answer(&answer, method, "a packet or None belongs"));
+            let wrong = (!is_none).then(|| wrong_answer(&answer, method, "it must be a packet or None"));
             return wrong.map_or_else(|| self.settle().map(|()| None), Err);
         };
         self.settle()?;
@@ -265,7 +265,7 @@ impl PythonQueue {
         let method = method.bind(py);
         let answer = method.call1((now.0,))?;
         let Ok(time) = answer.extract::<Option<u64>>() else {
-            return Err(wrong_answer(&answer, method, "a time in whole nanoseconds or None belongs"));
+            return Err(wrong_answer(&answer, method, "it must be a time in whole nanoseconds or None"));
         };
         match time {
             None => Err(PyValueError::new_err(format!(

@@ -78,7 +78,7 @@ impl PySupply {
             (None, true) => Then::Close,
             (None, false) if write_bytes == 0 => {
                 return Err(PyValueError::new_err(
-                    "nothing is written, and there is nothing to wait for: give at_ns, or closes=True",
+                    "it writes nothing and waits for nothing: give at_ns, or closes=True",
                 ));
             }
             (None, false) => Then::WhenRead,
@@ -129,7 +129,7 @@ impl PythonSource {
         let method = self.next.bind(py);
         let answer = method.call1((now.0, unsent.0))?;
         let supply = answer.cast::<PySupply>().map(|supply| supply.get().0);
-        let supply = supply.map_err(|_| wrong_answer(&answer, method, "a Supply belongs"))?;
+        let supply = supply.map_err(|_| wrong_answer(&answer, method, "it must be a Supply"))?;
         match supply.then {
             Then::At(time) if time <= now => Err(PyValueError::new_err(format!(
                 "at_ns = {} has passed already; give a time after now_ns = {}",

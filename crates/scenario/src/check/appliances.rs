@@ -150,7 +150,7 @@ impl<'a> Checker<'a, '_> {
             let earlier = &plans[..index];
             if earlier.iter().any(|other| other.config.name == plan.config.name) {
                 let what = format!("must be unique: two appliances are named {:?}", plan.config.name);
-                self.report(&plan.path.key("name"), what, "give each appliance a name of its own");
+                self.report(&plan.path.key("name"), what, "give each appliance a unique name");
             }
             if plan.node_name().is_some() && earlier.iter().any(|other| other.node_name() == plan.node_name()) {
                 self.report(&plan.path.key("node"), "must have one appliance only", "keep one of the two");
@@ -167,7 +167,7 @@ impl<'a> Checker<'a, '_> {
         let rate = table.rate.map(|rate| rate.0);
         if rate.is_some_and(|rate| rate.0 == 0 || rate > MAX_RATE) {
             let what = format!("must be 1 bit/s to {MAX_RATE}");
-            self.report(&path.key("rate"), what, "use such a rate, or remove it: copying takes no time then");
+            self.report(&path.key("rate"), what, "use such a rate, or remove it: copying then takes no time");
         }
         let chunk = table.chunk.map_or(DEFAULT_CHUNK, |chunk| chunk.0);
         if chunk == Bytes::ZERO || chunk > MAX_CHUNK {

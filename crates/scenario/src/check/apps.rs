@@ -51,7 +51,7 @@ impl Checker<'_, '_> {
             Some(think) => self.span(think, &path.key("think")),
         };
         if table.count == Some(0) {
-            self.report(&path.key("count"), "must be at least 1", "write how many requests, or remove it");
+            self.report(&path.key("count"), "must be at least 1", "write the number of requests, or remove it");
         }
         let count = table.count.unwrap_or(u64::MAX);
         Some(AppConfig::RequestResponse { request: request?, response: response?, think, count })

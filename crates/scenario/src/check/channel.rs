@@ -66,7 +66,7 @@ impl Checker<'_, '_> {
         if half.handover.as_ref().is_some_and(|table| table.says("delay")) {
             if half.delay.is_some() && handover.is_some() {
                 let place = path.key("handover").key("delay");
-                self.report(&place, "must not stand beside the link's delay", "keep one of the two");
+                self.report(&place, "must not be combined with the link's delay", "keep one of the two");
             }
             return handover.and_then(HandoverConfig::delay).unwrap_or_else(nothing);
         }

@@ -34,7 +34,7 @@ impl Checker<'_, '_> {
     /// A controller that shares nothing with others.
     pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
         let config = self.any_controller(controller, mss, path);
-        self.refuse_shared_agent(&config, path, "is of a flow's own controller alone");
+        self.refuse_shared_agent(&config, path, "is allowed only for a flow's own controller");
         config
     }
 
@@ -48,14 +48,14 @@ impl Checker<'_, '_> {
     ) -> ControllerConfig {
         let config = self.any_controller(controller, mss, path);
         if !matches!(role, Role::Connection) {
-            self.refuse_shared_agent(&config, path, "is of flows that last: short flows come and go");
+            self.refuse_shared_agent(&config, path, "is allowed only for long flows, not for arrivals of short ones");
             return config;
         }
         let Some(agent) = config.shared_agent() else { return config };
         let first = self.agents.entry(agent.to_owned()).or_insert_with(|| (flow.to_owned(), config.clone()));
         if first.1 != config {
             let what =
-                format!("must have the same kind and parameters as in flow {:?}, which names {agent:?}, too", first.0);
+                format!("must have the same kind and parameters as in flow {:?}, which also names {agent:?}", first.0);
             let remedy = "write both controllers alike, or name another agent";
             self.report(&path.key("agent"), what, remedy);
         }
@@ -64,7 +64,7 @@ impl Checker<'_, '_> {
 
     fn refuse_shared_agent(&mut self, config: &ControllerConfig, path: &FieldPath, what: &str) {
         if config.shared_agent().is_some() {
-            self.report(&path.key("agent"), what, "remove it: the controller then has an agent of its own");
+            self.report(&path.key("agent"), what, "remove it: the controller then has its own agent");
         }
     }
 
@@ -89,11 +89,7 @@ impl Checker<'_, '_> {
         }
         let links = &self.network.links;
         if controller.stack().telemetry && !links.is_empty() && !links.iter().any(|link| link.telemetry) {
-            self.report(
-                path,
-                "works on what links write into packets, and none does",
-                "set telemetry = true on the links",
-            );
+            self.report(path, "needs telemetry, and no link writes it", "set telemetry = true on the links");
         }
     }
 }

@@ -127,7 +127,7 @@ impl<'a> Checker<'a, '_> {
         for pair in names.windows(2) {
             if pair[0].0 == pair[1].0 {
                 let what = format!("must be unique: two flows, groups or replies are named {:?}", pair[0].0);
-                self.report(&pair[1].1.key("name"), what, "give each flow a name of its own");
+                self.report(&pair[1].1.key("name"), what, "give each flow a unique name");
             }
         }
     }
@@ -152,8 +152,8 @@ impl<'a> Checker<'a, '_> {
             self.report(&path.key("spacing"), "must let the whole group start before the end of the run", remedy);
         }
         if spacing.is_some() && table.count.is_none() && !self.diagnostics.is_unread(&count_path) {
-            let remedy = "add count, how many flows start so, or remove spacing";
-            self.report(&path.key("spacing"), "must stand beside count: one flow starts once", remedy);
+            let remedy = "add count, the number of flows, or remove spacing";
+            self.report(&path.key("spacing"), "has no effect without count: one flow starts once", remedy);
         }
         let mut random = RandomStream::new(self.seed, &format!("start {name}"));
         let mut next = SimTime::ZERO + first;
@@ -338,7 +338,7 @@ impl<'a> Checker<'a, '_> {
         let (from, to) = if let Some(pairs) = &topology.pairs {
             for (field, name) in [("from", &table.from), ("to", &table.to)] {
                 if name.is_some() {
-                    let remedy = "remove it; `reverse` turns a flow round";
+                    let remedy = "remove it; `reverse` swaps a flow's direction";
                     self.report(
                         &plan.path.key(field),
                         "must not be set on a dumbbell, whose flows have hosts of their own",
@@ -352,7 +352,7 @@ impl<'a> Checker<'a, '_> {
                 let remedy = "remove it, and set the delays of the links";
                 self.report(
                     &plan.path.key("rtt"),
-                    "must not be set but on a dumbbell, where each flow has access links of its own",
+                    "is allowed only on a dumbbell, where each flow has its own access links",
                     remedy,
                 );
             }

@@ -48,8 +48,9 @@ impl Checker<'_, '_> {
     /// Rejects `controller` beside a file that names its learner, which had slow start and losses itself.
     fn check_alone(&mut self, table: &PolicyParameters, path: &FieldPath) {
         if table.names_own == Some(true) {
-            let what =
-                format!("must not stand beside a file whose metadata {LEARNER_KEY} name the controller that learnt it");
+            let what = format!(
+                "must not be combined with a file whose metadata {LEARNER_KEY} name the controller that learnt it"
+            );
             let remedy = "remove it: that one has slow start and answers losses as it did when it learnt";
             self.report(&path.key("controller"), what, remedy);
         }

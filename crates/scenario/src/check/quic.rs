@@ -37,7 +37,7 @@ impl Checker<'_, '_> {
             (config.ecn, config.ect1) = (true, config.ect1 || brought.ecn.ect1);
         }
         if config.ect1 && !config.ecn {
-            let what = "must stand beside ecn = true: it has no effect without";
+            let what = "has no effect without ecn = true";
             self.report(&plan.path.key("protocol").key("ect1"), what, "leave it out, or add ecn = true");
         }
         if brought.delayed_ack.segments == 1 && !fields.says("ack_every") {

@@ -149,7 +149,7 @@ impl Checker<'_, '_> {
             let way = &ways[*position];
             let what = match (way.there.contains(&index), way.back.contains(&index)) {
                 (true, false) => "does not come back over",
-                (false, true) => "crosses on its way back only",
+                (false, true) => "crosses on the reverse path only",
                 _ => "does not cross",
             };
             let remedy = "remove it, or let both of its ways lead over the node";

@@ -84,7 +84,7 @@ impl<'a> Checker<'a, '_> {
         };
         for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
             let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
-            self.report(&layer.path, "must be of a host that has a connection of TCP", remedy);
+            self.report(&layer.path, "must name a host that has a TCP connection", remedy);
         }
     }
 
@@ -148,7 +148,7 @@ impl<'a> Checker<'a, '_> {
         if let Some((layer, said)) = said
             && controller.stack().loss_recovery.is_some_and(|word| Some(word) != said)
         {
-            let what = format!("must not contradict {:?}, the controller of a flow that names none", controller.kind());
+            let what = format!("must not contradict {:?}, the default controller of the profile", controller.kind());
             let remedy = "name a controller: controller = \"reno\" is Reno's window with any recovery";
             self.report(&layer.path.key("loss_recovery"), what, remedy);
         }

@@ -70,7 +70,7 @@ impl Checker<'_, '_> {
         let mut names = BTreeSet::new();
         let twice = self.network.links.iter().find(|link| !names.insert(&link.name)).map(|link| link.name.clone());
         if let Some(name) = twice {
-            let what = format!("must give each link a name of its own: two are named {name:?}");
+            let what = format!("must give each link a unique name: two are named {name:?}");
             self.report(path, what, "give nodes names without \"->\"");
         }
     }
@@ -188,7 +188,9 @@ impl Checker<'_, '_> {
     /// One link for each pair of neighbours, with its place in the file.
     fn chain_links(&mut self, table: &Chain, hops: usize, path: &FieldPath) -> Option<Vec<(LinkTable, FieldPath)>> {
         match (&table.link, &table.links) {
-            (Some(_), Some(_)) => self.report(&path.key("links"), "must not stand beside link", "keep one of the two"),
+            (Some(_), Some(_)) => {
+                self.report(&path.key("links"), "must not be combined with link", "keep one of the two")
+            }
             (None, None) if self.diagnostics.is_unread(&path.key("links")) => {}
             (None, None) => self.missing(&path.key("link"), "link = { rate = \"100 Mbit/s\", delay = \"15 ms\" }"),
             (Some(link), None) => return Some(vec![(link.clone(), path.key("link")); hops]),
@@ -227,8 +229,8 @@ impl Checker<'_, '_> {
         if self.node_ids.contains_key(&name) {
             self.report(
                 path,
-                format!("must have a name of its own: there is a node {name:?} already"),
-                "give each node a name of its own",
+                format!("must be unique: another node is named {name:?}"),
+                "give each node a unique name",
             );
         }
         let node = self.add_node(&name);
@@ -265,7 +267,7 @@ impl Checker<'_, '_> {
                 self.report(
                     &path.key("hosts"),
                     format!("must be 1 to {MAX_HOSTS}"),
-                    "write how many hosts, or a list of their names",
+                    "write the number of hosts, or a list of their names",
                 );
                 return;
             }
@@ -279,10 +281,10 @@ impl Checker<'_, '_> {
         for name in names {
             self.review_name(&path.key("hosts"), Some(&name));
             if self.node_ids.contains_key(&name) {
-                let remedy = "give each host a name of its own, other than the hub's";
+                let remedy = "give each host a unique name, other than the hub's";
                 self.report(
                     &path.key("hosts"),
-                    format!("must differ from one another and from the hub: {name:?} is there already"),
+                    format!("must differ from one another and from the hub: {name:?} is taken"),
                     remedy,
                 );
                 continue;
@@ -304,7 +306,7 @@ impl Checker<'_, '_> {
                 return self.report(
                     &path.key("hops"),
                     format!("must be 1 to {MAX_HOPS}"),
-                    "write how many hops, such as 3",
+                    "write the number of hops, such as 3",
                 );
             }
             None => return self.missing(&path.key("hops"), "hops = 3"),
@@ -348,18 +350,22 @@ impl Checker<'_, '_> {
                 .map(|(field, name)| self.end(field, name, &link_path, are_named));
             let [Some(from), Some(to)] = ends else { continue };
             if from == to {
-                self.report(&link_path.key("to"), "must be another node than from", "join two different nodes");
+                self.report(&link_path.key("to"), "must be another node than from", "connect two different nodes");
                 continue;
             }
             let table = link.link();
             let duplex = link.duplex.unwrap_or(true);
             if !duplex && link.reverse.is_some() {
-                let what = "must not be set for a link without a way back";
+                let what = "must not be set for a link without a reverse path";
                 self.report(&link_path.key("reverse"), what, "remove it, or remove duplex = false");
             }
             let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::UNLIMITED) };
             if !joined.insert((from, to)) || (duplex && !joined.insert((to, from))) {
-                self.report(&link_path, "must join two nodes that no other link joins", "remove one of the two links");
+                self.report(
+                    &link_path,
+                    "must connect two nodes that no other link connects",
+                    "remove one of the two links",
+                );
                 continue;
             }
             self.lay(&cable, &mut built.links);

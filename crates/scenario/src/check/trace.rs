@@ -42,7 +42,7 @@ impl Checker<'_, '_> {
         ];
         for (field, is_idle, what) in choices {
             if is_idle {
-                let message = format!("says how series of {what} are recorded, of which there are none");
+                let message = format!("configures series of {what}, which are not recorded");
                 self.report(&path.key(field), message, format!("leave it out, or record series of {what}"));
             }
         }
@@ -78,7 +78,7 @@ impl Checker<'_, '_> {
             let is_unread = self.diagnostics.is_unread(&path.key("events"));
             for (field, is_given) in [("event_flows", of_flows.is_some()), ("event_links", of_links.is_some())] {
                 if is_given && !is_unread {
-                    let what = "chooses among events, of which none are recorded";
+                    let what = "selects events, which are not recorded";
                     self.report(&path.key(field), what, "add events = \"all\", or leave this out");
                 }
             }
@@ -92,7 +92,7 @@ impl Checker<'_, '_> {
     fn watched_flows(&mut self, wanted: Option<&List<String>>, path: &FieldPath) -> Option<Vec<usize>> {
         let mut numbers = Vec::new();
         for (index, name) in wanted?.iter() {
-            let remedy = "remove the name; without event_flows the packets of short flows are told of, too";
+            let remedy = "remove the name; without event_flows, packets of short flows are recorded as well";
             numbers.extend(self.numbers_of_flow(name, &path.index(index), remedy));
         }
         numbers.sort_unstable();

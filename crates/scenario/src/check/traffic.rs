@@ -119,7 +119,7 @@ impl Checker<'_, '_> {
     /// Rejects a hash without a file.
     pub(super) fn refuse_hash(&mut self, path: &FieldPath, file: Option<&String>, hash: Option<&String>) {
         let is_alone = hash.is_some() && file.is_none() && !self.diagnostics.is_unread(&path.key("file"));
-        let what = "must stand beside a file, whose hash it is";
+        let what = "has no effect without a file, whose hash it is";
         self.refuse(path, &[("sha256", is_alone)], what, "add the file, or remove it");
     }
 
@@ -144,7 +144,7 @@ impl Checker<'_, '_> {
                     let remedy = "remove reply; the receiving end answers requests";
                     self.report(
                         &path.key("reply"),
-                        "must not stand beside an application that has replies of its own",
+                        "must not be combined with an application that has replies of its own",
                         remedy,
                     );
                 }
@@ -154,7 +154,11 @@ impl Checker<'_, '_> {
                 {
                     let what =
                         format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
-                    self.report(&path.key("reply"), what, "use bulk, file, files or on_off; or turn the flow round");
+                    self.report(
+                        &path.key("reply"),
+                        what,
+                        "use bulk, file, files or on_off; or swap the flow's direction",
+                    );
                 }
             }
             Role::Arrivals(_) => {
@@ -223,7 +227,11 @@ impl Checker<'_, '_> {
     ) -> Option<ArrivalsConfig> {
         let buckets = self.buckets(table, path);
         if table.count == Some(0) {
-            self.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
+            self.report(
+                &path.key("count"),
+                "must be at least 1",
+                "write the number of flows that arrive, or remove it",
+            );
         }
         self.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
         let arrivals = match &table.file {
@@ -285,7 +293,7 @@ impl Checker<'_, '_> {
             ("size", table.size.is_some()),
             ("reply", table.reply.is_some()),
         ];
-        self.refuse(path, &drawn, "must not stand beside a file of arrivals", "keep one of the two");
+        self.refuse(path, &drawn, "must not be combined with a file of arrivals", "keep one of the two");
         let text = self.attachments.text(name)?;
         let flows = read_arrivals(&text);
         self.accept(flows, &path.key("file")).map(|flows| Arrivals::Listed(flows.into()))
@@ -318,7 +326,7 @@ impl Checker<'_, '_> {
             (Some(_), None) => self.report(
                 &path.key("rate"),
                 "must be more than 0 and at most \"1000000 /ms\"",
-                "write how many flows arrive in a time, such as \"100 /s\"",
+                "write the rate of arrivals, such as \"100 /s\"",
             ),
             (None, Some(load)) if load > 0.0 && load <= 100.0 => return Some(Frequency::Load(load)),
             (None, Some(_)) => self.report(
@@ -329,7 +337,7 @@ impl Checker<'_, '_> {
             (None, None) if ["load", "file"].iter().any(|field| self.diagnostics.is_unread(&path.key(field))) => {}
             (None, None) => self.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file"),
             (Some(_), Some(_)) => {
-                self.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");
+                self.report(&path.key("load"), "must not be combined with a rate", "keep one of the two");
             }
         }
         None

@@ -72,7 +72,7 @@ pub(crate) trait Wanted {
 }
 
 impl Wanted for String {
-    const WANTED: &'static str = "a text in quotes";
+    const WANTED: &'static str = "a string in quotes";
 }
 
 /// A text, or a table for what a text cannot say.

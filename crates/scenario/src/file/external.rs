@@ -9,7 +9,7 @@ use super::macros::table;
 table! {
     /// A class of Python.
     pub(crate) struct PythonParameters {
-        /// The class as "module:Class", looked for beside the scenario, then wherever Python looks.
+        /// The class as "module:Class", looked up in the scenario's folder, then on Python's path.
         #[schemars(required)]
         class: String,
         /// Keyword arguments of its constructor.

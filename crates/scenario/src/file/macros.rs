@@ -77,7 +77,7 @@ macro_rules! kinds {
         #[derive(Clone, Debug, PartialEq)]
         $vis enum $name {
             $($(#[doc = $doc])+ $variant($content),)*
-            /// A part of one's own.
+            /// A custom part.
             $own($own_type),
         }
 

@@ -50,9 +50,9 @@ parts! {
     Jitters, Jitter = "Jitter": JitterConfig, jitters;
     /// A rule by which packets are held back, so that others pass them.
     Reorders, Reorder = "Reorder": ReorderConfig, reorders;
-    /// An effect of a link that a part of one's own has on packets.
+    /// An effect of a link that a custom part has on packets.
     Effects, Effect = "Effect": ExternalEffectConfig, own_effects;
-    /// A traffic source of one's own, which writes into a connection.
+    /// A custom traffic source, which writes into a connection.
     Sources, Source = "Source": ExternalSourceConfig, own_sources;
     /// A rule by which a discarder drops packets of those that it examines. Positions count from 1.
     DiscardRules, DiscardRule = "DiscardRule": NamedRule, discard_rules;

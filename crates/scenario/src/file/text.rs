@@ -61,7 +61,7 @@ macro_rules! written_as_text {
             }
 
             impl Wanted for $type {
-                const WANTED: &'static str = concat!($wanted, " as a text such as \"", $example, "\"");
+                const WANTED: &'static str = concat!($wanted, " as a string such as \"", $example, "\"");
             }
 
             impl Serialize for $type {
@@ -121,7 +121,7 @@ const EVENT_UNITS: [(&str, f64); 4] = [("/ms", 1e3), ("/min", 1.0 / 60.0), ("/h"
 impl FromStr for EventRate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "must be how many in a time; write it like \"1000 /s\"; units: /ms, /s, /min, /h".to_owned();
+        let wrong = || "must be a rate of arrivals; write it like \"1000 /s\"; units: /ms, /s, /min, /h".to_owned();
         let text = text.trim();
         let found = EVENT_UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
         let (number, factor) = found.ok_or_else(wrong)?;

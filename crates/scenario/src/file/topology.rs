@@ -211,7 +211,7 @@ link_tables! {
     reorder: Reorder,
     /// Probability that a packet arrives twice; 0 by default.
     duplicate: f64,
-    /// An effect of one's own on packets, on top of the others.
+    /// A custom effect on packets, on top of the others.
     effect: Effect,
     /// Token bucket before the queue that drops packets beyond a rate.
     policer: Fields<PolicerConfig>,

@@ -47,7 +47,7 @@ impl Value {
             Self::Bool(_) => "true or false",
             Self::Integer(_) => "an integer",
             Self::Float(_) => "a number",
-            Self::Text(_) => "a text",
+            Self::Text(_) => "a string",
             Self::Datetime(_) => "a date or time",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",

@@ -70,7 +70,7 @@ impl Finder<'_, '_> {
     fn distribution(&mut self, word: &str, node: &Node, name: &FieldPath, meaning: &Meaning) -> Distribution {
         let place = name.to_string();
         if place == "seed" {
-            self.report(name, "must not be drawn: all that is drawn is drawn from it", "write a number");
+            self.report(name, "must not be drawn: it is the seed of all draws", "write a number");
             return Distribution::Wrong;
         }
         if name.0.first() == Some(&key("use")) {
@@ -80,7 +80,7 @@ impl Finder<'_, '_> {
         }
         if name.0.is_empty() {
             let remedy = "draw values within it, such as duration = { choice = [\"10 s\", \"20 s\"] }";
-            self.diagnostics.report_key(&name.step(key(word)), "must not stand for the whole scenario", remedy);
+            self.diagnostics.report_key(&name.step(key(word)), "must not replace the whole scenario", remedy);
             return Distribution::Wrong;
         }
         if name.0.last() == Some(&key("kind")) {
@@ -89,8 +89,8 @@ impl Finder<'_, '_> {
             return Distribution::Wrong;
         }
         if let Some(other) = other_field(node, word) {
-            let remedy = format!("keep one of the two; a table with {word} stands for a value, and has nothing else");
-            let what = format!("must not stand beside {word:?}");
+            let remedy = format!("keep one of the two; a table with {word} is a value, and has no other field");
+            let what = format!("must not be combined with {word:?}");
             self.diagnostics.report_key(&name.step(key(other)), what, remedy);
             return Distribution::Wrong;
         }
@@ -151,7 +151,7 @@ impl Finder<'_, '_> {
     fn end(&mut self, node: &Node, name: &FieldPath) -> Option<(Unit, Number)> {
         let number = read_number(&node.value);
         if number.is_none() {
-            let remedy = "write a number, or a text like \"30 ms\", \"10 Mbit/s\", \"64 kB\", \"100 packets\", \
+            let remedy = "write a number, or a string like \"30 ms\", \"10 Mbit/s\", \"64 kB\", \"100 packets\", \
                           \"1 bdp\"; draw anything else with choice";
             self.report(name, "must be the end of a range", remedy);
         }

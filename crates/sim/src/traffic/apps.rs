@@ -71,7 +71,7 @@ impl FilesApp {
             (None, None, Some(_)) => review.report("size", "is missing", "add it, such as size = \"50 MB\""),
             (None, Some(_), None) => review.report("count", "is missing", "add it, such as count = 10"),
             (Some(_), ..) => {
-                review.report("sizes", "must not stand beside size or count", "keep sizes, or size and count");
+                review.report("sizes", "must not be combined with size or count", "keep sizes, or size and count");
             }
         }
     }

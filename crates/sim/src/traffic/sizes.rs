@@ -141,9 +141,9 @@ impl ParetoSizes {
         }
         match (self.min, self.mean) {
             (None, Some(_)) if self.max.is_some() => {
-                review.report("mean", "must not stand beside a max", "give min and max");
+                review.report("mean", "must not be combined with a max", "give min and max");
             }
-            (Some(_), Some(_)) => review.report("mean", "must not stand beside a min", "keep one of the two"),
+            (Some(_), Some(_)) => review.report("mean", "must not be combined with a min", "keep one of the two"),
             (None, None) => review.report("min", "is missing", "add it, such as min = \"1 kB\""),
             (Some(min), None) if self.max.is_some_and(|max| max <= min) => {
                 review.report("max", format!("must be more than min, which is {min}"), "use a larger size");
@@ -189,7 +189,7 @@ impl Entry for LogNormalSizes {
 impl LogNormalSizes {
     fn review(&self, review: &mut Review<'_>) {
         match (self.median, self.mean) {
-            (Some(_), Some(_)) => review.report("mean", "must not stand beside a median", "keep one of the two"),
+            (Some(_), Some(_)) => review.report("mean", "must not be combined with a median", "keep one of the two"),
             (None, None) => review.report("median", "is missing", "add it, such as median = \"10 kB\""),
             _ => {}
         }

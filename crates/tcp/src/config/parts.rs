@@ -227,7 +227,7 @@ impl PacingConfig {
         let has_horizon = (self.horizon, self.beyond_horizon) != (declared.horizon, declared.beyond_horizon);
         if self.by == PacedBy::Tcp && has_horizon {
             let field = if self.horizon == declared.horizon { "beyond_horizon" } else { "horizon" };
-            review.report(field, "is of fq, and pacing is by tcp", "add by = \"fq\", or leave it out");
+            review.report(field, "belongs to fq, but pacing is by tcp", "add by = \"fq\", or leave it out");
         }
     }
 }

@@ -392,7 +392,7 @@ impl AckProcessor {
     pub(super) fn take_silence(&mut self, flags: Flags, delivered: u64) {
         if self.flight.ecn.is_on() {
             let marked = self.marked_of(flags, delivered);
-            debug_assert_eq!(marked, 0, "no mark is told of");
+            debug_assert_eq!(marked, 0, "no mark is reported");
         }
     }
 

@@ -26,7 +26,7 @@ def line_ups_of(given: Any, labels: Sequence[str], mistakes: Mistakes) -> tuple[
         for line_up in _family(entry, labels, place, mistakes):
             found.setdefault(line_up.name, line_up)
     if not found and mistakes.are_none:
-        mistakes.add(("line_ups",), "leaves nobody on the path", 'write it like ["alone", "pairs"]', given)
+        mistakes.add(("line_ups",), "leaves no flow on the path", 'write it like ["alone", "pairs"]', given)
     return tuple(found.values())
 
 
@@ -44,7 +44,7 @@ def _group(entry: Any, labels: Sequence[str], place: int, mistakes: Mistakes) ->
     key = ("line_ups", place)
     remedy = f'write "alone", "itself", "pairs", or labels, such as "{labels[0] if labels else "cubic"}*4"'
     if not isinstance(entry, str):
-        mistakes.add(key, "must be a text", remedy, entry)
+        mistakes.add(key, "must be a string", remedy, entry)
         return []
     try:
         members = tuple(str(table["controller"]) for table in flow_tables(entry))
@@ -54,7 +54,7 @@ def _group(entry: Any, labels: Sequence[str], place: int, mistakes: Mistakes) ->
     unknown = [member for member in dict.fromkeys(members) if member not in labels]
     if unknown:
         if labels:  # else the mistake lies there
-            mistakes.add(key, f'names "{unknown[0]}", which is none of the controllers', remedy, entry)
+            mistakes.add(key, f'names "{unknown[0]}", which is not one of the controllers', remedy, entry)
         return []
     counts = {member: members.count(member) for member in members}
     name = " + ".join(f"{count} {member}" if count > 1 else member for member, count in counts.items())

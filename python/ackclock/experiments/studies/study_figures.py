@@ -166,7 +166,7 @@ class Drawings:
             )
             return Shares(names, means, halves)
 
-        caption = "Share of the goodput that the row's flow has beside the column's, in percent"
+        caption = "Share of goodput of the row's flow against the column's, in percent"
         if any(line_up.kind == "itself" for line_up in pairs):
             caption += "; on the diagonal, of the lesser of two of a kind"
         yield from pages("shares", caption, self._by_cell(table), matrix)
@@ -225,11 +225,11 @@ class Drawings:
         two = [line_up for line_up in self._shared if len(line_up.labels) == 2]
         for at in range(0, len(two), _MOST_LINES):
             part = [
-                (f"{line_up.labels[0]} beside {line_up.labels[1]}", line_up) for line_up in two[at : at + _MOST_LINES]
+                (f"{line_up.labels[0]} against {line_up.labels[1]}", line_up) for line_up in two[at : at + _MOST_LINES]
             ]
             suffix = f"-{at // _MOST_LINES + 1}" if len(two) > _MOST_LINES else ""
             yield _Measure(
-                f"share{suffix}", "share of the first (%)", "Share of the goodput that the first has beside the second",
+                f"share{suffix}", "share of the first (%)", "Share of goodput of the first against the second",
                 part, looks(name for name, _ in part), lambda run: run.parts[run.trial.line_up.labels[0]].share,
                 100.0, 105.0,
             )  # fmt: skip
@@ -358,7 +358,7 @@ def _jain(name: str, group: Sequence[Measured]) -> Curve | None:
 def _lesser(run: Measured) -> float | None:
     """Return the share of the slower of two flows, from their samples, or else from Jain's index of their summary.
 
-    Of two shares a and 1 - a the index is 1 / (2 (a^2 + (1 - a)^2)), so that a = (1 - sqrt(1 / J - 1)) / 2.
+    The index of two shares a and 1 - a is 1 / (2 (a^2 + (1 - a)^2)), so that a = (1 - sqrt(1 / J - 1)) / 2.
     """
     return None if not run.jain else (1.0 - max(0.0, 1.0 / run.jain - 1.0) ** 0.5) / 2
 

@@ -113,7 +113,7 @@ def _plan(document: Document, mistakes: Mistakes, folder: Path, stem: str) -> tu
 def _text(document: Document, key: str, mistakes: Mistakes) -> str | None:
     value = document.get(key)
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        mistakes.add((key,), "must be a text", f'write it like {key} = "..."', value)
+        mistakes.add((key,), "must be a string", f'write it like {key} = "..."', value)
         return None
     return value
 
@@ -146,7 +146,9 @@ def _measure(document: Document, mistakes: Mistakes) -> dict[str, Any] | None:
     given = document.get("measure")
     if "warm_up" in document:
         if given is not None:
-            mistakes.add(("measure",), "and warm_up are both there", "warm_up is the measure's from; give one of them")
+            mistakes.add(
+                ("measure",), "and warm_up must not be combined", "warm_up is the measure's from; give one of them"
+            )
         warm_up = _text(document, "warm_up", mistakes)
         return {"from": warm_up} if warm_up else None
     if given is not None and not isinstance(given, Mapping):
@@ -159,7 +161,10 @@ def _keep(document: Document, mistakes: Mistakes) -> int:
     value = document.get("keep", 4)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
         mistakes.add(
-            ("keep",), "must be a whole number from 0 to 1000", "how many runs are kept whole: keep = 4", value
+            ("keep",),
+            "must be a whole number from 0 to 1000",
+            "give the number of runs that are kept, such as keep = 4",
+            value,
         )
         return 0
     return value
@@ -178,7 +183,7 @@ def _seeds(value: Any, mistakes: Mistakes) -> tuple[int, ...]:  # noqa: ANN401
     if not found or not all(
         isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**64 for seed in found
     ):
-        mistakes.add(("seeds",), "must be seeds, one at least", remedy, value)
+        mistakes.add(("seeds",), "must be at least one seed", remedy, value)
         return (1,)
     return tuple(dict.fromkeys(found))
 
@@ -189,18 +194,22 @@ def _scenario(document: Document, folder: Path, mistakes: Mistakes) -> dict[str,
     if value is None:
         return None
     if "path" in document:
-        mistakes.add(("path",), "and scenario are both there", "a scenario has its own network; take one of them away")
+        mistakes.add(
+            ("path",), "and scenario must not be combined", "a scenario has its own network; remove one of them"
+        )
     if not isinstance(value, str):
-        mistakes.add(("scenario",), "must be the name of a file", 'write it like "two.toml", beside this file', value)
+        mistakes.add(
+            ("scenario",), "must be the name of a file", 'write it like "two.toml", relative to this file', value
+        )
         return None
     try:
-        text = input_files.text(folder / value, remedy="name a scenario file, beside this file")
+        text = input_files.text(folder / value, remedy="name a scenario file, relative to this file")
         found: dict[str, Any] = decoded(text) if text.lstrip().startswith("{") else decoded_toml(text)
     except ValueError as error:
-        mistakes.add(("scenario",), f"cannot be read: {error}", "name a scenario file, beside this file", value)
+        mistakes.add(("scenario",), f"cannot be read: {error}", "name a scenario file, relative to this file", value)
         return None
     if not isinstance(found.get("flow"), list) or not found["flow"]:
-        mistakes.add(("scenario",), "has no [[flow]]", "flows of the study take theirs for a form; give it one", value)
+        mistakes.add(("scenario",), "has no [[flow]]", "flows of the study copy one of its flows; give it one", value)
         return None
     return {"name": Path(value).stem} | found
 
@@ -217,13 +226,13 @@ def _beside(document: Document, folder: Path) -> Path:
 def _controllers(document: Document, mistakes: Mistakes) -> tuple[Entry, ...]:
     given = document.get("controllers")
     if not isinstance(given, list) or not given:
-        mistakes.add(("controllers",), "must be a list of one at least", 'write it like ["cubic", "bbr3"]', given)
+        mistakes.add(("controllers",), "must be a list of at least one", 'write it like ["cubic", "bbr3"]', given)
         return ()
     entries: list[Entry] = []
     for place, value in enumerate(given):
         entry = _entry(value, ("controllers", place), mistakes)
         if entry and entry.label in {known.label for known in entries}:
-            mistakes.add(entry.key, f'is a second "{entry.label}"', 'give it a label of its own: label = "..."', value)
+            mistakes.add(entry.key, f'is a second "{entry.label}"', 'give it a unique label: label = "..."', value)
         elif entry:
             entries.append(entry)
     return tuple(entries)
@@ -246,11 +255,11 @@ def _entry(value: Any, key: Key, mistakes: Mistakes) -> Entry | None:  # noqa: A
         )
         return None
     if not isinstance(label, str) or not label.strip() or set(label) & set(",*"):
-        mistakes.add((*key, "label"), "must be a text without comma and star", 'write it like label = "mine"', label)
+        mistakes.add((*key, "label"), "must be a string without a comma or *", 'write it like label = "mine"', label)
         return None
     for name in {"name", "count"} & flow.keys():
         mistakes.add(
-            (*key, name), "is not of a study's controller", 'write label, and "cubic*4" in line_ups', flow[name]
+            (*key, name), "is not a field of a study's controller", 'write label, and "cubic*4" in line_ups', flow[name]
         )
     return Entry(label, flow, key)
 
@@ -313,7 +322,10 @@ def _path_axes(
             axes[name] = [PATH_DEFAULTS[name]]
     if "trace" in table and "rate" in table:
         mistakes.add(
-            (*key, "rate"), "and trace are both there", "a trace is the rate; take one of them away", table["rate"]
+            (*key, "rate"),
+            "and trace must not be combined",
+            "a trace is the rate; remove one of them",
+            table["rate"],
         )
     return axes
 
@@ -329,7 +341,7 @@ def _check_path_values(name: str, values: Sequence[Any], key: Key, mistakes: Mis
     forms = {"rate": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 bdp", "trace": "cell.down"}
     for value in values:
         if name in forms and not isinstance(value, str):
-            mistakes.add(key, "must be a text, or a list of texts", f'write it like "{forms[name]}"', value)
+            mistakes.add(key, "must be a string, or a list of strings", f'write it like "{forms[name]}"', value)
         elif name == "queue" and not isinstance(value, (str, Mapping)):
             mistakes.add(key, "must be a discipline", 'write it like "fq_codel"; see ackclock list queues', value)
         elif name == "loss" and (isinstance(value, bool) or not isinstance(value, (int, float, str, Mapping))):
@@ -347,7 +359,7 @@ def _named_paths(tables: Sequence[Any], places: dict[str, Key], mistakes: Mistak
             continue
         name = table.get("name")
         if not isinstance(name, str) or not name.strip() or name in names:
-            mistakes.add((*key, "name"), "must be a name of its own", 'write it like name = "satellite"', name)
+            mistakes.add((*key, "name"), "must be a unique name", 'write it like name = "satellite"', name)
             name = f"path {number + 1}"  # for the other mistakes of this path
         names.append(name)
         axes = _path_axes(table, key, places, mistakes, known=("name", *PATH_KEYS))
@@ -366,9 +378,7 @@ def _set_axes(table: Any, places: dict[str, Key], mistakes: Mistakes) -> dict[st
         if isinstance(value, Mapping):
             mistakes.add(key, "is a table", f'put the place in quotes, as in "{name}.mss" = 536', value)
         elif name in ("seed", "duration", "measure", "name", "flow"):
-            mistakes.add(
-                key, "is a matter of the study", "seeds, duration, warm_up and controllers are at its top", value
-            )
+            mistakes.add(key, "is set by the study", "seeds, duration, warm_up and controllers are at its top", value)
         else:
             axes[name] = _values(value, key, mistakes)
             places[name] = key

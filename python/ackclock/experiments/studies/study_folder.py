@@ -39,7 +39,7 @@ KEPT: Final = "kept.json"
 _SHOWN_PX: Final = 528
 """Width of figures in a notebook, pixels."""
 
-_REMEDY: Final = "run the study again with its folder: what has been done is kept"
+_REMEDY: Final = "run the study again with its folder: finished runs are kept"
 
 
 class _Entry(TypedDict):

@@ -228,7 +228,7 @@ def _restored(
         yield {**row, **{key: known.get(row[key], row[key]) for key, known in asked.items() if key in row}}
 
 
-_REMEDY: Final = "give the same command again: the points that are done are kept"
+_REMEDY: Final = "run the same command again: finished points are kept"
 
 
 def _scenario(records: Sequence[Record], parameters: Mapping[str, Any]) -> str:
@@ -256,7 +256,7 @@ def _tables(store: SweepFolder, records: Sequence[Record]) -> "dict[str, pl.Data
     expected = tidy_tables.tables(rows) if are_all and rows else {}
     for name, table in read.items():
         if name in expected and not _are_alike(table, expected[name]):
-            raise DamagedError(store.table(name), "it is not what the points of the sweep come to", _REMEDY)
+            raise DamagedError(store.table(name), "it does not match the points of the sweep", _REMEDY)
     return read
 
 

@@ -123,7 +123,7 @@ def build(plan: Plan, environments: FlowVecEnv, tensorboard: str) -> BaseAlgorit
     algorithm = ALGORITHMS[plan.algorithm]
     if algorithm.needs_choices and not isinstance(environments.action_space, spaces.Discrete):
         raise SettingError(
-            f"{plan.algorithm} chooses among actions, and this agent's action is a number; give --agent action=deltas, "
+            f"{plan.algorithm} needs discrete actions, and this agent's is continuous; give --agent action=deltas, "
             "or --algorithm ppo"
         )
     chosen = {**algorithm.defaults, **plan.hyperparameters}

@@ -184,10 +184,10 @@ def _open(folder: Path, entry: dict[str, Any], *, resume: bool) -> bytes | None:
     """Return the checkpoint to resume from, if there is one."""
     if not resume:
         if folder.exists():
-            raise SettingError(f"{folder} exists already; choose another folder, or go on there with --resume")
+            raise SettingError(f"{folder} exists already; choose another folder, or resume it with --resume")
         return None
     if not (folder / storage.MANIFEST).is_file():
-        raise SettingError(f"{folder} holds no training to go on with; leave out --resume")
+        raise SettingError(f"{folder} has no training to resume; leave out --resume")
     kept = manifest.read(folder)
     _compare(folder, _flat({"setting": kept["setting"], "plan": kept["plan"]}), _flat(entry))
     if not (folder / CHECKPOINT).is_file():
@@ -203,7 +203,7 @@ def _compare(folder: Path, kept: dict[str, Any], given: dict[str, Any]) -> None:
         ):
             raise SettingError(
                 f"{folder} was trained with {name} = {kept.get(name)}, not {given.get(name)}; "
-                "give what was given then, or choose another folder"
+                "use the same settings, or choose another folder"
             )
     if given["plan.steps"] < kept["plan.steps"]:
         raise SettingError(

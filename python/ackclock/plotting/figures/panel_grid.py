@@ -70,9 +70,9 @@ def panels(count: int, height_in: float = 1.5, alone_in: float = 2.1) -> tuple[P
     """Return a column-wide figure with this number of panels with common axes, at most `MOST_PANELS`.
 
     Args:
-        count: Of panels.
-        height_in: Of each row of panels, inches.
-        alone_in: Of a single panel, inches.
+        count: Number of panels.
+        height_in: Height of each row of panels, inches.
+        alone_in: Height of a single panel, inches.
     """
     rows = -(-count // _BESIDE)
     height = alone_in if count == 1 else 0.55 + height_in * rows

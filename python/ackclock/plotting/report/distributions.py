@@ -26,9 +26,9 @@ class Distributions:
     """Distributions in one plot.
 
     Attributes:
-        name: Of its file.
+        name: Name of the figure's file.
         title: Above it.
-        axis: What was sampled, with the unit.
+        axis: Sampled quantity, with the unit.
         note: Where the samples come from.
         lines: The samples of each thing, by its label.
     """

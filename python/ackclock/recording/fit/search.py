@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ackclock._core import Scenario, ScenarioError
+from ackclock.base.printable import amount
 from ackclock.recording.fit.golden_section import least
 from ackclock.recording.fit.path import PAYLOAD, FitError, Path, Sender, document, toml
 from ackclock.recording.fit.path_figures import PACKET, Figures, How, figures
@@ -228,14 +229,16 @@ def _unbounded(task: _Task, path: Path, recorded: Figures, simulated: Figures, n
     is_limited = recorded.limited > _MOSTLY
     if is_limited:
         share = f"{100 * recorded.limited:.0f} %"
-        notes.append(f"a flow stood at its receiver's window for {share} of the time: the path may hold and carry more")
+        notes.append(
+            f"the receiver's window limited a flow for {share} of the time: the path may have a larger queue and rate"
+        )
     elif recorded.waiting < _SELDOM:
-        notes.append("packets seldom waited: the rate rests on little, and the path may be faster")
+        notes.append("packets seldom queued: the rate is uncertain, and the path may be faster")
     if is_limited or recorded.waiting < _SELDOM:
         found.append("rate")
     if found or not _was_full(recorded) or not _is_queue_seen(task, path, simulated):
         found.append("queue")
-        notes.append("the queue was never seen full: it holds what was seen at least")
+        notes.append("the queue was never full: its size is a lower bound")
     return tuple(found)
 
 
@@ -267,15 +270,15 @@ def _task(recording: "Results", controller: str | None, profile: str | None, nam
     flows = recording.summary["flows"]
     most = max((flow["delivered_bytes"] or 0 for flow in flows), default=0)
     if most == 0:
-        raise FitError("no flow of the recording is known to have delivered anything")
+        raise FitError("no flow of the recording delivered any data")
     kept = [flow for flow in flows if (flow["delivered_bytes"] or 0) >= _LEAST_SHARE * most]
-    notes = [f"{len(flows) - len(kept)} flows that delivered little are left out"] if len(kept) < len(flows) else []
+    notes = [f"left out: {amount(len(flows) - len(kept), 'flow')} with little data"] if len(kept) < len(flows) else []
     senders = []
     for flow in kept:
         chosen = controller or flow["controller"]
         if not chosen:
             chosen = "cubic"
-            notes.append(f"the controller of {flow['name']} is not recorded: cubic is taken for granted (--controller)")
+            notes.append(f"the controller of {flow['name']} is not recorded: cubic is assumed (--controller)")
         size = flow["delivered_bytes"] if flow["completion_s"] is not None else None
         senders.append(Sender(flow["name"], chosen, max(flow["start_s"], 0.0), size))
     chosen_profile = profile or kept[0].get("profile") or "linux-6.x"
@@ -305,7 +308,7 @@ def _check(task: _Task) -> None:
     except ScenarioError as error:
         first = error.diagnostics[0]
         remedy = first["remedy"] or "name a controller with --controller"
-        raise FitError(f"they make no scenario: {first['field']} {first['message']}; {remedy}") from error
+        raise FitError(f"the fitted scenario would be wrong: {first['field']} {first['message']}; {remedy}") from error
 
 
 def _how(recording: "Results", flows: tuple[str, ...]) -> How:

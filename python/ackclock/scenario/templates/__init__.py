@@ -90,17 +90,17 @@ def _plugin_crate() -> str:
 def _check_name(name: str, kind: str, lang: str) -> None:
     words = _RUST_WORDS if lang == "rust" else keyword.kwlist
     if name in words:
-        raise TemplateError(
-            f"{name!r} is a word of {lang.capitalize()} itself; call yours otherwise, such as my_{name}"
-        )
+        raise TemplateError(f"{name!r} is a keyword of {lang.capitalize()}; choose another name, such as my_{name}")
     if not _NAME.fullmatch(name):
         raise TemplateError(
             f"{name!r} is not a name; use lower-case letters, digits and underscores, such as my_{kind}"
         )
     if any(name == part["name"] for part in json.loads(_BUILT_IN[kind]())):
-        raise TemplateError(f"{name!r} is a {kind} that is built in; call yours otherwise, such as my_{name}")
+        raise TemplateError(f"{name!r} is a built-in {kind}; choose another name, such as my_{name}")
     if lang == "python" and kind != "claims" and name in sys.stdlib_module_names:
-        raise TemplateError(f"{name!r} is a module of Python's own; call yours otherwise, such as my_{name}")
+        raise TemplateError(
+            f"{name!r} is a module of Python's standard library; choose another name, such as my_{name}"
+        )
 
 
 def _texts(template: Path, name: str, words: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     match run(Path::new(&file), &overrides) {
         Ok(results) => {
             let summary = serde_json::to_string_pretty(results.summary());
-            println!("{}", summary.expect("a summary is plain numbers and texts"));
+            println!("{}", summary.expect("a summary is plain numbers and strings"));
             ExitCode::SUCCESS
         }
         Err(mistakes) => {

@@ -67,10 +67,10 @@ fn refuse_other_forms(builder: &Builder, node: &NodeProto) -> Result<(), PolicyE
         }
     }
     if integer(node, "input_forget", 0) != 0 {
-        return Err(wrong(node, "couples the gates of input and forgetting", PLAIN));
+        return Err(wrong(node, "couples the input and forget gates", PLAIN));
     }
     if let Some(clip) = attribute(node, "clip") {
-        return Err(wrong(node, &format!("cuts its sums at {}", clip.f), PLAIN));
+        return Err(wrong(node, &format!("clips its sums at {}", clip.f), PLAIN));
     }
     if optional(builder, node, PEEPHOLES)?.is_some() {
         return Err(wrong(node, "has peepholes", PLAIN));
@@ -78,7 +78,7 @@ fn refuse_other_forms(builder: &Builder, node: &NodeProto) -> Result<(), PolicyE
     if let Some(lengths) = optional(builder, node, SEQUENCE_LENGTHS)?
         && !matches!(&lengths.content, Content::Integers(lengths) if lengths[..] == [1])
     {
-        return Err(wrong(node, "is told the length of its sequence", "export it for a sequence of one"));
+        return Err(wrong(node, "takes a sequence length", "export it for a sequence of one"));
     }
     let value = input(builder, node, 0)?;
     row(node, value).map(|_| ()).map_err(|_| {

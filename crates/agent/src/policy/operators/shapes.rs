@@ -26,7 +26,7 @@ pub(super) fn constant_of_shape(builder: &mut Builder, node: &NodeProto) -> Resu
     let shape = wanted(builder, node, 0)?.iter().map(|dim| usize::try_from(*dim).ok()).collect::<Option<Vec<_>>>();
     let filled = shape.and_then(|shape| Some((count(&shape)?, shape)));
     let Some((length, shape)) = filled.filter(|(length, _)| (1..=MOST_NUMBERS).contains(length)) else {
-        return Err(wrong(node, "fills a shape that is none", LAYERS));
+        return Err(wrong(node, "fills an invalid shape", LAYERS));
     };
     let values = match attribute(node, "value").and_then(|attribute| attribute.t.as_ref()).map(Tensor::read) {
         None => Values::Floats(vec![0.0; length]),
@@ -181,14 +181,14 @@ pub(super) fn slice(builder: &Builder, node: &NodeProto) -> Result<Value, Policy
     let axes = told(3, "axes")?.unwrap_or_else(|| (0..starts.len() as i64).collect());
     let steps = told(4, "steps")?.unwrap_or_else(|| vec![1; starts.len()]);
     if [ends.len(), axes.len(), steps.len()] != [starts.len(); 3] {
-        return Err(wrong(node, "has not as many ends as beginnings", DAMAGED));
+        return Err(wrong(node, "has different numbers of starts and ends", DAMAGED));
     }
     for (place, axis) in axes.iter().enumerate() {
         let length = value.shape[axis_of(node, *axis, value.shape.len())?] as i64;
         let (start, end, step) = (starts[place], ends[place], steps[place]);
         if !(start == 0 || start == -length) || end < length || step != 1 {
             let what = format!("takes {start} to {end} of {length} numbers");
-            return Err(wrong(node, &what, "export one layer of an LSTM, and nothing that takes numbers apart"));
+            return Err(wrong(node, &what, "export one layer of an LSTM, and nothing that splits vectors"));
         }
     }
     Ok(value.clone())
@@ -212,7 +212,7 @@ pub(super) fn gather(builder: &Builder, node: &NodeProto) -> Result<Value, Polic
         }
         _ => {
             let what = format!("picks numbers out of the shape {:?}", value.shape);
-            return Err(wrong(node, &what, "export for a sequence of one, and nothing that takes numbers apart"));
+            return Err(wrong(node, &what, "export for a sequence of one, and nothing that splits vectors"));
         }
     };
     Ok(Value { shape, content, index_below: value.index_below })

@@ -67,7 +67,7 @@ impl Real {
 
 fn refused(what: &str) -> PolicyError {
     let remedy = "export layers with one function each: Relu, LeakyRelu, Elu, Tanh, Sigmoid, Softplus or Gelu";
-    PolicyError::of_file(format!("{what}, which is not done in whole numbers"), remedy)
+    PolicyError::of_file(format!("{what}, which quantized policies do not support"), remedy)
 }
 
 /// The layers of a network whose inputs are bounded by `bounds`.
@@ -197,7 +197,7 @@ fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
             Some(unary) => {
                 let tabled = tabled(unary)?;
                 if table.get_or_insert_with(|| tabled.clone()) != &tabled {
-                    return Err(refused("has two activation functions beside Relu"));
+                    return Err(refused("has two activation functions besides Relu"));
                 }
                 Function::Table(Box::new(tabled))
             }
@@ -205,7 +205,7 @@ fn whole(layers: &[Real], bounds: &[f64]) -> Result<Vec<Layer>, PolicyError> {
         if let Function::Clip(at) = function
             && *limit.get_or_insert(at) != at
         {
-            return Err(refused("cuts numbers at two limits"));
+            return Err(refused("clips numbers at two limits"));
         }
         found.push(Layer {
             inputs: bounds.len(),

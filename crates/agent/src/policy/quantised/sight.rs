@@ -18,7 +18,7 @@ use crate::view::View;
 pub struct Sight {
     /// The congestion window, segments.
     pub cwnd: u64,
-    /// The slow-start threshold; 0 while it is arbitrarily high.
+    /// The slow-start threshold; 0 while arbitrarily high.
     pub ssthresh: u64,
     /// The window after the last congestion; 0 before the first.
     pub threshold: u64,
@@ -128,7 +128,7 @@ pub(super) fn codes(config: &AgentConfig) -> Result<Vec<u32>, PolicyError> {
         let found = NAMES.iter().position(|known| *known == name);
         let found = found.filter(|_| config.is_scaled || !name.ends_with("_bps"));
         found.map(|place| place as u32).ok_or_else(|| {
-            let what = format!("observes {name}, which is not known in whole numbers");
+            let what = format!("observes {name}, which quantized policies do not support");
             PolicyError::of_agent(what, format!("train with some of {}; rates with scaled", NAMES.join(", ")))
         })
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Vegas on the delay of the forward path, from the timestamps option: a queue on the way back counts for nothing.
+/* Vegas on the delay of the forward path, from the timestamps option: a queue on the reverse path counts for nothing.
  * Source: J.-D. Kim and C.-K. Kim 1999; crates/cc/src/vegas/forward.rs and peer_clock.rs, which say how and what is assumed.
  * Departures beyond those: all readings of before the receiver's tick was known count, not the first 1024 only: instead of the
  * readings the least delays are kept that each tick would make of them. */

@@ -120,7 +120,7 @@ fn a_queue_that_changes_sides_at_once_is_no_step() {
 
 #[test]
 fn a_step_that_hides_in_a_change_of_the_round_trip_is_found_later() {
-    // While nothing is measured, from 20 s to 21 s, the clock is set back by 300 ms and the queue on the way back ends.
+    // While nothing is measured, from 20 s to 21 s, the clock is set back by 300 ms and the queue on the reverse path ends.
     let mut delay = tolerant();
     let queues = |second: f64| (if second < 1.0 { 0 } else { 5 }, if (4.0..20.5).contains(&second) { 50 } else { 0 });
     let ahead = |second: f64| if second < 20.5 { 0.0 } else { -300.0 };

@@ -46,11 +46,11 @@ pub(crate) fn judge(case: &Case, proxy: &mut Proxy, command: &str) -> Verdict {
     let direct: io::Result<Vec<Outcome>> = (0..DIRECTLY).map(|_| play(case, proxy.upstream, proxy.upstream)).collect();
     let direct = match direct {
         Ok(direct) => direct,
-        Err(error) => return verdict(Some(format!("cannot be played directly: {error}"))),
+        Err(error) => return verdict(Some(format!("cannot be run directly: {error}"))),
     };
     let through = match play(case, proxy.listen, proxy.upstream) {
         Ok(through) => through,
-        Err(error) => return verdict(Some(format!("cannot be played through it: {error}"))),
+        Err(error) => return verdict(Some(format!("cannot be run through the proxy: {error}"))),
     };
     if !proxy.is_alive() {
         if let Ok(next) = Proxy::start(command, None) {

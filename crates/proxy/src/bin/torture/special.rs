@@ -16,7 +16,7 @@ pub(crate) const ALL: [(&str, fn(&str, &str) -> Verdict); 2] = [
 ];
 
 fn verdict(name: &str, played: io::Result<Option<String>>) -> Verdict {
-    let difference = played.unwrap_or_else(|error| Some(format!("cannot be played: {error}")));
+    let difference = played.unwrap_or_else(|error| Some(format!("cannot be run: {error}")));
     Verdict { name: name.to_owned(), difference }
 }
 
@@ -34,7 +34,9 @@ fn killed(command: &str) -> io::Result<Option<String>> {
     for (who, socket) in [("client", &mut client), ("server", &mut server)] {
         socket.set_read_timeout(Some(Duration::from_secs(2)))?;
         match socket.read(&mut read) {
-            Ok(0) => return Ok(Some(format!("the {who} saw the end of a stream that was cut off after {got} octets"))),
+            Ok(0) => {
+                return Ok(Some(format!("the {who} saw a clean end of a stream that was cut off after {got} octets")));
+            }
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
             other => return Ok(Some(format!("the {who} saw {other:?}"))),
         }

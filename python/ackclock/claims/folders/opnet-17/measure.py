@@ -17,7 +17,7 @@ def share_at_lbound(results: Results) -> float:
     """Return how much of the ACKs after the first RTT sample see RTO at its lower bound, in percent.
 
     Args:
-        results: With the RTO recorded at every event.
+        results: Results with the RTO recorded at every event.
     """
     samples = after_first_sample(results)
     at_lbound = samples.filter((pl.col("rto_s") - LBOUND_S).abs() < 1e-9)
@@ -28,7 +28,7 @@ def after_first_sample(results: Results) -> pl.DataFrame:
     """Return the flow's rows after that of the first RTT sample.
 
     Args:
-        results: With the RTO recorded at every event.
+        results: Results with the RTO recorded at every event.
     """
     flow = results.flows.filter(pl.col("flow") == FLOW)
     return flow.filter(pl.col("rtt_sample_s").is_not_null().cum_sum() > 1)
