@@ -25,8 +25,12 @@ from ackclock.scenario.example_files import copy
 from ackclock.scenario.templates import write
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LESSONS = ROOT / "docs" / "lessons"
+LESSONS = ROOT / "python" / "ackclock" / "lessons" / "pages"
+PAGES = [
+    *(ROOT / "README.md", ROOT / "python" / "README.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(LESSONS.glob("*.md")),
+]
 """Their blocks go on from each other: `make -f docs/Makefile lessons` runs them, and test_lessons.py some."""
 
 NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
@@ -118,8 +122,7 @@ def test_scenarios_on_a_page_are_scenarios(block: Block) -> None:
 
 
 def _stand_alone() -> list[Block]:
-    pages = (LESSONS / "README.md", LESSONS / "for-lecturers.md")
-    return [block for block in _blocks("python") if block.page.parent != LESSONS or block.page in pages]
+    return [block for block in _blocks("python") if block.page.parent != LESSONS]
 
 
 @pytest.mark.parametrize("block", _stand_alone(), ids=str)
