@@ -23,7 +23,9 @@ def plot(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DIR...", help="Folders of runs, or one folder of a sweep or study.", show_default=False
+            metavar="DIR...",
+            help="Folders of runs, one folder of a sweep or study, or a scenario's file.",
+            show_default=False,
         ),
     ],
     figure: Annotated[
@@ -47,7 +49,12 @@ def plot(
         bool, typer.Option("--json", help="Print names and captions, or the file's name, as JSON.")
     ] = False,
 ) -> None:
-    """Draw a figure for a paper, one column wide (3.3 in)."""
+    """Draw a figure for a paper, one column wide (3.3 in).
+
+    Of a scenario's file, draw the network as SVG.
+    """
+    if folders[0].suffix == ".toml":
+        return _draw_network(folders, output or Path("network.svg"), force=force, as_json=as_json)
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
@@ -69,6 +76,23 @@ def plot(
     save(found[figure].draw(), place, found[figure].caption)
     said = {"name": figure, "caption": found[figure].caption, "file": str(place)}
     print(json.dumps(said, ensure_ascii=False) if as_json else place)
+
+
+def _draw_network(files: list[Path], place: Path, *, force: bool, as_json: bool) -> None:
+    from ackclock.cli.check import load
+    from ackclock.plotting.network_picture import as_file, of_network
+
+    if len(files) > 1:
+        raise InputError(f"{files[1]}: a picture has one network; give one scenario")
+    if place.suffix.lower() != ".svg":
+        raise InputError(f"{place}: a network is drawn as .svg")
+    storage.check_file(place, force=force)
+    scenario = load(files[0], [], imports=False)
+    picture = of_network(json.loads(scenario.to_json()), scenario.flow_names)
+    if not picture:
+        raise InputError(f"{files[0]}: a network of more than 30 nodes is not drawn")
+    storage.write_file(place, as_file(picture).encode())
+    print(json.dumps({"file": str(place)}, ensure_ascii=False) if as_json else place)
 
 
 def _figures(folders: list[Path]) -> "Iterable[Drawn]":
