@@ -45,6 +45,23 @@ def test_htb_with_netem_below_it(tmp_path: Path) -> None:
     }
 
 
+def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
+    script = "tc -n a qdisc add dev a0 root tbf rate 10mbit burst 5kb limit 60kb\n# tc qdisc add dev x root hfsc\n"
+    script += "sudo ip netns exec b tc qdisc add dev b0 root netem rate 1gbit delay 40ms\n"
+    found = _bottleneck(tmp_path, script)
+    assert (found["rate"], found["queue"]["limit"]) == ("10 Mbit/s", "61440 bytes")
+    assert (found["reverse"]["rate"], found["reverse"]["delay"]) == ("1000 Mbit/s", "40 ms")
+
+
+def test_the_path_of_the_lab_sheet_is_a_scenario(tmp_path: Path) -> None:
+    """What its first question asks: 10 Mbit/s times 40 ms are 33 packets, and 60 KiB are 41."""
+    page = (Path(__file__).parents[2] / "docs" / "lessons" / "kernel-lab.md").read_text(encoding="utf-8")
+    (script,) = [block for block in page.split("```sh\n") if block.startswith("tc -n a")]
+    found = _bottleneck(tmp_path, script.partition("```")[0])
+    assert (found["rate"], found["delay"], found["queue"]["limit"]) == ("10 Mbit/s", "0 ms", "61440 bytes")
+    assert found["reverse"]["delay"] == "40 ms"
+
+
 def test_a_second_device_is_the_way_back(tmp_path: Path) -> None:
     found = _bottleneck(tmp_path, TBF + "tc qdisc replace root dev eth1 netem rate 1mbit delay 30ms\n")
     assert found["queue"] == {"kind": "drop_tail", "limit": "50 ms"}

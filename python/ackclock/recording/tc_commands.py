@@ -15,7 +15,7 @@ from typing import Any, Final
 from ackclock.recording.command_words import VALUE, Way, Words
 from ackclock.recording.streams import RecordingError
 
-BEGIN: Final = re.compile(r"^\s*(?:sudo\s+)?(?:\S*/)?tc\s+(?:-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
+BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
 """Beginning of a line with such a command."""
 
 _BITS: Final = {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12}
