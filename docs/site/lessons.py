@@ -19,7 +19,7 @@ import colab
 import nbformat
 import notebook_runs
 import portraits
-from stage import ROOT, Stage
+from stage import LESSONS, ROOT, Stage
 
 from ackclock import lessons
 from ackclock.lessons import notebooks
@@ -96,7 +96,7 @@ def add(stage: Stage) -> None:
 
 
 def _page(stage: Stage, name: str, notebook: Any) -> str:
-    source, folder = notebooks.page(name), stage.folder / "lessons"
+    source, folder = LESSONS / notebooks.page(name).name, stage.folder / "lessons"
     stem = source.stem
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     elsewhere = colab.address(stem, project)
