@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock.scenario.example_files import ExampleError, copy, example, examples, studies
-from conftest import Cli
+from ackclock.scenario.example_files import ExampleError, copy, example, examples
 
 
 def test_an_example_brings_what_it_names(tmp_path: Path) -> None:
@@ -25,14 +24,6 @@ def test_every_copy_is_a_scenario_by_itself(tmp_path: Path) -> None:
         assert ackclock.Scenario.load(path).name
 
 
-def test_a_study_is_an_example_too(tmp_path: Path, cli: Cli) -> None:
-    assert [found.name for found in studies()] == ["studies/buffers", "studies/four-controllers"]
-    assert example("buffers") == example("studies/buffers.toml") == studies()[0]
-    assert "studies/buffers" in cli("examples").stdout
-    (file,) = copy([example("buffers")], tmp_path / "mine")
-    assert cli("study", file, "--check").returncode == 0
-
-
 def test_what_is_there_already_stays(tmp_path: Path) -> None:
     copy([example("incast")], tmp_path)
     with pytest.raises(ExampleError, match=r"incast\.toml exists already"):
@@ -46,6 +37,6 @@ def test_a_wrong_name_is_told_with_the_nearest() -> None:
 
 
 def test_each_says_what_it_is_about_in_a_sentence() -> None:
-    for found in (*examples(), *studies()):
+    for found in examples():
         assert 20 < len(found.about()) < 220, found.name
         assert "\n" not in found.about()

@@ -1,13 +1,10 @@
-"""`ackclock examples`: the scenarios and studies that come with the package."""
+"""`ackclock examples`: the scenarios that come with the package."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from ackclock.scenario.example_files import Example
 
 
 def examples(
@@ -27,10 +24,11 @@ def examples(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print names, descriptions and texts as JSON.")] = False,
 ) -> None:
-    """List, print or copy the example scenarios and studies."""
+    """List, print or copy the example scenarios."""
     from ackclock.scenario.example_files import copy, example
+    from ackclock.scenario.example_files import examples as every
 
-    wanted = [example(name) for name in names] if names else _every()
+    wanted = [example(name) for name in names] if names else every()
     copied = copy(wanted if names else None, folder) if folder is not None else []
     if as_json:
         entries = [{"name": found.name, "about": found.about(), "text": found.text()} for found in wanted]
@@ -44,14 +42,9 @@ def examples(
         _list()
 
 
-def _every() -> "list[Example]":
-    from ackclock.scenario import example_files
-
-    return [*example_files.examples(), *example_files.studies()]
-
-
 def _list() -> None:
     from ackclock.cli.table_output import print_list
+    from ackclock.scenario.example_files import examples as every
 
-    print_list(("", ""), ((found.name, found.about()) for found in _every()))
-    print("\nackclock examples NAME prints one; with -o DIR it is copied, for: ackclock run DIR/NAME.toml, or study")
+    print_list(("", ""), ((found.name, found.about()) for found in every()))
+    print("\nackclock examples NAME prints one; with -o DIR it is copied, for: ackclock run DIR/NAME.toml")

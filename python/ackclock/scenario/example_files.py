@@ -20,7 +20,7 @@ class ExampleError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Example scenario, or study."""
+    """Example scenario."""
 
     name: str
     path: Path
@@ -47,27 +47,21 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """Return all example scenarios, sorted by name."""
+    """Return all examples, sorted by name."""
     return [Example(path.stem, path) for path in sorted(FOLDER.glob("*.toml"))]
 
 
-def studies() -> list[Example]:
-    """Return all example studies, sorted by name."""
-    return [Example(f"studies/{path.stem}", path) for path in sorted(FOLDER.glob("studies/*.toml"))]
-
-
 def example(name: str) -> Example:
-    """Return an example scenario or study by name.
+    """Return an example by name.
 
     Args:
-        name: Name of the file, with or without `.toml`; a study's also without its folder.
+        name: Name of the file, with or without `.toml`.
 
     Raises:
         ExampleError: If it is unknown.
     """
     wanted = name.removesuffix(".toml")
-    known = {found.name: found for found in (*examples(), *studies())}
-    known |= {found.path.stem: found for found in studies()}
+    known = {found.name: found for found in examples()}
     if wanted not in known:
         raise ExampleError(f"{unknown('example', wanted, known, lists=False)}; `ackclock examples` lists them")
     return known[wanted]
