@@ -97,6 +97,12 @@ def test_what_is_no_number_is_told_so(answer: object) -> None:
     assert "A number is asked for, in packets" in lessons.load("sawtooth").check(1, answer).text
 
 
+def test_a_function_that_is_not_written_yet_is_no_answer() -> None:
+    verdict = lessons.load("bufferbloat").check(3, lambda n: ...)
+    assert verdict.is_right is None
+    assert verdict.text == lessons.load("bufferbloat").check(3, ...).text
+
+
 def test_a_function_that_fails_is_told_with_what() -> None:
     verdict = lessons.load("bufferbloat").check(3, lambda n: 1 / (n - 1))
     assert "With (1) it fails: ZeroDivisionError" in verdict.text

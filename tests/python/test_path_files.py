@@ -54,7 +54,7 @@ def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
 
 
 def test_the_path_of_the_lab_sheet_is_a_scenario(tmp_path: Path) -> None:
-    """What its first question asks: 10 Mbit/s times 40 ms are 33 packets, and 60 KiB are 41."""
+    """Its first question: 10 Mbit/s times 40 ms are 33 packets, and 60 KiB are 41."""
     page = (Path(__file__).parents[2] / "docs" / "lessons" / "kernel-lab.md").read_text(encoding="utf-8")
     (script,) = [block for block in page.split("```sh\n") if block.startswith("tc -n a")]
     found = _bottleneck(tmp_path, script.partition("```")[0])

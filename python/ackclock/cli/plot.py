@@ -9,6 +9,7 @@ import typer
 
 from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
+from ackclock.cli import network
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import experiment_of, kind_of, runs_of
 from ackclock.plotting.figures.figure_files import FORMS
@@ -54,7 +55,7 @@ def plot(
     Of a scenario's file, draw the network as SVG.
     """
     if folders[0].suffix == ".toml":
-        return _draw_network(folders, output or Path("network.svg"), force=force, as_json=as_json)
+        return network.draw(folders, output or Path("network.svg"), force=force, as_json=as_json)
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
@@ -76,23 +77,6 @@ def plot(
     save(found[figure].draw(), place, found[figure].caption)
     said = {"name": figure, "caption": found[figure].caption, "file": str(place)}
     print(json.dumps(said, ensure_ascii=False) if as_json else place)
-
-
-def _draw_network(files: list[Path], place: Path, *, force: bool, as_json: bool) -> None:
-    from ackclock.cli.check import load
-    from ackclock.plotting.network_picture import as_file, of_network
-
-    if len(files) > 1:
-        raise InputError(f"{files[1]}: a picture has one network; give one scenario")
-    if place.suffix.lower() != ".svg":
-        raise InputError(f"{place}: a network is drawn as .svg")
-    storage.check_file(place, force=force)
-    scenario = load(files[0], [], imports=False)
-    picture = of_network(json.loads(scenario.to_json()), scenario.flow_names)
-    if not picture:
-        raise InputError(f"{files[0]}: a network of more than 30 nodes is not drawn")
-    storage.write_file(place, as_file(picture).encode())
-    print(json.dumps({"file": str(place)}, ensure_ascii=False) if as_json else place)
 
 
 def _figures(folders: list[Path]) -> "Iterable[Drawn]":
