@@ -14,7 +14,7 @@ EVERY_CRATE := --workspace --exclude ackclock-python $(WITH_BPF)
 TESTED := --quiet --locked $(if $(SATELLITES),$(EVERY_CRATE))
 
 .PHONY: run test test-all test-satellites test-slow lint format site lock clean
-.PHONY: studio test-rust test-programs test-together test-alone instructions lint-rust lint-python
+.PHONY: studio test-rust test-programs test-together test-alone test-long instructions lint-rust lint-python
 
 help: ## list the commands
 MORE := echo "make -f FOLDER/Makefile lists more; FOLDER is studies, benches, tests, docs, studio or release"
@@ -26,23 +26,23 @@ run: build ## simulate the O-claims and print them, paper beside measured, with 
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 
-# Linking the extension leaves a core free, and so does what runs alone; counts of instructions do not depend on what else runs.
-test: $(VENV)/.packages ## the tests of a change: engine, package, command line, instructions per packet
+# Linking the extension leaves a core free.
+test: $(VENV)/.packages ## the tests of a change: engine, package, command line
 	@$(MAKE) --no-print-directory --jobs 2 build test-programs
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-together
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-alone instructions
+	@$(MAKE) --no-print-directory test-alone
 
 test-satellites: $(VENV)/.packages ## the tests of the crates around the engine
 	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
 	cargo test --quiet --locked $(EVERY_CRATE) $(addprefix --exclude ,$(ENGINE))
 
 # The example is built from crates with other features than in the workspace, hence anew: longer than its tests take.
-test-slow: build ## the tests that build a wheel or a program
+test-slow: build
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 	$(BIN)/python -m pytest -q -m slow tests/python
 
-test-all: test test-satellites test-slow ## every test: also those that compile, and fuzzing with fixed inputs
+test-all: test test-satellites test-long instructions test-slow ## every test: studies, pages, instructions per packet, wheels, fuzzing
 	@$(MAKE) -f tests/Makefile fuzz-short
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
@@ -55,8 +55,13 @@ test-programs:
 	cargo test $(TESTED) --no-run
 
 # A file of tests stays with one worker, as its tests share runs; the longest files come first in the alphabet.
+TOGETHER := $(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder
+
 test-together: build
-	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder -m "not alone and not slow"
+	$(TOGETHER) -m "not alone and not slow and not long"
+
+test-long: build
+	$(TOGETHER) -m "long and not slow"
 
 test-alone: build
 	$(BIN)/python -m pytest -q -m "alone and not slow" tests/python

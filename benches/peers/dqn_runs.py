@@ -75,14 +75,7 @@ def _of_ns3(figures: dict[str, Any], segment_bytes: int) -> dict[str, Any]:
 
 
 def run_ackclock(row: Row, segment_bytes: int, seed: int, *, only_kept: bool = False) -> dict[str, Any] | None:
-    """Run ackclock, or take what an earlier run has left.
-
-    Args:
-        row: Of the tables.
-        segment_bytes: The payload of a segment.
-        seed: From 1 on.
-        only_kept: Run nothing; `None` if nothing was left.
-    """
+    """Run ackclock, or take what an earlier run has left; the arguments are those of `run_ns3`."""
     overrides = [f"seed={seed}", f"tcp.mss={segment_bytes}", *_devices(row), *row.overrides]
     overrides += [f"flow[{flow}].controller={OURS[name]}" for flow, name in enumerate(row.controllers)]
     overrides += [f'flow[1].start="{1e3 * start_s(seed):.3f} ms"'] if len(row.controllers) > 1 else []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock._core import build_info
 from ackclock.base.printable import unknown
 from ackclock.base.system import processor
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output, si
@@ -41,13 +42,12 @@ _IN_A_CLONE = ("cost", "instructions", "plugins")
 """Former cases, now in the repository only."""
 
 
-def bench(groups: Sequence[str] | None, min_cpu_s: float, *, as_json: bool) -> None:
+def bench(groups: Sequence[str] | None, min_cpu_s: float) -> None:
     """Measure and print the results.
 
     Args:
         groups: The cases, all by default.
         min_cpu_s: The least CPU time spent on each case.
-        as_json: Whether to print JSON in place of tables.
     """
     chosen = _chosen(groups)
     if build_info()["profile"] != "release":
@@ -58,7 +58,7 @@ def bench(groups: Sequence[str] | None, min_cpu_s: float, *, as_json: bool) -> N
     learning = [learning_cost(name, min_cpu_s=min_cpu_s) for name in LEARNING] if LEARN in chosen else []
     environments = _paces(min_cpu_s) if GYM in chosen else []
     on_threads = list(speed_ups()) if THREADS in chosen else []
-    if as_json:
+    if is_asked():
         figures = {
             "machine": {"processor": processor(), "system": platform.platform()},
             "build": build_info(),
@@ -71,7 +71,7 @@ def bench(groups: Sequence[str] | None, min_cpu_s: float, *, as_json: bool) -> N
             "environments": [pace.as_dict() for pace in environments],
             "threads": [speed_up.as_dict() for speed_up in on_threads],
         }
-        print(json.dumps(figures, indent=2))
+        put(json.dumps(figures, indent=2) + "\n")
         return
     if results:
         print_list(_HEADINGS, map(_cells, results))

@@ -1,13 +1,13 @@
 """The work of `ackclock validate-linux`: compare, write the folder, print the table."""
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
 
 from ackclock.base import storage
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError, WorkError
 from ackclock.cli.progress import simulations_progress
 from ackclock.plotting.terminal import name, output
@@ -19,14 +19,13 @@ from .validation_page import agreement, settings, tally, values
 _STYLES = {"agrees": "green", "differs": "bold yellow"}
 
 
-def validate(data: Path | None, only: Sequence[str], folder: Path, *, as_json: bool) -> None:
+def validate(data: Path | None, only: Sequence[str], folder: Path) -> None:
     """Simulate recorded Linux transfers, and compare simulation with recording.
 
     Args:
         data: The folder of recordings, Linux 6.18's by default.
         only: The recorded scenarios that are wanted, if not all.
         folder: Where to write page, figures and `validation.json`.
-        as_json: Whether to print `validation.json` in place of tables.
     """
     storage.check_folder(folder, kind=storage.VALIDATION, renews=True)
     try:
@@ -36,8 +35,8 @@ def validate(data: Path | None, only: Sequence[str], folder: Path, *, as_json: b
     with simulations_progress("beside Linux") as on_done:
         comparisons = compare(recordings, on_done=on_done)
     validation_page.write(folder, comparisons)
-    if as_json:
-        sys.stdout.write(json.dumps(validation_page.as_json(comparisons), indent=2, ensure_ascii=False) + "\n")
+    if is_asked():
+        put(json.dumps(validation_page.as_json(comparisons), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(comparisons, folder)
     if not any(comparison.rows for comparison in comparisons):

@@ -13,6 +13,12 @@ import hypothesis
 import pytest
 
 import ackclock
+import command_line
+from ackclock.claims import locations
+from networks import dumbbell
+
+if locations.studies() is not None:
+    locations.make_importable()
 
 # A loaded machine takes its time over an example, and what passes here passes elsewhere.
 hypothesis.settings.register_profile(
@@ -24,16 +30,12 @@ hypothesis.settings.load_profile("ackclock")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-SCENARIO = """\
+SCENARIO = f"""\
 name = "two flows"
 duration = "2 s"
 seed = 7
 
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "20 packets" } }
-
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', rate="100 Mbit/s", limit="20 packets")}
 [[flow]]
 name = "new"
 controller = "cubic"
@@ -61,9 +63,14 @@ def results() -> ackclock.Results:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Run `ackclock ARGUMENT...` in a folder of its own and return exit code and output."""
+    """Run `ackclock ARGUMENT...` in a folder of its own and return exit code and output.
+
+    With options of `subprocess.run`, a fresh interpreter runs it.
+    """
 
     def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        if not options:
+            return command_line.run(list(map(str, arguments)), tmp_path)
         return subprocess.run(
             command(*arguments), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120, **options
         )

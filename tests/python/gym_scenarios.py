@@ -5,12 +5,10 @@ from typing import Any
 import numpy as np
 
 import ackclock
+from networks import dumbbell
 
-_NETWORK = """\
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "60 packets" } }
+_NETWORK = f"""\
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', rate="100 Mbit/s", limit="60 packets")}
 """
 ONE = f"""\
 duration = "3 s"

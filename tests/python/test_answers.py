@@ -64,6 +64,14 @@ def test_a_report_and_the_flows_of_a_capture(answered: Made, cli: Cli, scenario_
     assert (made["file"], made["flows"], made["written"]) == ("flows.csv", 1, ["flows.csv"])
 
 
+def test_an_estimate_and_a_check_of_a_study_are_told_too(answered: Made, scenario_file: Path, tmp_path: Path) -> None:
+    assert answered("run", scenario_file, "--estimate")["duration_s"] == 2.0
+    (tmp_path / "s.toml").write_text(
+        'controllers = ["reno"]\nline_ups = "alone"\npath = { rtt = "20 ms" }\nseeds = 2\n'
+    )
+    assert answered("study", "s.toml", "--check")["runs"] == 2
+
+
 def test_what_is_wrong_is_on_standard_error_alone(cli: Cli) -> None:
     done = cli("report", "nothing", "--json")
     assert (done.returncode, done.stdout) == (2, "")

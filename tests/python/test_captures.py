@@ -25,7 +25,7 @@ Timed = tuple[int, bytes]
 """Nanoseconds, and a packet of IP."""
 
 
-def _packet(source: tuple[str, int], target: tuple[str, int], payload: int = 0, **fields: Any) -> bytes:
+def packet(source: tuple[str, int], target: tuple[str, int], payload: int = 0, **fields: Any) -> bytes:
     options = fields.pop("options", b"")
     header = dpkt.tcp.TCP(sport=source[1], dport=target[1], off=5 + len(options) // 4, opts=options, **fields)
     header.data = bytes(payload)
@@ -36,12 +36,12 @@ def _packet(source: tuple[str, int], target: tuple[str, int], payload: int = 0, 
 def _connection(begin_s: float, number: int, options: bytes = MSS) -> Iterator[Timed]:
     """A handshake and ten segments; nobody says that it ends."""
     base = round(begin_s * 1e9)
-    yield base, _packet(HERE, THERE, seq=number, flags=SYN, options=options)
-    yield base + 10_000_000, _packet(THERE, HERE, seq=7, ack=number + 1, flags=SYN | ACK, options=options)
+    yield base, packet(HERE, THERE, seq=number, flags=SYN, options=options)
+    yield base + 10_000_000, packet(THERE, HERE, seq=7, ack=number + 1, flags=SYN | ACK, options=options)
     for place in range(10):
         sent = base + (20 + 20 * place) * 1_000_000
-        yield sent, _packet(HERE, THERE, 1000, seq=number + 1 + 1000 * place, ack=8, flags=ACK)
-        yield sent + 10_000_000, _packet(THERE, HERE, seq=8, ack=number + 1001 + 1000 * place, flags=ACK)
+        yield sent, packet(HERE, THERE, 1000, seq=number + 1 + 1000 * place, ack=8, flags=ACK)
+        yield sent + 10_000_000, packet(THERE, HERE, seq=8, ack=number + 1001 + 1000 * place, flags=ACK)
 
 
 def _ethernet(packet: bytes) -> bytes:
@@ -84,7 +84,7 @@ def test_every_link_type_gives_the_same_flow(tmp_path: Path, link: int, head: by
     assert [listed.size_bytes for listed in flows_of_capture(file)] == [10_000]
 
 
-def test_a_length_of_zero_in_ipv6_is_that_of_a_large_packet(tmp_path: Path) -> None:
+def test_a_length_of_zero_in_ipv6_is_that_of_a_largepacket(tmp_path: Path) -> None:
     """RFC 2675 section 2; Linux hands packets of up to 512 kB to a card (BIG TCP)."""
     large, ends = 70_000, {"fe80::1": HERE[1], "fe80::2": THERE[1]}
 
@@ -139,7 +139,7 @@ def test_a_syn_with_another_number_begins_another_connection(tmp_path: Path) -> 
 
 
 def test_a_syn_that_is_tried_again_with_another_number_carried_nothing(tmp_path: Path) -> None:
-    tries = [(round(at * 1e9), _packet(HERE, THERE, seq=1_145_000_000, flags=SYN, options=MSS)) for at in (0, 1, 3)]
+    tries = [(round(at * 1e9), packet(HERE, THERE, seq=1_145_000_000, flags=SYN, options=MSS)) for at in (0, 1, 3)]
     file = _pcap(tmp_path / "a.pcap", [*tries, *_connection(100, 99)])
     [flow] = read([file]).summary["flows"]
     assert flow["delivered_bytes"] == 10_000 and flow["start_s"] == 100.0
@@ -147,7 +147,7 @@ def test_a_syn_that_is_tried_again_with_another_number_carried_nothing(tmp_path:
 
 
 def test_a_syn_that_is_sent_again_is_the_same_connection(tmp_path: Path) -> None:
-    again = (5_000_000, _packet(HERE, THERE, seq=99, flags=SYN, options=MSS))
+    again = (5_000_000, packet(HERE, THERE, seq=99, flags=SYN, options=MSS))
     first, *rest = _connection(0, 99)
     file = _pcap(tmp_path / "a.pcap", [first, again, *rest])
     [flow] = read([file]).summary["flows"]
@@ -191,9 +191,9 @@ def test_a_frame_of_at_most_the_mss_is_one_segment(tmp_path: Path) -> None:
     stamps = b"\x01\x01\x08\x0a" + bytes(8)
     packets = [
         *list(_connection(0, 99, MSS + stamps))[:2],
-        (20_000_000, _packet(HERE, THERE, 1000, seq=100, ack=8, flags=ACK, options=stamps)),
-        (30_000_000, _packet(HERE, THERE, 1000, seq=1100, ack=8, flags=ACK, options=stamps)),
-        (40_000_000, _packet(THERE, HERE, seq=8, ack=2100, flags=ACK, options=stamps)),
+        (20_000_000, packet(HERE, THERE, 1000, seq=100, ack=8, flags=ACK, options=stamps)),
+        (30_000_000, packet(HERE, THERE, 1000, seq=1100, ack=8, flags=ACK, options=stamps)),
+        (40_000_000, packet(THERE, HERE, seq=8, ack=2100, flags=ACK, options=stamps)),
     ]
     [flow] = read([_pcap(tmp_path / "a.pcap", packets)]).summary["flows"]
     assert flow["sent_segments"] == 2
@@ -208,8 +208,8 @@ def test_a_keep_alive_with_an_octet_is_no_retransmission(tmp_path: Path) -> None
         frame
         for second in (2, 3, 4)
         for frame in (
-            (second * 1000 * MS, _packet(HERE, THERE, 1, seq=99 + 10_000, ack=8, flags=ACK)),
-            (second * 1000 * MS + 10 * MS, _packet(THERE, HERE, seq=8, ack=99 + 10_001, flags=ACK)),
+            (second * 1000 * MS, packet(HERE, THERE, 1, seq=99 + 10_000, ack=8, flags=ACK)),
+            (second * 1000 * MS + 10 * MS, packet(THERE, HERE, seq=8, ack=99 + 10_001, flags=ACK)),
         )
     ]
     results = read([_pcap(tmp_path / "a.pcap", [*_connection(0, 99), *probes])])
@@ -221,12 +221,12 @@ def test_a_keep_alive_with_an_octet_is_no_retransmission(tmp_path: Path) -> None
 def _one_of_two_ways() -> Iterator[Timed]:
     """Ten segments and a FIN; a second later the other end begins to answer, until 5 s."""
     yield from _connection(0, 99)
-    yield 220 * MS, _packet(HERE, THERE, seq=10_100, ack=8, flags=ACK | FIN)
-    yield 230 * MS, _packet(THERE, HERE, seq=8, ack=10_101, flags=ACK)
+    yield 220 * MS, packet(HERE, THERE, seq=10_100, ack=8, flags=ACK | FIN)
+    yield 230 * MS, packet(THERE, HERE, seq=8, ack=10_101, flags=ACK)
     for place in range(5):
         sent = (1 + place) * 1000 * MS
-        yield sent, _packet(THERE, HERE, 1000, seq=8 + 1000 * place, ack=10_101, flags=ACK)
-        yield sent + 10 * MS, _packet(HERE, THERE, seq=10_101, ack=1008 + 1000 * place, flags=ACK)
+        yield sent, packet(THERE, HERE, 1000, seq=8 + 1000 * place, ack=10_101, flags=ACK)
+        yield sent + 10 * MS, packet(HERE, THERE, seq=10_101, ack=1008 + 1000 * place, flags=ACK)
 
 
 def test_a_stream_is_complete_when_its_payload_is_acknowledged(tmp_path: Path) -> None:
@@ -240,8 +240,8 @@ def test_a_stream_is_complete_when_its_payload_is_acknowledged(tmp_path: Path) -
 @pytest.mark.parametrize("flags", [FIN | ACK, dpkt.tcp.TH_RST])
 def test_a_stream_with_data_that_nobody_acknowledged_is_not_complete(tmp_path: Path, flags: int) -> None:
     rest = [
-        (2000 * MS, _packet(HERE, THERE, 1000, seq=10_100, ack=8, flags=ACK)),
-        (2001 * MS, _packet(HERE, THERE, seq=11_100, ack=8, flags=flags)),
+        (2000 * MS, packet(HERE, THERE, 1000, seq=10_100, ack=8, flags=ACK)),
+        (2001 * MS, packet(HERE, THERE, seq=11_100, ack=8, flags=flags)),
     ]
     [flow] = read([_pcap(tmp_path / "a.pcap", [*_connection(0, 99), *rest])]).summary["flows"]
     assert (flow["completion_s"], flow["delivered_bytes"]) == (None, 10_000)
@@ -250,8 +250,8 @@ def test_a_stream_with_data_that_nobody_acknowledged_is_not_complete(tmp_path: P
 def test_goodput_is_over_the_time_until_the_last_acknowledgement(tmp_path: Path) -> None:
     """10 kB are sent at 20 ms and acknowledged at 100 ms: 0.8 Mbit/s, and not 4."""
     opening = list(_connection(0, 99))[:2]
-    data = [(20 * MS, _packet(HERE, THERE, 1000, seq=100 + 1000 * n, ack=8, flags=ACK)) for n in range(10)]
-    file = _pcap(tmp_path / "a.pcap", [*opening, *data, (100 * MS, _packet(THERE, HERE, seq=8, ack=10_100, flags=ACK))])
+    data = [(20 * MS, packet(HERE, THERE, 1000, seq=100 + 1000 * n, ack=8, flags=ACK)) for n in range(10)]
+    file = _pcap(tmp_path / "a.pcap", [*opening, *data, (100 * MS, packet(THERE, HERE, seq=8, ack=10_100, flags=ACK))])
     [flow] = read([file]).summary["flows"]
     assert flow["goodput_bps"] == pytest.approx(8 * 10_000 / 0.1)
 
@@ -259,10 +259,10 @@ def test_goodput_is_over_the_time_until_the_last_acknowledgement(tmp_path: Path)
 def test_segments_are_no_longer_than_the_shorter_mss(tmp_path: Path) -> None:
     """RFC 9293 section 3.7.1: a host of Ethernet sends 1460 octets to one of jumbo frames that announces 8960."""
     packets = [
-        (0, _packet(HERE, THERE, seq=99, flags=SYN, options=b"\x02\x04\x05\xb4")),
-        (10 * MS, _packet(THERE, HERE, seq=7, ack=100, flags=SYN | ACK, options=b"\x02\x04\x23\x00")),
-        (20 * MS, _packet(HERE, THERE, 14_600, seq=100, ack=8, flags=ACK)),
-        (30 * MS, _packet(THERE, HERE, seq=8, ack=14_700, flags=ACK)),
+        (0, packet(HERE, THERE, seq=99, flags=SYN, options=b"\x02\x04\x05\xb4")),
+        (10 * MS, packet(THERE, HERE, seq=7, ack=100, flags=SYN | ACK, options=b"\x02\x04\x23\x00")),
+        (20 * MS, packet(HERE, THERE, 14_600, seq=100, ack=8, flags=ACK)),
+        (30 * MS, packet(THERE, HERE, seq=8, ack=14_700, flags=ACK)),
     ]
     [flow] = read([_pcap(tmp_path / "a.pcap", packets)]).summary["flows"]
     assert flow["sent_segments"] == 10
@@ -359,7 +359,7 @@ def test_a_number_that_cannot_be_is_named(tmp_path: Path, key: str, value: int) 
 def test_what_a_capture_lost_is_missing_whatever_was_sent_twice(tmp_path: Path) -> None:
     """One segment is in no frame, another in two; tshark says "ACKed unseen segment" of the first."""
     packets = [packet for place, packet in enumerate(_connection(0, 99)) if place != 6]
-    packets.append((300 * MS, _packet(HERE, THERE, 1000, seq=4100, ack=8, flags=ACK)))
+    packets.append((300 * MS, packet(HERE, THERE, 1000, seq=4100, ack=8, flags=ACK)))
     results = read([_pcap(tmp_path / "a.pcap", packets)])
     [flow] = results.summary["flows"]
     assert (flow["delivered_bytes"], flow["sent_segments"], flow["retransmitted_segments"]) == (10_000, None, None)
@@ -396,10 +396,10 @@ def test_data_behind_their_acknowledgement_are_no_retransmission(tmp_path: Path)
 def test_windows_are_scaled_if_both_ends_say_so(tmp_path: Path, first: bytes, second: bytes, window: int) -> None:
     """RFC 7323 section 2.2: both sides must send the option; RFC 9293 section 3.1: none stands behind kind 0."""
     packets = [
-        (0, _packet(HERE, THERE, seq=99, flags=SYN, options=MSS + first)),
-        (10 * MS, _packet(THERE, HERE, seq=7, ack=100, flags=SYN | ACK, options=MSS + second)),
-        (20 * MS, _packet(THERE, HERE, 1000, seq=8, ack=100, flags=ACK)),
-        (30 * MS, _packet(HERE, THERE, seq=100, ack=1008, flags=ACK, win=500)),
+        (0, packet(HERE, THERE, seq=99, flags=SYN, options=MSS + first)),
+        (10 * MS, packet(THERE, HERE, seq=7, ack=100, flags=SYN | ACK, options=MSS + second)),
+        (20 * MS, packet(THERE, HERE, 1000, seq=8, ack=100, flags=ACK)),
+        (30 * MS, packet(HERE, THERE, seq=100, ack=1008, flags=ACK, win=500)),
     ]
     assert read([_pcap(tmp_path / "a.pcap", packets)]).flows["rwnd_bytes"].to_list()[-1] == window
 

@@ -17,7 +17,10 @@ from conftest import Cli
 
 FOLDERS = load_folders()
 
-pytestmark = pytest.mark.timeout(1200)  # every claim in its short form: some six minutes of CPU on one core
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(1200),
+]  # every claim in its short form: some six minutes of CPU on one core
 
 
 @pytest.fixture(scope="module")

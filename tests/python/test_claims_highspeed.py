@@ -13,6 +13,8 @@ from ackclock.claims import Finding, judge, load_folders
 from ackclock.claims.folder import Claim, Folder, load_module
 from ackclock.claims.ledger import Laboratory
 
+pytestmark = pytest.mark.long
+
 LINK_MBPS = 100 * 1448 / 1538
 """Payload of full segments on 100 Mbit/s: 1448 + 52 octets of headers + 38 of Ethernet."""
 

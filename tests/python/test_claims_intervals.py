@@ -4,11 +4,11 @@ import json
 import math
 import re
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from twin import welch
 
 from ackclock.claims import (
     Claim,
@@ -35,10 +35,6 @@ from ackclock.scenario.templates import write
 from ackclock.stats.estimates import CONFIDENCE
 from ackclock.stats.student_t import quantile
 from conftest import Cli
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site" / "records"))
-
-from twin import welch
 
 FOLDERS = load_folders()
 

@@ -16,6 +16,7 @@ from ackclock.claims.folder import Study, load_folder, load_module
 from ackclock.claims.measured import number
 from ackclock.claims.run_store import TRIES
 from ackclock.running import kernel
+from networks import dumbbell
 from pages import assert_written
 
 ROOT = Path(__file__).parents[2]
@@ -206,13 +207,10 @@ def test_what_is_set_in_simulations_alone_is_not_set_on_the_kernel(own: Study) -
     assert {case.on: list(case.overrides) for case in cases} == {"simulator": ["duration='2 s'"], "kernel": []}
 
 
-SHORT = """
+SHORT = f"""
 name = "short"
 duration = "1 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "10 us" }
-bottleneck = { rate = "20 Mbit/s", delay = "20 ms" }
+{dumbbell('rate = "20 Mbit/s", delay = "20 ms"', "10 us")}
 [[flow]]
 name = "one"
 controller = "cubic"

@@ -6,7 +6,6 @@ ACKCLOCK_UPDATE_DOCS=1 writes the page's table.
 import itertools
 import json
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import record_tables
+from studies.learned.evolve import network
+from studies.learned.outcome import FAMILIES, Figures, Link
 
 from ackclock import Scenario, run
 from ackclock.claims import load_folders
@@ -24,11 +26,7 @@ from ackclock.scenario import example_files
 from pages import assert_written
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "site" / "records")]
-
-import record_tables  # noqa: E402
-from studies.learned.evolve import network  # noqa: E402  from the folder above
-from studies.learned.outcome import FAMILIES, Figures, Link  # noqa: E402
+pytestmark = pytest.mark.long
 
 FOLDERS = load_folders()
 CELLS = ("alone", "lossy", "cubic", "own")

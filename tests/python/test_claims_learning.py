@@ -13,6 +13,8 @@ from ackclock.claims.folder import Claim, Folder, load_module
 from ackclock.claims.ledger import Laboratory, measured_of
 from ackclock.claims.measured import mean
 
+pytestmark = pytest.mark.long
+
 FOLDERS = load_folders()
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "explanation" / "claims-dqn.md"

@@ -4,21 +4,17 @@ ACKCLOCK_UPDATE_DOCS=1 writes the table that `<!-- claims: O -->` opens.
 """
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
+from record_tables import statements
 
 from ackclock.claims import Finding, judge, load_folders
 from ackclock.claims.ledger import Laboratory
 from conftest import Cli
 from pages import assert_written
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site" / "records"))
-
-from record_tables import statements
-
-pytestmark = pytest.mark.timeout(600)  # all of its grid: some 15 s of CPU
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # all of its grid: some 15 s of CPU
 
 PAGE = next(each.path for each in load_folders() if each.path.name == "opnet-17") / "RESULTS.md"
 TABLE = re.compile(r"<!-- claims: O -->\n.*?<!-- end of claims -->", re.DOTALL)

@@ -3,23 +3,19 @@
 import json
 import math
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
+import departures
 import pytest
+import search_tables
+import twin
+from record_tables import cell, on_record, renewed
 
 from ackclock.claims import Interval, Measured, load_folder, load_folders
 from ackclock.claims.subjects import scenario_subjects
 from ackclock.scenario.templates import write
 from pages import assert_written
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site" / "records"))
-
-import departures
-import search_tables
-import twin
-from record_tables import cell, on_record, renewed
 
 FOLDERS = load_folders()
 PATHS = [folder.path for folder in FOLDERS]

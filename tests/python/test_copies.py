@@ -16,14 +16,12 @@ import ackclock
 from ackclock import Results, Scenario
 from ackclock.gym import IDS, FlowEnv, ParallelFlows, VectorFlowEnv
 from gym_scenarios import LOSSY, ONE, TWO, go_on, scenario
+from networks import dumbbell
 
-DRAWN = """
+DRAWN = f"""
 name = "drawn"
 duration = "1 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ns" }
-bottleneck = { rate = { log_uniform = ["2 Mbit/s", "60 Mbit/s"] }, delay = { uniform = ["5 ms", "20 ms"] } }
+{dumbbell('rate = { log_uniform = ["2 Mbit/s", "60 Mbit/s"] }, delay = { uniform = ["5 ms", "20 ms"] }', "0 ns")}
 [[flow]]
 name = "agent"
 """

@@ -1,19 +1,16 @@
 """`benches/engine/cost.py`: the points, and the formula that is fitted to them."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+import cost as command
 import pytest
+from cost_model import FlowCost, PacketCost, fit, packet_costs
+from cost_points import POINTS, Point, shared, window
+from plugins import PluginCost
 
 ENGINE = Path(__file__).parents[2] / "benches" / "engine"
-sys.path.insert(0, str(ENGINE))
-
-import cost as command  # noqa: E402  from the folder above
-from cost_model import FlowCost, PacketCost, fit, packet_costs  # noqa: E402
-from cost_points import POINTS, Point, shared, window  # noqa: E402
-from plugins import PluginCost  # noqa: E402
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)

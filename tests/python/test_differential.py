@@ -1,27 +1,23 @@
 """The differential against a kernel: its virtual peer, its cases, and what it makes of a difference."""
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ackclock_studies.differential.as_script import script_of
+from ackclock_studies.differential.cases import Case, Write, draw
+from ackclock_studies.differential.compare import Kind, compare, on_this_kernel, parting
+from ackclock_studies.differential.peer import Answer, Peer
+from ackclock_studies.differential.peer import Path as Way
+from ackclock_studies.differential.play import COMPARED, Departure, Moment, Play, play, replay
+from ackclock_studies.differential.shrink import shrink
 
 from ackclock.claims import locations
 from ackclock.script.parse import parse
 from ackclock.script.runner import run
 from ackclock.script.simulated_host import SimulatedHost
 from conftest import Cli
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from studies.differential.as_script import script_of
-from studies.differential.cases import Case, Write, draw
-from studies.differential.compare import Kind, compare, on_this_kernel, parting
-from studies.differential.peer import Answer, Peer
-from studies.differential.peer import Path as Way
-from studies.differential.play import COMPARED, Departure, Moment, Play, play, replay
-from studies.differential.shrink import shrink
 
 CASE = Case(1, "by hand", "reno", rtt_us=60_000, service_us=2_000, segments=30, per_ack=1)
 

@@ -8,14 +8,12 @@ import pytest
 from ackclock import Scenario
 from ackclock.gym import FlowEnv, on_kernel
 from ackclock.running.kernel import KernelError
+from networks import dumbbell
 from test_kernel_agent import needs_controllers
 
-SCENARIO = """
+SCENARIO = f"""
 duration = "2.5 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ms" }
-bottleneck = { rate = "20 Mbit/s", delay = "20 ms", queue = { kind = "drop_tail", limit = "2 bdp" } }
+{dumbbell('rate = "20 Mbit/s", delay = "20 ms"', "0 ms", limit="2 bdp")}
 [[flow]]
 name = "learner"
 controller = "reno"

@@ -13,19 +13,15 @@ from ackclock.running import events
 from conftest import Cli
 from networks import dumbbell
 
-SCENARIO = (
-    """
+SCENARIO = f"""
 duration = "5 s"
-"""
-    + dumbbell('rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "10 packets" }')
-    + """\
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', limit="10 packets")}
 [[flow]]
 name = "new"
 [[flow]]
 name = "old"
 controller = "reno"
 """
-)
 
 
 @pytest.fixture

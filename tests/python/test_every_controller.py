@@ -11,6 +11,8 @@ import pytest
 import ackclock
 from ackclock import _core
 
+pytestmark = pytest.mark.long
+
 PATHS: Final = {"deep": (10, 50, "2 bdp", 40), "plain": (100, 20, "1 bdp", 16), "shallow": (50, 40, "0.2 bdp", 24)}
 """Rate in Mbit/s, round trip in ms, queue, seconds."""
 

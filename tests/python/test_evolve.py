@@ -2,32 +2,26 @@
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from studies.learned.evolve import network
+from studies.learned.evolve.paths import Family, families
+from studies.learned.evolve.search import Matrix, Plan, Rates, Search, Vector
+from studies.learned.evolve.training import CHOOSING_SEEDS, Course, Runner, _seeds, learn
+from studies.learned.evolve.worth import Worth
+from studies.learned.outcome import Link, figures_of
 
 from ackclock import Scenario
+from networks import dumbbell
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from studies.learned.evolve import network  # noqa: E402  from the folder above
-from studies.learned.evolve.paths import Family, families  # noqa: E402
-from studies.learned.evolve.search import Matrix, Plan, Rates, Search, Vector  # noqa: E402
-from studies.learned.evolve.training import CHOOSING_SEEDS, Course, Runner, _seeds, learn  # noqa: E402
-from studies.learned.evolve.worth import Worth  # noqa: E402
-from studies.learned.outcome import Link, figures_of  # noqa: E402
-
 LINK = Link(capacity_bps=10e6, base_rtt_s=0.1)
-PATHS = """
+PATHS = f"""
 duration = "2 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0.5 ms" }
-bottleneck = { rate = { uniform = ["4 Mbit/s", "8 Mbit/s"] }, delay = "9 ms" }
+{dumbbell('rate = { uniform = ["4 Mbit/s", "8 Mbit/s"] }, delay = "9 ms"', "0.5 ms")}
 [[flow]]
 name = "learner"
 controller = "cubic"

@@ -10,6 +10,7 @@ from ackclock import running
 from ackclock._core import Scenario
 from ackclock.gym import AgentSettings
 from conftest import Cli
+from networks import dumbbell
 
 NEEDED = "needs the packages of ackclock[learn]; run: make -f tests/Makefile test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
@@ -30,11 +31,7 @@ duration = "12 s"
 interval = "1 ms"
 internals = ["action", "decisions"]
 
-[topology]
-kind = "dumbbell"
-access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
-bottleneck = {{ rate = "10 Mbit/s", delay = "18 ms", queue = {{ kind = "drop_tail", limit = "0.5 bdp" }} }}
-
+{dumbbell('rate = "10 Mbit/s", delay = "18 ms"', limit="0.5 bdp")}
 [[flow]]
 name = "agent"
 controller = {OWN}

@@ -8,6 +8,7 @@ import pytest
 
 from ackclock import _core
 from conftest import Cli
+from networks import dumbbell
 
 
 def policy(folder: Path, action: str, outputs: int) -> Path:
@@ -31,11 +32,8 @@ def test_it_says_what_whole_numbers_lose(cli: Cli, tmp_path: Path, action: str, 
     assert words in said
     # A value is a multiple of 2^-16 and a tanh is near its table: few choices are others.
     assert "100" not in said and (tmp_path / "whole").read_bytes().startswith(b"ackclock policy in whole numbers, 2\n")
-    scenario = """duration = "2 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms" }
+    scenario = f"""duration = "2 s"
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"')}
 [[flow]]
 name = "one"
 """

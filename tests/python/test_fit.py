@@ -21,6 +21,7 @@ from ackclock.recording.fit.path_figures import Burst, burst_in, rate_outside
 from ackclock.recording.fit.residuals import Residual
 from ackclock.recording.fit.search import _unexplained
 from conftest import Cli
+from networks import dumbbell
 
 ALL_PATHS = bool(os.environ.get("ACKCLOCK_FIT_PATHS"))
 """Set by `make -f tests/Makefile fit-paths`."""
@@ -169,20 +170,17 @@ def test_one_flow_alone_has_no_cross_traffic() -> None:
     assert intervals["queue (packets)"].low <= 25 <= intervals["queue (packets)"].high
 
 
-ONE_AFTER_THE_OTHER = """
+ONE_AFTER_THE_OTHER = f"""
 duration = "20 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "15 ms", queue = { kind = "drop_tail", limit = "40 packets" } }
+{dumbbell('rate = "10 Mbit/s", delay = "15 ms"', "0 ms", limit="40 packets")}
 [[flow]]
 name = "first"
-app = { kind = "file", size = "4 MB" }
+app = {{ kind = "file", size = "4 MB" }}
 capture = true
 [[flow]]
 name = "second"
 start = "8 s"
-app = { kind = "file", size = "4 MB" }
+app = {{ kind = "file", size = "4 MB" }}
 capture = true
 """
 

@@ -162,22 +162,18 @@ def test_the_first_agent_is_drawn() -> None:
     assert (before != after).any()
 
 
-FINISHES = (
-    """\
+FINISHES = f"""\
 duration = "2 s"
-"""
-    + dumbbell('rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" }', "0 ns")
-    + """\
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', "0 ns", limit="1 bdp")}
 [[flow]]
 name = "long"
 [[flow]]
 name = "short"
-app = { kind = "file", size = "20 kB" }
+app = {{ kind = "file", size = "20 kB" }}
 [[flow]]
 name = "late"
 start = "1 s"
 """
-)
 
 
 @pytest.mark.parametrize("reward", ["dqn", "power", "log_utility", "copa", "aurora"])

@@ -9,17 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from counted import SHORT_CASES
+from instructions import COUNTED, Record, append, compiler_of, grown, last, per_packet
 
 from ackclock import _core
 from ackclock.base.input_files import InputFileError
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "benches" / "engine" / "instructions.py"
-sys.path.insert(0, str(PROGRAM.parent))
-
-from counted import SHORT_CASES  # noqa: E402  from the folder above
-from instructions import COUNTED, Record, append, compiler_of, grown, last, per_packet  # noqa: E402
-
 EXTENSION = Path(str(_core.__file__)).read_bytes()
 
 #: As callgrind 3.19 writes it, shortened: the total of the call is in the line `summary`.

@@ -14,6 +14,7 @@ import pytest
 import ackclock
 from ackclock.cli import failures
 from conftest import wait_for_handler
+from networks import dumbbell
 
 HEARD_WITHIN_S = 60
 """Each of these would go on for hours; how fast a machine is with other work is not asked."""
@@ -21,10 +22,7 @@ HEARD_WITHIN_S = 60
 FLOW = '[[flow]]\ncontroller = "cubic"\n'
 LONG = f"""duration = "8784 h"
 {FLOW}
-[topology]
-kind = "dumbbell"
-access = {{ rate = "40 Gbit/s", delay = "1 ms" }}
-bottleneck = {{ rate = "10 Gbit/s", delay = "10 ms", queue = {{ kind = "drop_tail", limit = "1 bdp" }} }}
+{dumbbell('rate = "10 Gbit/s", delay = "10 ms"', rate="40 Gbit/s", limit="1 bdp")}
 """
 OUTAGES = LONG.replace(
     'rate = "10 Gbit/s"', 'rate = "1 bit/s", handover = { period = "2 ns", outage = "1 ns" }'

@@ -11,14 +11,12 @@ import pytest
 from ackclock import Results
 from ackclock.running import kernel
 from conftest import Cli
+from networks import dumbbell
 
-BULK = """
+BULK = f"""
 name = "bulk"
 duration = "2 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "10 us" }
-bottleneck = { rate = "100 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+{dumbbell('rate = "100 Mbit/s", delay = "10 ms"', "10 us", limit="1 bdp")}
 [[flow]]
 name = "one"
 controller = "cubic"

@@ -420,13 +420,10 @@ def test_no_row_of_a_study_has_more_than_its_link() -> None:
     assert shares["share"].to_list() == pytest.approx([1.0, 1.0])
 
 
-LATE = (
-    """\
+LATE = f"""\
 name = "late"
 duration = "4 s"
-"""
-    + dumbbell('rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" }', "0 ns")
-    + """\
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', "0 ns", limit="1 bdp")}
 [[flow]]
 name = "a"
 start = "1 s"
@@ -434,7 +431,6 @@ start = "1 s"
 name = "b"
 start = "3 s"
 """
-)
 
 
 def test_no_row_of_a_sweep_has_more_than_its_link(tmp_path: Path) -> None:

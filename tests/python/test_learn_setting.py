@@ -6,27 +6,25 @@ import pytest
 
 from ackclock._core import Scenario
 from ackclock.gym.learn.setting import Setting
+from networks import dumbbell
 
-SCENARIO = """\
+SCENARIO = f"""\
 duration = "1 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "18 ms" }
+{dumbbell('rate = "10 Mbit/s", delay = "18 ms"')}
 [[flow]]
 name = "voice"
 protocol = "udp"
-app = { kind = "cbr", rate = "64 kbit/s" }
+app = {{ kind = "cbr", rate = "64 kbit/s" }}
 [[flow]]
 name = "short"
 controller = "vegas"
-arrivals = { rate = "5 /s", size = "5 kB" }
+arrivals = {{ rate = "5 /s", size = "5 kB" }}
 [[flow]]
 name = "plain"
 [[flow]]
 name = "pair"
 count = 2
-controller = { kind = "newreno", beta = 0.6 }
+controller = {{ kind = "newreno", beta = 0.6 }}
 [[flow]]
 name = "named"
 controller = "bbr"

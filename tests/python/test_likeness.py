@@ -4,21 +4,18 @@ import pytest
 
 from ackclock import Results, Scenario, run
 from ackclock.plotting.likeness import mean_over_time
+from networks import dumbbell
 
-A_FILE = """
+
+def _of(duration: str) -> Results:
+    text = f"""
 duration = "{duration}"
-[topology]
-kind = "dumbbell"
-access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
-bottleneck = {{ rate = "10 Mbit/s", delay = "15 ms", queue = {{ kind = "drop_tail", limit = "40 packets" }} }}
+{dumbbell('rate = "10 Mbit/s", delay = "15 ms"', limit="40 packets")}
 [[flow]]
 name = "file"
 app = {{ kind = "file", size = "2 MB" }}
 """
-
-
-def _of(duration: str) -> Results:
-    return run(Scenario.parse(A_FILE.format(duration=duration), "file.toml"))
+    return run(Scenario.parse(text, "file.toml"))
 
 
 @pytest.mark.parametrize("column", ["cwnd_bytes", "srtt_s"])

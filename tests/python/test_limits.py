@@ -8,6 +8,7 @@ import ackclock
 from ackclock.experiments.sweep.tidy_tables import flow_table, over_window
 from ackclock.stats.flow_limits import LIMITS, largest
 from conftest import Cli
+from networks import dumbbell
 from test_terminal import _shown
 
 SLOW = ("run", "--bottleneck", "1G", "--rtt", "200 ms", "--flows", "highspeed*10", "--duration", "20 s",
@@ -64,8 +65,7 @@ def test_a_study_says_whose_rates_a_buffer_set(tmp_path: Path, cli: Cli) -> None
     said = "Limited by the receiver's window, not by cwnd: newreno (1 of 1 flows), dqn_newreno (1 of 1 flows)."
     assert any(note.startswith(said) for note in ackclock.study({**asked, "profile": "ns3-3.4x"}).table.notes)
     assert not any("Limited" in note for note in ackclock.study(asked).table.notes)
-    scenario = 'duration = "2 s"\n[topology]\nkind = "dumbbell"\naccess = { rate = "1 Gbit/s", delay = "0 ms" }\n'
-    scenario += 'bottleneck = { rate = "100 Mbit/s", delay = "30 ms" }\n[[flow]]\nname = "a"\ncontroller = "reno"\n'
-    (tmp_path / "a.toml").write_text(scenario)
+    network = dumbbell('rate = "100 Mbit/s", delay = "30 ms"', "0 ms")
+    (tmp_path / "a.toml").write_text(f'duration = "2 s"\n{network}\n[[flow]]\nname = "a"\ncontroller = "reno"\n')
     swept = cli("sweep", "a.toml", "--set", 'tcp.receive_buffer=["64 KiB", "8 MB"]', "-o", "out")
     assert "Limited by the receiver's window, not by cwnd: a (reno) (1 of 2 flows)." in swept.stdout

@@ -126,11 +126,15 @@ def test_doctor_says_what_is_there_and_how_to_get_the_rest(cli: Cli) -> None:
     assert cli("doctor").returncode == 0
 
 
+def _bench(cli: Cli, case: str, min_cpu_s: float) -> dict[str, Any]:
+    done = cli("bench", case, "--min-cpu", min_cpu_s, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.alone
 def test_bench_measures_and_prints_json(cli: Cli) -> None:
-    done = cli("bench", "a", "--min-cpu", 0, "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
+    figures = _bench(cli, "a", min_cpu_s=0)
     plain, traced = figures["cases"]
     assert (plain["name"], traced["name"]) == ("a", "a-traced")
     # 100 Mbit/s for 50 s is 416,667 packets of 1500 octets; CUBIC over a queue of one BDP fills nearly all of it.
@@ -150,9 +154,7 @@ def test_every_bench_scenario_is_valid(case: Any) -> None:
 
 @pytest.mark.alone
 def test_a_call_of_a_python_controller_is_measured(cli: Cli) -> None:
-    done = cli("bench", "python-controller", "--min-cpu", 0.5, "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
+    figures = _bench(cli, "python-controller", min_cpu_s=0.5)
     built_in, in_python = figures["cases"]
     runs = (built_in["runs"], in_python["runs"])
     assert built_in["packets_delivered"] / runs[0] == in_python["packets_delivered"] / runs[1], "the same algorithm"
@@ -165,8 +167,7 @@ def test_a_call_of_a_python_controller_is_measured(cli: Cli) -> None:
 
 @pytest.mark.alone
 def test_the_bench_of_learning_counts_decisions(cli: Cli) -> None:
-    done = cli("bench", "learn", "--min-cpu", 0.2, "--json")
-    costs = json.loads(done.stdout)["learning"]
+    costs = _bench(cli, "learn", min_cpu_s=0.2)["learning"]
     assert [cost["controller"] for cost in costs] == ["dqn_newreno", "dqn_cubic"]
     for cost in costs:
         assert cost["decisions"] >= 2_000

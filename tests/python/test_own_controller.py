@@ -18,39 +18,30 @@ from ackclock.controllers import Start
 from ackclock.scenario import reno
 from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from conftest import Cli
-from networks import ten_over_random_loss
+from networks import dumbbell, ten_over_random_loss
 
 ROOT = Path(__file__).parents[2]
 RENO = "python:ackclock.scenario.reno:Reno"
 START = Start(mss_bytes=1_000, initial_window_bytes=10_000)
 
 # Drops by a short queue, at random, and of a whole flight; and an application that is idle in between.
-LOSSES = """\
+_LOSSY = (
+    'rate = "10 Mbit/s", delay = "15 ms", '
+    'discard = [{ kind = "probability", p = 0.002, of = "data" }, { kind = "window", from = "5 s", until = "5.4 s" }]'
+)
+LOSSES = f"""\
 name = "losses"
 duration = "20 s"
-tcp = { profile = "rfc" }
+tcp = {{ profile = "rfc" }}
 trace = false
-
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-
-[topology.bottleneck]
-rate = "10 Mbit/s"
-delay = "15 ms"
-queue = { kind = "drop_tail", limit = "15 packets" }
-discard = [
-    { kind = "probability", p = 0.002, of = "data" },
-    { kind = "window", from = "5 s", until = "5.4 s" },
-]
-
+{dumbbell(_LOSSY, rate="100 Mbit/s", limit="15 packets")}
 [[flow]]
 name = "bulk"
 controller = "CONTROLLER"
 [[flow]]
 name = "files"
 controller = "CONTROLLER"
-app = { kind = "files", sizes = ["300 kB", "2 MB", "1 MB"], gap = "1.5 s" }
+app = {{ kind = "files", sizes = ["300 kB", "2 MB", "1 MB"], gap = "1.5 s" }}
 """
 
 

@@ -14,13 +14,11 @@ from ackclock._core import Simulation
 from ackclock.controllers import Start
 from ackclock.scenario import reno
 from conftest import Cli, command, wait_until
+from networks import dumbbell
 
-TOML = """\
+TOML = f"""\
 duration = "5 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms" }
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', rate="100 Mbit/s")}
 [[flow]]
 controller = CONTROLLER
 """

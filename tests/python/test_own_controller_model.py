@@ -9,15 +9,13 @@ import pytest
 
 import ackclock
 from ackclock import Scenario, ScenarioError
+from networks import dumbbell
 
-TOML = """\
+TOML = f"""\
 duration = "5 s"
 trace = false
-tcp = { profile = "rfc" }
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "19 ms", queue = { kind = "drop_tail", limit = "LIMIT" } }
+tcp = {{ profile = "rfc" }}
+{dumbbell('rate = "10 Mbit/s", delay = "19 ms"', limit="LIMIT")}
 [[flow]]
 count = COUNT
 controller = "python:modelling:CLASS"

@@ -15,6 +15,7 @@ from ackclock import Scenario, ScenarioError
 from ackclock._core import Simulation
 from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from conftest import Cli
+from networks import dumbbell
 
 HEADER = """\
 from collections import deque
@@ -22,14 +23,11 @@ from typing import Annotated, Literal
 from ackclock.parts import *
 from ackclock.controllers import AckEvent, CongestionEvent, Start
 """
-DUMBBELL = """\
+DUMBBELL = f"""\
 duration = "4 s"
 trace = false
 use = ["USE"]
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "8 ms"LINK }
+{dumbbell('rate = "10 Mbit/s", delay = "8 ms"LINK', rate="100 Mbit/s")}
 [[flow]]
 name = "a"
 FLOW

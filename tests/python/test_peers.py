@@ -2,20 +2,17 @@
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import dqn_cases
+import dqn_tables
+import ns3_builds
+import peer_figures
+import peer_rounds
 import pytest
+from peer_cases import CASES
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benches" / "peers"))
-
-import dqn_cases  # noqa: E402  from the folder above
-import dqn_tables  # noqa: E402
-import ns3_builds  # noqa: E402
-import peer_figures  # noqa: E402
-import peer_rounds  # noqa: E402
-from peer_cases import CASES  # noqa: E402
 
 
 def _side(cpu_s: float, packets: int = 1_000) -> peer_rounds.Side:

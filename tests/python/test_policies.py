@@ -9,17 +9,13 @@ from ackclock._core import Scenario
 from conftest import Cli
 from networks import dumbbell
 
-_LEARNS = (
-    """
+_LEARNS = f"""
 duration = "5 s"
-"""
-    + dumbbell('rate = "20 Mbit/s", delay = "20 ms"', "0 ms")
-    + """\
+{dumbbell('rate = "20 Mbit/s", delay = "20 ms"', "0 ms")}
 [[flow]]
 name = "learner"
-controller = { kind = "dqn_newreno", warm_up = 100 }
+controller = {{ kind = "dqn_newreno", warm_up = 100 }}
 """
-)
 _FROZEN = '{ kind = "policy", file = "learnt.onnx" }'
 
 

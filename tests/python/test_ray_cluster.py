@@ -19,21 +19,18 @@ from ackclock._core import Scenario
 from ackclock.experiments.backends import ray
 from ackclock.experiments.grid import grid_of, parse_axis
 from conftest import command
+from networks import dumbbell
 
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="needs Ray: make -f tests/Makefile test-ray")
 
 # Ray leaves sockets and files to the end of the process, and warns of its own future.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]
 
-TINY = """\
+TINY = f"""\
 name = "tiny"
 duration = "50 ms"
 
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "10 us" }
-bottleneck = { rate = "10 Mbit/s", delay = "2 ms" }
-
+{dumbbell('rate = "10 Mbit/s", delay = "2 ms"', "10 us")}
 [[flow]]
 name = "new"
 controller = "cubic"

@@ -23,13 +23,11 @@ from ackclock.claims.folder import load_folder
 from ackclock.cli import failures
 from ackclock.cli.app import app
 from ackclock.recording import read
+from networks import dumbbell
 
-SCENARIO = """\
+SCENARIO = f"""\
 duration = "100 ms"
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "1 ms" }
+{dumbbell('rate = "10 Mbit/s", delay = "1 ms"', rate="100 Mbit/s")}
 [[flow]]
 """
 CLAIMS = """\

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from ackclock.base.input_files import InputFileError
 from ackclock.recording import RecordingError, read
 from ackclock.running import kernel
 from conftest import Cli
+from networks import dumbbell
+from test_captures import packet
 
 HERE, THERE = ("10.0.0.1", 40000), ("10.0.0.2", 5201)
 
@@ -152,12 +153,7 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
 
 
 def _packet(source: tuple[str, int], target: tuple[str, int], payload: int, **fields: Any) -> bytes:
-    options = fields.pop("options", b"")
-    header = dpkt.tcp.TCP(sport=source[1], dport=target[1], off=5 + len(options) // 4, opts=options, **fields)
-    header.data = bytes(payload)
-    addresses = {"src": socket.inet_aton(source[0]), "dst": socket.inet_aton(target[0])}
-    packet = dpkt.ip.IP(p=6, len=20 + len(header), data=header, **addresses)
-    return bytes(dpkt.ethernet.Ethernet(data=packet))
+    return bytes(dpkt.ethernet.Ethernet(data=packet(source, target, payload, **fields)))
 
 
 def _stamps(value: int, echo: int) -> bytes:
@@ -268,12 +264,9 @@ def test_a_damaged_capture_says_after_which_frame(tmp_path: Path) -> None:
 
 
 def test_the_capture_of_a_simulated_sender_has_the_simulators_counts(tmp_path: Path) -> None:
-    text = """
+    text = f"""
     duration = "2 s"
-    [topology]
-    kind = "dumbbell"
-    access = { rate = "1 Gbit/s", delay = "1 ms" }
-    bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "40 packets" } }
+    {dumbbell('rate = "10 Mbit/s", delay = "10 ms"', limit="40 packets")}
     [tcp]
     profile = "linux-6.x"
     [[flow]]

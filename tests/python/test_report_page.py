@@ -238,24 +238,20 @@ def test_the_capacity_of_a_link_that_is_changed() -> None:
     assert constant_bps({"topology": {"bottleneck": {"rate": late}}}) is None
 
 
-SIZES = (
-    """
+SIZES = f"""
 duration = "100 ms"
-tcp = { profile = "ns2" }
-"""
-    + dumbbell('rate = "20 Mbit/s", delay = "1 ms"', "0 ms")
-    + """\
+tcp = {{ profile = "ns2" }}
+{dumbbell('rate = "20 Mbit/s", delay = "1 ms"', "0 ms")}
 [[flow]]
 name = "datagrams"
-protocol = { kind = "quic", max_datagram_size = 1200 }
+protocol = {{ kind = "quic", max_datagram_size = 1200 }}
 [[flow]]
 name = "small"
 count = 2
-tcp = { mss = 536 }
+tcp = {{ mss = 536 }}
 [[flow]]
 name = "profile"
 """
-)
 
 
 def test_windows_in_segments_have_each_flows_segment() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import ackclock
 from ackclock.results import capture_file_names, parquet
+from networks import dumbbell
 
 
 def test_saved_results_load_as_they_were(results: ackclock.Results, tmp_path: Path) -> None:
@@ -93,23 +94,16 @@ def test_what_an_appliance_kept_is_saved_and_named(tmp_path: Path) -> None:
     assert not (without.save(tmp_path / "without") / "appliances.parquet").exists()
 
 
-THROUGH_A_BOX = """
+THROUGH_A_BOX = f"""
 duration = "4 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "1 ms" }
-[topology.bottleneck]
-rate = "20 Mbit/s"
-delay = "9 ms"
-queue = { kind = "drop_tail", limit = "20 packets" }
-capture = true
+{dumbbell('rate = "20 Mbit/s", delay = "9 ms", capture = true', limit="20 packets")}
 [[flow]]
 name = "old"
 controller = "reno"
 [[flow]]
 name = "web"
 port = 443
-arrivals = { rate = "50 /s", size = "5 kB", reply = "1 kB", until = "3 s" }
+arrivals = {{ rate = "50 /s", size = "5 kB", reply = "1 kB", until = "3 s" }}
 [[appliance]]
 name = "box"
 node = "left"

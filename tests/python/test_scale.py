@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-CROWD = """\
+from networks import dumbbell
+
+CROWD = f"""\
 name = "crowd"
 duration = "0.5 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "10 Gbit/s", delay = "10 us" }
-bottleneck = { rate = "10 Gbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+{dumbbell('rate = "10 Gbit/s", delay = "10 ms"', "10 us", "10 Gbit/s", limit="1 bdp")}
 [[flow]]
 name = "f"
 controller = "cubic"

@@ -1,16 +1,14 @@
 """The packet scripts of this project: on the simulated endpoint, and on this machine's own Linux where that may be."""
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from ackclock.script.kernel_host import KernelError, KernelHost
 from ackclock.script.parse import parse
-from ackclock.script.runner import Verdict, run
-from ackclock.script.verdict_text import render
+from ackclock.script.runner import run
 from conftest import Cli
+from test_packet_scripts import explained
 
 FOLDER = Path(__file__).parents[1] / "scripts"
 SCRIPTS = sorted(FOLDER.rglob("*.pkt"))
@@ -33,12 +31,6 @@ HELLO = """\
 """
 
 
-def _explained(verdict: Verdict) -> str:
-    console = Console(width=160, record=True, file=io.StringIO())
-    console.print(render(verdict))
-    return console.export_text()
-
-
 def _kernel() -> KernelHost:
     try:
         return KernelHost()
@@ -55,7 +47,7 @@ def test_linux_does_what_a_script_says(name: str) -> None:
         verdict = run(parse(file.read_text(), file.name), _kernel())
         if verdict.passed:
             return
-    pytest.fail(_explained(verdict))
+    pytest.fail(explained(verdict))
 
 
 @pytest.mark.alone
@@ -116,7 +108,7 @@ def test_options_of_the_endpoint_can_be_set(cli: Cli, tmp_path: Path) -> None:
     assert "mss 512" in done.stdout  # 500 and the twelve octets of timestamps
 
 
-def test_wrong_settings_are_explained(cli: Cli, tmp_path: Path) -> None:
+def test_wrong_settings_areexplained(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text(HELLO)
     done = cli("script", "a.pkt", "--set", "tcp.sakc=false")
     assert done.returncode == 2

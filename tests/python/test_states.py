@@ -5,17 +5,13 @@ The record is a kernel's own; RFC 9293 section 3.10.7 and RFC 5961 decide where 
 
 import os
 import platform
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from studies.differential import reactions
-from studies.differential.reactions import DEPARTURES, departure_of, of_the_endpoint, on_this_kernel
-from studies.differential.states import Probe, draw_probe, every
+from ackclock_studies.differential import reactions
+from ackclock_studies.differential.reactions import DEPARTURES, departure_of, of_the_endpoint, on_this_kernel
+from ackclock_studies.differential.states import Probe, draw_probe, every
 
 RECORD = Path(__file__).parents[1] / "states" / "linux-6.18.txt"
 _HEAD = """\

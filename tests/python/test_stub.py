@@ -3,23 +3,19 @@
 import ast
 import builtins
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import ackclock.diagnostics
 import numpy as np
 import pytest
+import stub
 
 import ackclock
 from ackclock import _core
 from ackclock.gym import AgentSettings
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-
-import stub  # noqa: E402  from the folder above
-
 _TREE = ast.parse(stub.STUB.read_text())
 _ITEMS = dict(stub.documented(_TREE))
 _UNITS = {

@@ -24,6 +24,7 @@ from ackclock.plotting.tables import Estimate
 from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from ackclock.scenario.quantities import scale, seconds
 from conftest import Cli, command, wait_until
+from networks import dumbbell
 
 SMALL: dict[str, Any] = {
     "controllers": ["cubic", "reno"],
@@ -620,15 +621,12 @@ def test_a_study_keeps_the_file_that_it_was_read_from(tmp_path: Path) -> None:
 
 def test_a_group_of_a_scenario_is_a_form_for_each_of_its_connections(tmp_path: Path) -> None:
     """A has two connections, 0.5 s apart, and Z goes the other way: the second flow was a Z."""
-    text = """duration = "2 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "5 ms" }
+    text = f"""duration = "2 s"
+{dumbbell('rate = "10 Mbit/s", delay = "5 ms"', "0 ms")}
 [[flow]]
 name = "A"
 count = 2
-start = { first = "100 ms", spacing = SPACING }
+start = {{ first = "100 ms", spacing = SPACING }}
 [[flow]]
 name = "Z"
 count = 8

@@ -22,6 +22,7 @@ from ackclock.experiments.sweep.tidy_tables import flow_table, half_width, means
 from ackclock.plotting.figures import encode
 from ackclock.stats.flow_groups import of_groups
 from conftest import Cli, command, wait_until
+from networks import dumbbell
 
 
 @pytest.mark.parametrize(
@@ -455,13 +456,10 @@ def test_a_result_is_of_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert point.key not in keys
 
 
-LOSS = """\
+LOSS = f"""\
 name = "mix"
 duration = "300 ms"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ns" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
+{dumbbell('rate = "10 Mbit/s", delay = "10 ms"', "0 ns", limit="1 bdp")}
 [[flow]]
 name = "a"
 controller = "cubic"

@@ -16,14 +16,10 @@ import pytest
 
 from ackclock.cli.check import _LARGE_BYTES
 from conftest import Cli, command
+from networks import dumbbell
 
 FLOW = '[[flow]]\nname = "flow number {}"\ncontroller = "cubic"\n'
-REST = """duration = "1 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "10 Gbit/s", delay = "1 ms" }
-bottleneck = { rate = "1 Gbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "1 bdp" } }
-"""
+REST = 'duration = "1 s"\n' + dumbbell('rate = "1 Gbit/s", delay = "10 ms"', rate="10 Gbit/s", limit="1 bdp") + "\n"
 
 
 def _shown(*arguments: str, folder: Path, program: tuple[str, ...] = ("-m", "ackclock")) -> bytes:

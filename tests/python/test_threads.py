@@ -10,13 +10,11 @@ import ackclock
 from ackclock import Scenario
 from ackclock._core import Simulation
 from conftest import Cli
+from networks import dumbbell
 
-DUMBBELL = """
+DUMBBELL = f"""
 duration = "1 s"
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "0 ms" }
-bottleneck = { rate = "100 Mbit/s", delay = "10 ms" }
+{dumbbell('rate = "100 Mbit/s", delay = "10 ms"', "0 ms")}
 [[flow]]
 name = "bulk"
 controller = "CONTROLLER"

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from conftest import Cli, command, wait_until
+from networks import dumbbell
 
 NEEDED = "needs the packages of ackclock[learn]; run: make -f tests/Makefile test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
@@ -33,18 +34,10 @@ pytestmark = pytest.mark.learn
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "how-to" / "train_dqn.py"
 SHORT = ("duration=3 s",)
-DRAWN = """\
+DRAWN = f"""\
 duration = "5 s"
 
-[topology]
-kind = "dumbbell"
-access = { rate = "1 Gbit/s", delay = "1 ms" }
-
-[topology.bottleneck]
-rate = { choice = ["2 Mbit/s", "20 Mbit/s"] }
-delay = "9 ms"
-queue = { kind = "drop_tail", limit = "100 packets" }
-
+{dumbbell('rate = { choice = ["2 Mbit/s", "20 Mbit/s"] }, delay = "9 ms"', limit="100 packets")}
 [[flow]]
 name = "agent"
 controller = "cubic"

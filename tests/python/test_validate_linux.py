@@ -3,26 +3,24 @@
 import gzip
 import json
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from ackclock_studies.linux import compared_quantities, linux_recordings, series, simulated_recordings
+from ackclock_studies.linux.linux_comparison import CAUSES, Comparison, compare, load_causes
+from ackclock_studies.linux.linux_recordings import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
+from ackclock_studies.linux.series import FlowSeries
+from ackclock_studies.linux.simulated_recordings import SimulatedRun, Variant
+from ackclock_studies.linux.validation_page import markdown
 
 from ackclock.base import input_files
 from ackclock.running import run
 from conftest import Cli
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from studies.linux import compared_quantities, linux_recordings, series, simulated_recordings
-from studies.linux.linux_comparison import CAUSES, Comparison, compare, load_causes
-from studies.linux.linux_recordings import FOLDER, FlowSettings, PathSettings, RecordedRun, Recording
-from studies.linux.series import FlowSeries
-from studies.linux.simulated_recordings import SimulatedRun, Variant
-from studies.linux.validation_page import markdown
+pytestmark = pytest.mark.long
 
 RECORDINGS = {recording.name: recording for recording in linux_recordings.load(FOLDER)}
 SUMMARY = pl.read_csv(FOLDER / "summary.csv")
@@ -366,7 +364,7 @@ def test_wrong_input_is_told(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_decimated_copy_gives_the_same_numbers(tmp_path: Path) -> None:
-    from studies.linux.decimate import decimate
+    from ackclock_studies.linux.decimate import decimate
 
     decimate(FOLDER, tmp_path / "copy")
     (again,) = linux_recordings.load(tmp_path / "copy", ["a_reno"])

@@ -18,15 +18,11 @@ from networks import dumbbell
 
 FILES = sorted((Path(__file__).parents[1] / "wrong").glob("*.toml"))
 PATIENCE_S, MEMORY = 20, 4 << 30
-GOOD = (
-    """duration = "100 ms"
-"""
-    + dumbbell('rate = "10 Mbit/s", delay = "5 ms"', "10 us")
-    + """\
+GOOD = f"""duration = "100 ms"
+{dumbbell('rate = "10 Mbit/s", delay = "5 ms"', "10 us")}
 [[flow]]
 name = "a"
 """
-)
 
 
 def _expected(text: str) -> list[tuple[str, int]]:

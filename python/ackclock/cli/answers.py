@@ -1,8 +1,7 @@
-"""`--json` for every command: the result as one JSON document on standard output.
+"""`--json` of every command: its result as one JSON document on standard output.
 
-Commands with a JSON table of their own declare the option themselves; all others get it here. They pass their result
-to `answer`, which is ignored unless JSON was requested. With JSON, text for people and the output of child programs go
-to standard error. Written files and folders are added automatically.
+A command passes facts to `answer`, printed with the written files and folders when it ends, or prints a document of its
+own with `put`. Text for people and the output of other code then goes to standard error.
 """
 
 import functools
@@ -10,16 +9,14 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any, ParamSpec, TextIO
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperOption
 
 from ackclock.base import storage
-
-_P = ParamSpec("_P")
 
 HELP = "Print the result as JSON."
 
@@ -30,29 +27,39 @@ class _Asked:
     def __init__(self, name: str, output: TextIO) -> None:
         self.facts: dict[str, Any] = {"command": name}
         self._placed = len(storage.placed)
-        self._output: TextIO | None = output
+        self._output = output
+        self._is_printed = False
+
+    def put(self, text: str) -> None:
+        """Print a document in place of the facts."""
+        self._output.write(text)
+        self._output.flush()
+        self._is_printed = True
 
     def print(self) -> None:
-        """Print the result, once."""
-        if self._output is None:
-            return
-        written = [str(path) for path in storage.placed[self._placed :]]
-        self._output.write(json.dumps(self.facts | {"written": written}, indent=1, ensure_ascii=False) + "\n")
-        self._output.flush()
-        self._output = None
+        """Print the facts, unless a document was printed."""
+        if not self._is_printed:
+            written = [str(path) for path in storage.placed[self._placed :]]
+            self.put(json.dumps(self.facts | {"written": written}, indent=1, ensure_ascii=False) + "\n")
 
 
 _asked: _Asked | None = None
 
 
+def is_asked() -> bool:
+    """Return whether JSON was requested."""
+    return _asked is not None
+
+
 def answer(**facts: object) -> None:
-    """Add facts to the result; ignored unless JSON was requested.
+    """Add facts to the result, and drop the text for people that follows; ignored unless JSON was requested.
 
     Args:
         facts: JSON values, by names with their units.
     """
     if _asked is not None:
         _asked.facts |= facts
+        sys.stdout = io.StringIO()
 
 
 def answer_now() -> None:
@@ -61,46 +68,21 @@ def answer_now() -> None:
         _asked.print()
 
 
-_own: TextIO | None = None
-"""Stream for the JSON of a command that declares `--json` itself, while it runs user code."""
-
-
 def put(text: str) -> None:
-    """Print a command's own JSON, which may contain non-ASCII characters."""
-    print(text, end="", file=_own or sys.stdout)
-
-
-def apart(work: Callable[_P, None]) -> Callable[_P, None]:
-    """Reserve standard output for JSON: whatever user code prints goes to standard error.
-
-    Args:
-        work: The command, which declares `as_json` and passes its JSON to `put`.
-    """
-
-    @functools.wraps(work)
-    def called(*arguments: _P.args, **options: _P.kwargs) -> None:
-        global _own
-        if not options.get("as_json"):
-            return work(*arguments, **options)
-        with _others_on_stderr() as output, redirect_stdout(sys.stderr):
-            _own = output
-            try:
-                return work(*arguments, **options)
-            finally:
-                _own = None
-
-    return called
+    """Print a command's own document, which may contain non-ASCII characters."""
+    if _asked is not None:
+        _asked.put(text)
+    else:
+        print(text, end="")
 
 
 def with_json(command: Any, name: str) -> Any:  # noqa: ANN401  the type is of a part of Typer that is not public
     """Add `--json` to a command.
 
     Args:
-        command: Typer command; one that already has the option is returned unchanged.
+        command: Typer command.
         name: Name on the command line.
     """
-    if any("--json" in option.opts for option in command.params):
-        return command
     work = command.callback
 
     @functools.wraps(work)
@@ -120,7 +102,7 @@ def with_json(command: Any, name: str) -> Any:  # noqa: ANN401  the type is of a
 def _answering(name: str) -> Iterator[None]:
     """Reserve standard output for the answer, printed when the command exits by itself, whatever its exit code."""
     global _asked
-    with _others_on_stderr() as output, redirect_stdout(io.StringIO()):
+    with _others_on_stderr() as output, redirect_stdout(sys.stderr):
         _asked = asked = _Asked(name, output)
         try:
             yield

@@ -25,7 +25,6 @@ def bench(
             "--min-cpu", metavar="SECONDS", min=0.0, callback=_finite, help="Spend at least this CPU time on each case."
         ),
     ] = 5.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure engine speed and peak memory on fixed scenarios."""
-    locations.tool("speed.command").bench(groups, min_cpu_s, as_json=as_json)
+    locations.tool("speed.command").bench(groups, min_cpu_s)

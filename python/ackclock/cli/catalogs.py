@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ackclock import _core
 from ackclock.base.printable import unknown
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output
@@ -55,15 +56,14 @@ def list_catalogs(
             metavar="NAME", help="Show this entry in detail.", autocompletion=_complete_name, show_default=False
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List controllers, queues and other names for scenarios."""
     if kind is not None and name is None and kind not in KINDS:
         kind, name = _kind_with(kind), kind
     found = _kinds() if kind is None else _entries(kind, name)
-    if as_json:
+    if is_asked():
         is_one = name is not None and kind != "agents"  # an action and a reward of one paper go by the same name
-        print(json.dumps(found[0] if is_one else found, indent=2, ensure_ascii=False))
+        put(json.dumps(found[0] if is_one else found, indent=2, ensure_ascii=False) + "\n")
     elif name is None:
         _print_lists(found)
     else:

@@ -14,7 +14,7 @@ from ackclock._core import Scenario, ScenarioError
 from ackclock.base import input_files
 from ackclock.base.printable import plain
 from ackclock.cli import failures, forecast
-from ackclock.cli.answers import apart, put
+from ackclock.cli.answers import is_asked, put
 from ackclock.scenario import controller_sources
 from ackclock.scenario.overrides import places
 
@@ -22,7 +22,6 @@ _LARGE_BYTES = 1_000_000
 """Size of a scenario file above which a progress indicator is shown, octets; smaller ones load faster than it."""
 
 
-@apart
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.", show_default=False)],
     overrides: Annotated[
@@ -32,13 +31,12 @@ def validate(
     loads: Annotated[
         bool, typer.Option("--load", help="Also load the scenario's modules and plug-ins, which runs their code.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check scenario files and list every mistake.
 
     Nothing is simulated, and no Python is imported unless --load is given.
     """
-    if as_json:
+    if is_asked():
         found = [_checked(file, overrides or [], loads) for file in files]
         put(json.dumps({"files": found}, indent=1, ensure_ascii=False) + "\n")
         valid = [bool(entry["valid"]) for entry in found]
@@ -221,8 +219,6 @@ def _suggestion(file: Path) -> str:
     return '; without a file, try: ackclock run --flows cubic,reno --bottleneck "100 Mbit/s" --rtt "60 ms"'
 
 
-def schema(
-    _as_json: Annotated[bool, typer.Option("--json", help="Has no effect: the schema is JSON.")] = False,
-) -> None:
+def schema() -> None:
     """Print the JSON Schema of the scenario format."""
-    print(_core.schema())
+    put(_core.schema() + "\n")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ackclock.base import extras, input_files, storage
-from ackclock.cli.answers import apart, put
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.new import new
 from ackclock.cli.progress import simulations_progress
@@ -20,7 +20,6 @@ from ackclock.plotting.terminal import name, output
 _FOLDER = Path("out/claims")
 
 
-@apart
 def claims(
     ids: Annotated[
         list[str] | None,
@@ -30,9 +29,6 @@ def claims(
             "`new DIR` to create one (default: list the folders).",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print claims.json, or the list of folders, on stdout.")
-    ] = False,
     full: Annotated[
         bool,
         typer.Option("--full", help="Run every combination of unspecified settings, and the costly studies."),
@@ -80,7 +76,7 @@ def claims(
     """Check published claims by simulation."""
     has_options = full or seeds is not None or settle or choices or kept or folder != _FOLDER
     if ids and ids[0] == "new":
-        if has_options or as_json or own:
+        if has_options or is_asked() or own:
             raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
         if len(ids) != 2:
             raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
@@ -89,7 +85,7 @@ def claims(
     if not ids and not own:
         if has_options:
             raise InputError("these options judge claims; name some, such as O2a, or `ackclock claims all`")
-        _list(as_json=as_json)
+        _list()
         return
     extras.require("report")
     from ackclock.claims import claims_page, ledger, load_folders, locations, reasons
@@ -118,7 +114,7 @@ def claims(
             on_record = {claim.id: claim.on_record for claim in every if claim.on_record is not None}
             findings = reasons.renewed(findings, on_record)
     claims_page.write(folder, folders, findings, laboratory, full=full)
-    if as_json:
+    if is_asked():
         put(json.dumps(claims_page.as_json(findings, full=full), indent=2, ensure_ascii=False) + "\n")
     else:
         _print(findings, folder)
@@ -126,13 +122,13 @@ def claims(
             errors().print(name(remedy), style="yellow", soft_wrap=True)
 
 
-def _list(*, as_json: bool) -> None:
+def _list() -> None:
     """Print the known folders of claims."""
     from ackclock.claims import file_checks, locations
 
     listed = {folder: input_files.toml(folder / file_checks.FILE, remedy="restore it") for folder in locations.found()}
     rows = [(folder.name, len(table["claim"]), table["title"]) for folder, table in listed.items()]
-    if as_json:
+    if is_asked():
         keys = ("folder", "claims", "source")
         put(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2, ensure_ascii=False) + "\n")
         return

@@ -10,13 +10,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from ackclock._core import build_info
 from ackclock.base.system import cores
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import output
 
@@ -44,13 +43,13 @@ class Finding:
     remedy: str = ""
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def doctor() -> None:
     """Report what this machine supports, and how to get the rest."""
     findings = list(_probed())
-    if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
-        return
-    _print(findings)
+    if is_asked():
+        put(json.dumps([asdict(finding) for finding in findings], indent=2) + "\n")
+    else:
+        _print(findings)
 
 
 def _print(findings: list[Finding]) -> None:

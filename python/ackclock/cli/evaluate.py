@@ -9,7 +9,7 @@ import typer
 
 from ackclock.base import extras
 from ackclock.cli import check
-from ackclock.cli.answers import apart, put
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.table_output import MOST_ROWS, print_table
 from ackclock.plotting.tables import Column, Table
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ackclock.gym.learn.evaluation import Row
 
 
-@apart
 def evaluate(
     model: Annotated[
         Path, typer.Argument(metavar="DIR", help="Folder written by `ackclock train`.", show_default=False)
@@ -41,7 +40,6 @@ def evaluate(
     sample: Annotated[
         bool, typer.Option("--sample", help="Sample actions, as in training, instead of taking the best one.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
     trust: check.Trust = False,
 ) -> None:
     """Compare a trained agent with other controllers.
@@ -59,7 +57,7 @@ def evaluate(
     names = [name.strip() for name in beside.split(",") if name.strip()]
     trained = Trained.load(model, samples=sample)
     rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
-    if as_json:
+    if is_asked():
         put(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:
         print_table(_table(rows))
@@ -88,15 +86,14 @@ _FIGURES: Final = (
 
 
 def _means(rows: "list[Row]") -> Table:
-    from ackclock.stats.estimates import estimate
+    from ackclock.stats.estimates import OVER_SEEDS, estimate
 
     means = [
         {"scenario": scenario, "who": who, "seeds": len(group)}
         | {column.key: estimate(getattr(row, column.key) for row in group) for column in _FIGURES}
         for (scenario, who), group in _groups(rows).items()
     ]
-    note = "Means over the seeds with 95 % confidence intervals (Student's t)."
-    return Table("", "", [*_WHO, Column("seeds", "seeds"), *_FIGURES], means, (note,))
+    return Table("", "", [*_WHO, Column("seeds", "seeds"), *_FIGURES], means, (OVER_SEEDS,))
 
 
 def _table(rows: "list[Row]") -> Table:

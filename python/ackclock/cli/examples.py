@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ackclock.cli.answers import is_asked, put
+
 
 def examples(
     names: Annotated[
@@ -22,7 +24,6 @@ def examples(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print names, descriptions and texts as JSON.")] = False,
 ) -> None:
     """List, print or copy the example scenarios."""
     from ackclock.scenario.example_files import copy, example
@@ -30,9 +31,10 @@ def examples(
 
     wanted = [example(name) for name in names] if names else every()
     copied = copy(wanted if names else None, folder) if folder is not None else []
-    if as_json:
+    if is_asked():
         entries = [{"name": found.name, "about": found.about(), "text": found.text()} for found in wanted]
-        print(json.dumps({"examples": entries, "copied": list(map(str, copied))}, indent=1, ensure_ascii=False))
+        document = {"examples": entries, "copied": list(map(str, copied))}
+        put(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     elif folder is not None:
         for file in copied:
             print(file)

@@ -1,5 +1,6 @@
 """`ackclock fit`: the path that explains a recording, as a scenario."""
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock.base import storage
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import runs_of
 from ackclock.cli.progress import busy
@@ -36,7 +38,6 @@ def fit(
         Path | None,
         typer.Option("--keep", metavar="DIR", help="Write a run of the fitted scenario to this folder."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files and results.")] = False,
 ) -> None:
     """Estimate the path of a recording, with 95 % intervals.
@@ -62,8 +63,8 @@ def fit(
     storage.write_file(output, found.text.encode())
     if keep is not None:
         found.results.save(keep, force=force)
-    if as_json:
-        _print_json(found)
+    if is_asked():
+        _put(found)
     else:
         _print(found, output, keep)
 
@@ -80,9 +81,7 @@ def _print(found: "Fit", output: Path, keep: Path | None) -> None:
     print(f"scenario in {output}" + (f", a run of it in {keep}" if keep is not None else ""))
 
 
-def _print_json(found: "Fit") -> None:
-    import json
-
+def _put(found: "Fit") -> None:
     parameters = [
         {"name": one.name, "value": one.value, "low": one.low, "high": None if math.isinf(one.high) else one.high}
         for one in found.parameters
@@ -98,4 +97,5 @@ def _print_json(found: "Fit") -> None:
         }
         for one in found.residuals
     ]
-    print(json.dumps({"parameters": parameters, "residuals": residuals, "notes": list(found.notes)}, indent=1))
+    document = {"parameters": parameters, "residuals": residuals, "notes": list(found.notes)}
+    put(json.dumps(document, indent=1) + "\n")

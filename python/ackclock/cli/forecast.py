@@ -1,10 +1,12 @@
 """Forecast of a run's cost: `ackclock run --estimate`, and warnings before a run."""
 
+from dataclasses import asdict
 from typing import Final
 
 from ackclock._core import Scenario
 from ackclock.base.printable import plain
 from ackclock.cli import failures
+from ackclock.cli.answers import answer
 from ackclock.running.run_cost import Estimate, estimate
 
 _MUCH_BYTES: Final = 2_000_000_000
@@ -59,7 +61,9 @@ def warn(scenario: Scenario) -> None:
 
 def print_estimate(scenario: Scenario) -> None:
     """Simulate a short beginning, and print the estimated cost of the whole run."""
-    for line in lines(estimate(scenario)):
+    found = estimate(scenario)
+    answer(**asdict(found))
+    for line in lines(found):
         print(line)
 
 

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 from ackclock.base import storage
+from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
 
 
-def draw(files: list[Path], place: Path, *, force: bool, as_json: bool) -> None:
+def draw(files: list[Path], place: Path, *, force: bool) -> None:
     """Draw the network of a scenario's file, without running its code.
 
     Raises:
@@ -27,4 +28,5 @@ def draw(files: list[Path], place: Path, *, force: bool, as_json: bool) -> None:
     if not picture:
         raise InputError(f"{files[0]}: a network of more than 30 nodes is not drawn")
     storage.write_file(place, as_file(picture).encode())
-    print(json.dumps({"file": str(place)}, ensure_ascii=False) if as_json else place)
+    answer(file=str(place))
+    print(place)

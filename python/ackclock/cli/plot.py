@@ -10,6 +10,7 @@ import typer
 from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli import network
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import experiment_of, kind_of, runs_of
 from ackclock.plotting.figures.figure_files import FORMS
@@ -46,23 +47,20 @@ def plot(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also replace a file that ackclock did not write.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print names and captions, or the file's name, as JSON.")
-    ] = False,
 ) -> None:
     """Draw a figure for a paper, one column wide (3.3 in).
 
     Of a scenario's file, draw the network as SVG.
     """
     if folders[0].suffix == ".toml":
-        return network.draw(folders, output or Path("network.svg"), force=force, as_json=as_json)
+        return network.draw(folders, output or Path("network.svg"), force=force)
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
     found = {drawn.name: drawn for drawn in _figures(folders)}
-    if figure is None and as_json:
+    if figure is None and is_asked():
         entries = [{"name": drawn.name, "caption": drawn.caption} for drawn in found.values()]
-        print(json.dumps({"figures": entries}, indent=1, ensure_ascii=False))
+        put(json.dumps({"figures": entries}, indent=1, ensure_ascii=False) + "\n")
         return
     if figure is None:
         for drawn in found.values():
@@ -76,7 +74,7 @@ def plot(
 
     save(found[figure].draw(), place, found[figure].caption)
     said = {"name": figure, "caption": found[figure].caption, "file": str(place)}
-    print(json.dumps(said, ensure_ascii=False) if as_json else place)
+    put(f"{json.dumps(said, ensure_ascii=False) if is_asked() else place}\n")
 
 
 def _figures(folders: list[Path]) -> "Iterable[Drawn]":

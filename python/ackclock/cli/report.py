@@ -9,7 +9,7 @@ import typer
 
 from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
-from ackclock.cli.answers import answer
+from ackclock.cli.answers import answer, is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import Kind, experiment_of, kind_of, runs_of
 from ackclock.cli.progress import busy
@@ -109,7 +109,6 @@ def _report_of_many(kind: Kind, folder: Path, output: Path, static: Path | None,
 
 def compare(
     folders: _Folders,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
     form: Annotated[Form, typer.Option("--form", help="Select the format: text, Markdown, LaTeX or CSV.")] = "text",
     columns: Annotated[
         str | None,
@@ -117,17 +116,17 @@ def compare(
     ] = None,
 ) -> None:
     """Print runs side by side, or the means of a sweep or study."""
-    if as_json and form != "text":
+    if is_asked() and form != "text":
         raise InputError(f"--json and --form {form} are two forms of one output; give one of them")
     kind = kind_of(folders)
     if kind == "run" and len(folders) < 2:
         raise InputError("compare needs at least two result folders, or one of a sweep or study")
     if kind != "run":
-        _print(_narrowed(experiment_of(kind, folders[0]).tables, columns), form, as_json=as_json)
+        _print(_narrowed(experiment_of(kind, folders[0]).tables, columns), form)
     elif columns is not None:
         raise InputError("--columns chooses columns of a sweep or study; runs are compared with all that they have")
     else:
-        _compare_runs(folders, form, as_json=as_json)
+        _compare_runs(folders, form)
 
 
 def _narrowed(tables: "list[Table]", columns: str | None) -> "list[Table]":
@@ -146,30 +145,30 @@ def _narrowed(tables: "list[Table]", columns: str | None) -> "list[Table]":
     ]
 
 
-def _compare_runs(folders: list[Path], form: Form, *, as_json: bool) -> None:
+def _compare_runs(folders: list[Path], form: Form) -> None:
     results = runs_of(folders)
     from ackclock.plotting import report
     from ackclock.results.run_labels import facts, labels
 
-    if as_json:
+    if is_asked():
         runs = [
             {"folder": str(folder), "label": label, "facts": facts(result), "summary": result.summary}
             for folder, label, result in zip(folders, labels(results), results, strict=True)
         ]
-        sys.stdout.write(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n")
+        put(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n")
     elif form == "text":
         report.compare(results)
     else:
         from ackclock.plotting.report.run_comparison import tables
 
-        _print(tables(results), form, as_json=False)
+        _print(tables(results), form)
 
 
-def _print(tables: "list[Table]", form: Form, *, as_json: bool) -> None:
+def _print(tables: "list[Table]", form: Form) -> None:
     from ackclock.cli.table_output import print_table, put_tables
     from ackclock.plotting.tables import FORMS
 
-    if as_json:
+    if is_asked():
         put_tables(tables)
     elif form == "text":
         for table in tables:

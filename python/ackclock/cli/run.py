@@ -13,7 +13,7 @@ import typer
 from ackclock._core import Scenario, ScenarioError, Simulation
 from ackclock.base import storage
 from ackclock.cli import check, forecast
-from ackclock.cli.answers import apart, put
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.results import Results, json_bytes
 from ackclock.running import run as simulate
@@ -36,7 +36,6 @@ def _short(flag: str, metavar: str, text: str, default: str = "none") -> typer.m
     return option
 
 
-@apart
 def run(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Scenario file (.toml).", show_default=False)
@@ -52,7 +51,6 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Override a value, e.g. duration='5 s'. Repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json on stdout.")] = False,
     estimates: Annotated[
         bool,
         typer.Option("--estimate", help="Dry run: simulate for 1 s of wall time and estimate the cost."),
@@ -144,7 +142,7 @@ def run(
         _check_seeds(file, seed, save_policy or events or qlog or perfetto or estimates)
         from ackclock.cli import seed_studies
 
-        seed_studies.run(_DEFAULTS, given, seeds, overrides or [], output, as_json=as_json, quiet=quiet)
+        seed_studies.run(_DEFAULTS, given, seeds, overrides or [], output, quiet=quiet)
         return
     scenario = _watched(_scenario(file, given, overrides or [], seed, trusts=trust), events)
     if estimates:
@@ -167,7 +165,7 @@ def run(
     if output is not None:
         with _told_of_writing(output, quiet=quiet):
             results.save(output, force=force, qlog=qlog, perfetto=perfetto)
-    _print(results, output, as_json=as_json, quiet=quiet)
+    _print(results, output, quiet=quiet)
 
 
 def _check_seeds(file: Path | None, seed: int | None, of_one_run: object) -> None:
@@ -306,8 +304,8 @@ def _is_looked_at(*, quiet: bool) -> bool:
     return not quiet and sys.stderr.isatty()
 
 
-def _print(results: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:
-    if as_json:
+def _print(results: Results, output: Path | None, *, quiet: bool) -> None:
+    if is_asked():
         put(json_bytes(results.summary).decode())
     elif not quiet:
         from ackclock.cli import tables

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ackclock.cli.answers import is_asked
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import points_progress
 from ackclock.cli.table_output import print_table, put_tables
@@ -18,7 +19,6 @@ def run(
     overrides: Sequence[str],
     output: Path | None,
     *,
-    as_json: bool,
     quiet: bool,
 ) -> None:
     """Run the study, and print means with intervals and differences.
@@ -32,7 +32,7 @@ def run(
     document = study_of(defaults, given, seeds, overrides)
     with points_progress("runs", quiet=quiet) as begin:
         done = study(document, output, on_begin=begin)
-    if as_json:
+    if is_asked():
         put_tables(done.tables)
     elif not quiet:
         for table in done.tables:

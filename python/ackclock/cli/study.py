@@ -7,17 +7,16 @@ import typer
 
 from ackclock.base import extras
 from ackclock.cli import check
-from ackclock.cli.answers import apart, put
+from ackclock.cli.answers import answer, is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.progress import points_progress
-from ackclock.cli.sweep import Jobs, MeansAsJson, On, require_backend
+from ackclock.cli.sweep import Jobs, On, require_backend
 from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
     from ackclock.experiments.studies.study_folder import Study
 
 
-@apart
 def study(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Study file (.toml).", show_default=False)],
     output: Annotated[
@@ -32,7 +31,6 @@ def study(
     ] = None,
     jobs: Jobs = None,
     backend: On = "local",
-    as_json: MeansAsJson = False,
     checks: Annotated[
         bool, typer.Option("--check", help="Check the file and count its runs, without running any.")
     ] = False,
@@ -52,6 +50,8 @@ def study(
     if not file.exists():
         raise InputError(f"{file}: file not found; docs/how-to/studies.md says how to write one")
     plan, mistakes = study_file.read(file)
+    if checks:
+        answer(runs=plan.size)
     if named := named_code.code_of(plan):
         if not trust:
             mistakes.check()  # before anything is imported
@@ -72,11 +72,11 @@ def study(
     place = output or Path("out") / file.stem
     with points_progress("runs", quiet=quiet) as begin:
         done = studies.study(file, place, jobs=jobs, backend=backend, on_begin=begin, forms=FORMS if figures else ())
-    _print(done, place, as_json=as_json, quiet=quiet)
+    _print(done, place, quiet=quiet)
 
 
-def _print(done: "Study", place: Path, *, as_json: bool, quiet: bool) -> None:
-    if as_json:
+def _print(done: "Study", place: Path, *, quiet: bool) -> None:
+    if is_asked():
         from ackclock.plotting.tables import json_text
 
         put(json_text(done.table))

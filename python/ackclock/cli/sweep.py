@@ -9,7 +9,7 @@ import typer
 from ackclock._core import Scenario
 from ackclock.base import extras, storage
 from ackclock.cli import check
-from ackclock.cli.answers import apart, put
+from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import errors
 from ackclock.cli.progress import points_progress
 from ackclock.experiments.backends import Backend, run_all
@@ -25,10 +25,8 @@ Jobs = Annotated[
     typer.Option("--jobs", "-j", min=1, max=4096, help="Set the number of parallel runs (default: one per core)."),
 ]
 On = Annotated[Backend, typer.Option("--backend", help="Run on threads of this process, or on a Ray cluster.")]
-MeansAsJson = Annotated[bool, typer.Option("--json", help="Print the table of means as JSON.")]
 
 
-@apart
 def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (.toml).", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write the sweep to this folder.")],
@@ -51,7 +49,6 @@ def sweep(
     ] = None,
     jobs: Jobs = None,
     backend: On = "local",
-    as_json: MeansAsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -75,7 +72,7 @@ def sweep(
     if are_same:
         text = "warning: every seed gave the same results: nothing in it is random, so that ± 0 says nothing"
         errors().print(text, style="yellow")
-    if as_json:
+    if is_asked():
         from ackclock.plotting.tables import json_text
 
         put(json_text(load_sweep(output).table))

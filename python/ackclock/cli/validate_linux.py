@@ -18,7 +18,6 @@ def validate_linux(
         list[str] | None,
         typer.Option("--only", metavar="SCENARIO", help="Compare only this recorded scenario. Repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print validation.json on stdout.")] = False,
     folder: Annotated[
         Path,
         typer.Option("-o", "--output", metavar="DIR", help="Write page, figures and validation.json to this folder."),
@@ -29,4 +28,4 @@ def validate_linux(
     The exit code is 1 if a difference has no known cause, or if nothing could be compared.
     """
     extras.require("report")
-    locations.tool("linux.command").validate(data, only or (), folder, as_json=as_json)
+    locations.tool("linux.command").validate(data, only or (), folder)

@@ -25,13 +25,7 @@ _LINK: Final = 0xFFFF
 
 
 def packets(file: BinaryIO) -> Iterator[Frame]:
-    """Read the packets of a file.
-
-    Args:
-        file: The file, at its beginning.
-
-    Yields:
-        Each packet, in the order of the file.
+    """Read the packets of a file, as `pcapng.packets` does.
 
     Raises:
         ValueError: If it is not such a file, or a packet is truncated or too long.

@@ -13,6 +13,8 @@ from typing import Final
 from ackclock.stats import student_t
 
 CONFIDENCE: Final = 0.95
+OVER_SEEDS: Final = "Means over the seeds with 95 % confidence intervals (Student's t)."
+"""Note below a table of means."""
 
 _ROUNDED: Final = 16 * sys.float_info.epsilon
 """Relative rounding error of a number after a few operations."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ackclock.base.version import __version__
-from ackclock.experiments.grid import Settings
+from ackclock.experiments.grid import Settings, goes_with
 from ackclock.experiments.studies.measures import Measured
 from ackclock.experiments.studies.plan import Plan, title
-from ackclock.scenario.setting_values import value_key, value_text
+from ackclock.scenario.setting_values import value_text
 
 
 def about(plan: Plan, runs: Sequence[Measured]) -> str:
@@ -56,7 +56,8 @@ def axes_in_words(axes: Mapping[str, Sequence[Any]], cells: Sequence[Settings]) 
     for key, values in axes.items():
         if key in told:
             continue
-        group = [other for other in axes if other not in told and _go_together(cells, key, other)]
+        others = (other for other in axes if other not in told)
+        group = [other for other in others if goes_with(cells, key, other) and goes_with(cells, other, key)]
         told |= set(group)
         if len(group) == 1:
             rest = ["none"] if any(key not in cell for cell in cells) else []
@@ -68,12 +69,6 @@ def axes_in_words(axes: Mapping[str, Sequence[Any]], cells: Sequence[Settings]) 
 
 def _text(cell: Settings, name: str) -> str:
     return value_text(cell[name]) if name in cell else f"no {name}"
-
-
-def _go_together(cells: Sequence[Settings], one: str, other: str) -> bool:
-    """Return whether each of two settings determines the other."""
-    pairs = {(value_key(cell.get(one)), value_key(cell.get(other))) for cell in cells}
-    return len({first for first, _ in pairs}) == len(pairs) == len({second for _, second in pairs})
 
 
 def _time(plan: Plan) -> str:

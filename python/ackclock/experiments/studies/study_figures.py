@@ -71,6 +71,18 @@ def pages(
         yield Drawn(f"{name}{suffix}", f"{caption}{of}.", partial(draw, part))
 
 
+def numeric_axes(
+    axes: Mapping[str, Sequence[Any]], rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str] | None = None
+) -> list[tuple[str, dict[str, float], str]]:
+    """Return the numeric axes, without those determined by an earlier axis: path, places of the values, and label."""
+    found: list[tuple[str, dict[str, float], str]] = []
+    for axis, values in axes.items():
+        known = scale((titles or {}).get(axis, axis), values)
+        if known and not any(goes_with(rows, axis, earlier) for earlier, *_ in found):
+            found.append((axis, dict(zip(map(value_key, values), known[0], strict=True)), known[1]))
+    return found
+
+
 def delay_axis(panels: Mapping[str, Sequence[Cloud]]) -> Axis:
     """Return the axis of queueing delay for scatter plots."""
     values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
@@ -84,6 +96,7 @@ class Drawings:
         """Group the runs by cell and mix."""
         self._plan = plan
         self._groups: Groups = grouped(runs)
+        self._numeric = numeric_axes(plan.axes, plan.cells)
         self._looks: dict[str, Look] = looks(entry.label for entry in plan.controllers)
         self._alone = [line_up for line_up in plan.line_ups if line_up.kind == "alone"]
         self._shared = [line_up for line_up in plan.line_ups if line_up.kind != "alone"]
@@ -93,7 +106,7 @@ class Drawings:
         yield from self._trade()
         yield from self._shares()
         yield from self._over_axes()
-        if not self._numeric_axes():
+        if not self._numeric:
             yield from self._by_line_up()
         yield from self._distributions()
         yield from self._convergence()
@@ -170,20 +183,10 @@ class Drawings:
             return found.scaled(100.0) if found else None
         return None
 
-    def _numeric_axes(self) -> list[tuple[str, list[Any], list[float], str]]:
-        """Return the numeric axes, without those determined by an earlier axis."""
-        found: list[tuple[str, list[Any], list[float], str]] = []
-        for key, values in self._plan.axes.items():
-            known = scale(key, values)
-            if known and not any(goes_with(self._plan.cells, key, earlier) for earlier, *_ in found):
-                found.append((key, values, *known))
-        return found
-
     def _over_axes(self) -> Iterator[Drawn]:
-        for key, values, numbers, label in self._numeric_axes():
+        for key, where, label in self._numeric:
             others = [name for name in self._plan.axes if name != key and not goes_with(self._plan.cells, name, key)]
-            x = Axis(label, is_log=is_wide(numbers))
-            where = dict(zip(map(value_key, values), numbers, strict=True))
+            x = Axis(label, is_log=is_wide(list(where.values())))
             for measure in self._measures():
                 panels: dict[tuple[str, ...], dict[str, list[tuple[float, Estimate]]]] = {}
                 titles: dict[tuple[str, ...], str] = {}

@@ -9,7 +9,7 @@ from ackclock.experiments.studies.plan import LineUp, Plan
 from ackclock.plotting.tables import Column, Table
 from ackclock.scenario.setting_values import value_text
 from ackclock.stats.bottlenecks import whose
-from ackclock.stats.estimates import Difference, Estimate, estimate, holm, paired
+from ackclock.stats.estimates import OVER_SEEDS, Difference, Estimate, estimate, holm, paired
 from ackclock.stats.flow_limits import buffer_notes
 
 SIGNIFICANT: Final = 0.05
@@ -88,7 +88,7 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
     ]
     wanted = [column for column in _MEANS if any(row.get(column.key) is not None for row in rows)]
     columns = [*axis_columns(plan), *_WHO]
-    intervals = ("Means over the seeds with 95 % confidence intervals (Student's t).",) if len(plan.seeds) > 1 else ()
+    intervals = (OVER_SEEDS,) if len(plan.seeds) > 1 else ()
     parts = [part for run in runs for part in run.parts.values()]
     limits = buffer_notes((part.label, limit) for part in parts for limit in part.buffers)
     notes = (*intervals, _WINDOW, *whose(run.link for run in runs), *limits)

@@ -6,7 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ackclock.experiments.grid import goes_with
-from ackclock.experiments.studies.study_figures import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, pages
+from ackclock.experiments.studies.study_figures import (
+    BARS,
+    GOODPUT,
+    POINTS,
+    Drawn,
+    curve,
+    delay_axis,
+    numeric_axes,
+    pages,
+)
 from ackclock.experiments.sweep.sweep_results import MEANS, OF_LINK
 from ackclock.plotting.figures import Axis, Cloud, Dot, dots, over, scatter
 from ackclock.plotting.tables import Column
@@ -24,14 +33,10 @@ _pages = partial(pages, counted=False)
 def figures(sweep: "Sweep") -> Iterator[Drawn]:
     """Return the figures of a sweep."""
     yield from _trade(sweep)
-    numeric: list[str] = []
-    for axis, values in sweep.axes.items():
-        known = scale(sweep.titles[axis], values)
-        if known and not any(goes_with(sweep.rows, axis, other) for other in numeric):
-            numeric.append(axis)
-            where = dict(zip(map(value_key, values), known[0], strict=True))
-            for column in _columns():
-                yield from _over(sweep, axis, where, known[1], column)
+    numeric = numeric_axes(sweep.axes, sweep.rows, sweep.titles)
+    for axis, where, label in numeric:
+        for column in _columns():
+            yield from _over(sweep, axis, where, label, column)
     if not numeric:
         for column in _columns():
             yield from _dots(sweep, column)

@@ -36,7 +36,7 @@ def moments(
 
     parts = []
     for run, result in enumerate(results):
-        rows = _own(result.episodes)
+        rows = own_episodes(result.episodes)
         if rows.is_empty():
             continue
         flows = [places.get((run, str(name)), -1) for name in rows["flow"].to_list()]
@@ -58,7 +58,7 @@ def moments(
     return found
 
 
-def _own(episodes: "pl.DataFrame") -> "pl.DataFrame":
+def own_episodes(episodes: "pl.DataFrame") -> "pl.DataFrame":
     """Return the episodes of the flows themselves, without those of appliances on their path."""
     return episodes.filter(episodes["appliance"].is_null()) if "appliance" in episodes.columns else episodes
 

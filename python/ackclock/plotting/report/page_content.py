@@ -13,7 +13,7 @@ from ackclock.base.printable import plain
 from ackclock.plotting import completion_times as completions
 from ackclock.plotting.figures.theme import COLOURS
 from ackclock.plotting.report.distributions import of_every_kind
-from ackclock.plotting.report.moments import moments, states
+from ackclock.plotting.report.moments import moments, own_episodes, states
 from ackclock.plotting.report.packed_columns import Columns
 from ackclock.plotting.report.time_sequence import packets
 from ackclock.plotting.result_panels import PANELS, Line, Panel, count_of, end_of, lines_of
@@ -184,9 +184,7 @@ def _panel(
 
 def _spread(result: Results, one: Line) -> Floats | None:
     """Return goodput without the bursts that filled gaps released; None without gaps."""
-    episodes = result.episodes
-    if "appliance" in episodes.columns:
-        episodes = episodes.filter(episodes["appliance"].is_null())
+    episodes = own_episodes(result.episodes)
     mine = episodes.filter(episodes["flow"] == one.who)
     if mine.is_empty():
         return None

@@ -1,0 +1,50 @@
+"""Commands of `ackclock`, each in a process of its own, forked from one that has imported the packages already.
+
+Importing them takes longer than most commands do. What a fresh interpreter does is tested with `conftest.command`.
+"""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ackclock.cli import main
+
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["command_line", "numpy", "polars", "rich.table", "matplotlib.figure"])
+
+LIMIT_S = 120
+
+
+def run(arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run `ackclock ARGUMENT...` in a folder.
+
+    Args:
+        arguments: Arguments of the command line.
+        folder: Working directory.
+    """
+    with TemporaryDirectory() as outputs:
+        files = [Path(outputs, name) for name in ("stdout", "stderr")]
+        process = _SERVER.Process(target=_execute, args=(arguments, folder, dict(os.environ), files))
+        process.start()
+        process.join(LIMIT_S)
+        if process.exitcode is None:
+            process.kill()
+            raise subprocess.TimeoutExpired(["ackclock", *arguments], LIMIT_S)
+        stdout, stderr = (file.read_text(encoding="utf-8") if file.exists() else "" for file in files)
+    return subprocess.CompletedProcess(["ackclock", *arguments], process.exitcode, stdout, stderr)
+
+
+def _execute(arguments: Sequence[str], folder: Path, environment: dict[str, str], outputs: Sequence[Path]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for number, path in enumerate(outputs, start=1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  until the end
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.argv = ["ackclock", *arguments]
+    main()
