@@ -164,6 +164,8 @@ def without_extras(ackclock: Path, folder: Path) -> list[str]:
         wrong.append(f"ackclock report did not say which extra it needs:\n{report.stderr}")
     if "two-algorithms" not in call(ackclock, "examples"):
         wrong.append("ackclock examples has no two-algorithms")
+    if "sawtooth" not in call(ackclock, "lessons"):
+        wrong.append("ackclock lessons has no sawtooth")
     return wrong
 
 

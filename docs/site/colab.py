@@ -1,4 +1,4 @@
-"""Notebooks of the site on Colab: a cell that installs the package, and the address at which Colab opens a notebook.
+"""The address at which Colab opens a notebook of the site.
 
 Colab loads notebooks from public repositories on GitHub alone, and from whichever branch an address names. Those of the
 site are on the branch that has its pages.
@@ -7,14 +7,6 @@ site are on the branch that has its pages.
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-
-INSTALL: Final = """\
-# Brings ackclock where it is not installed yet, as on Colab.
-import importlib.util
-
-if importlib.util.find_spec("ackclock") is None:
-    %pip install --quiet "ackclock[report]"
-"""
 
 PAGES: Final = "gh-pages"
 """The branch of the repository that has what `make site` makes."""

@@ -14,6 +14,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+LESSONS = ROOT / "python" / "ackclock" / "lessons" / "pages"
+"""The texts of the lessons, pages beside those of `docs/lessons`."""
 
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
 _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -59,7 +61,7 @@ class Stage:
         """Copy `docs` and the pages of the root, and show the files that they link to."""
         left_out = shutil.ignore_patterns("*.md", "*.py", "Makefile", HERE.name)
         shutil.copytree(DOCS, self.folder, dirs_exist_ok=True, ignore=left_out)
-        for file in (*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in PROJECT)):
+        for file in (*sorted(DOCS.rglob("*.md")), *sorted(LESSONS.glob("*.md")), *(ROOT / name for name in PROJECT)):
             self.write(place(file), self.rewritten(file.read_text(encoding="utf-8"), file))
         for file in sorted(self.shown):
             is_page = file.suffix == ".md"
@@ -98,6 +100,8 @@ def place(file: Path) -> str:
     """
     if file.is_relative_to(DOCS) and file.suffix != ".py":
         return str(file.relative_to(DOCS))
+    if file.is_relative_to(LESSONS):
+        return f"lessons/{file.name}"
     inside = str(file.resolve().relative_to(ROOT))
     return PROJECT.get(inside, f"{SHOWN}{inside}.md")
 

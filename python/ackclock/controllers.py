@@ -72,6 +72,8 @@ class CongestionController(ControllerState, Named, ABC):
     wants_samples: ClassVar[bool] = False
     wants_recovery_window: ClassVar[bool] = False
     wants_marks: ClassVar[bool] = False
+    _fraction_bytes: float = 0.0
+    """Part of a byte that `grow` has yet to add."""
 
     def __init__(self, start: Start) -> None:
         """Start with the initial window.
@@ -146,6 +148,17 @@ class CongestionController(ControllerState, Named, ABC):
         Args:
             now_ns: Simulated time.
         """
+
+    def grow(self, size_bytes: float) -> None:
+        """Enlarge the window, and keep the fraction of a byte for the next call.
+
+        Args:
+            size_bytes: Growth; less than a byte adds up over calls.
+        """
+        self._fraction_bytes += size_bytes
+        whole = int(self._fraction_bytes)
+        self._fraction_bytes -= whole
+        self.cwnd_bytes += whole
 
     def on_restart(self, restart: RestartEvent) -> None:
         """Restart after a lost SYN, a timeout, idle time, or an underused window.

@@ -65,7 +65,7 @@ def results() -> ackclock.Results:
 def cli(tmp_path: Path) -> Cli:
     """Run `ackclock ARGUMENT...` in a folder of its own and return exit code and output.
 
-    With options of `subprocess.run`, a fresh interpreter runs it.
+    A fresh interpreter runs it if options of `subprocess.run` are given.
     """
 
     def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

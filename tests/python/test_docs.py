@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,12 @@ from ackclock.scenario.example_files import copy
 from ackclock.scenario.templates import write
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LESSONS = ROOT / "docs" / "lessons"
+LESSONS = ROOT / "python" / "ackclock" / "lessons" / "pages"
+PAGES = [
+    *(ROOT / "README.md", ROOT / "python" / "README.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(LESSONS.glob("*.md")),
+]
 """Their blocks go on from each other: `make -f docs/Makefile lessons` runs them, and test_lessons.py some."""
 
 NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
@@ -126,8 +131,7 @@ def test_scenarios_on_a_page_are_scenarios(block: Block) -> None:
 
 
 def _stand_alone() -> list[Block]:
-    pages = (LESSONS / "README.md", LESSONS / "for-lecturers.md")
-    return [block for block in _blocks("python") if block.page.parent != LESSONS or block.page in pages]
+    return [block for block in _blocks("python") if block.page.parent != LESSONS]
 
 
 @pytest.mark.parametrize("block", _stand_alone(), ids=str)
@@ -204,6 +208,10 @@ def _mbit(summary: Any) -> float:
     return float(summary["flows"][0]["goodput_bps"] / 1e6)
 
 
+def _thousands_lost(summary: Any) -> float:
+    return float(summary["flows"][0]["lost_segments"] / 1e3)
+
+
 def _acks_lost(summary: Any) -> float:
     (back,) = [link for link in summary["links"] if link["name"] == "bottleneck.reverse"]
     return float(100 * back["drops"] / (back["drops"] + back["delivered_packets"]))
@@ -221,6 +229,7 @@ CAKE = 'topology.bottleneck.reverse.queue={ kind = "cake", ack_filter = "conserv
     ("page", "words", "file", "overrides", "measure", "said"),
     [
         (TUTORIAL, "gets some six times as much", TWO, (), _ratio, 6),
+        (TUTORIAL, "loses a thousand packets", TWO, ("tcp.profile=rfc",), _thousands_lost, 1),
         (LINKS, "1.4 % of the ACKs are lost", ACKS, (), _acks_lost, 1.4),
         (LINKS, "lost in place of 53 %", ACKS, (OFF,), _acks_lost, 53),
         (LINKS, "gets 8.8 Mbit/s", ACKS, (), _mbit, 8.8),
@@ -229,6 +238,8 @@ CAKE = 'topology.bottleneck.reverse.queue={ kind = "cake", ack_filter = "conserv
         (LINKS, "`reno` with SACK gets 8.9 Mbit/s either way", ACKS, (SACK, OFF), _mbit, 8.9),
         (LINKS, "gets 6.8 Mbit/s with the adaptive ratio", ACKS, (SACK, DEEP), _mbit, 6.8),
         (LINKS, "adaptive ratio and 8.3 without", ACKS, (SACK, DEEP, OFF), _mbit, 8.3),
+        (LINKS, "`reno` with SACK gets 9.0 Mbit/s either way", ACKS, (CAKE, SACK), _mbit, 9.0),
+        (LINKS, "`reno` with SACK gets 9.0 Mbit/s either way", ACKS, (CAKE, SACK, OFF), _mbit, 9.0),
         (LINKS, "`newreno` 8.7 in place of", ACKS, (CAKE,), _mbit, 8.7),
         (LINKS, "8.7 in place of 8.0", ACKS, (CAKE, OFF), _mbit, 8.0),
     ],
@@ -241,6 +252,25 @@ def test_a_page_says_of_a_run_what_it_gives(
     scenario = ackclock.Scenario.load(str(SCENARIOS / file), [*overrides, "trace=false"])
     digits = len(str(said).partition(".")[2])
     assert round(measure(ackclock.run(scenario).summary), digits) == said
+
+
+def test_what_the_tutorial_changes_does_what_it_says() -> None:
+    """The section "Change one thing": less delay, more losses, a larger share of Reno."""
+    file = str(SCENARIOS / TWO)
+    changes = ("flow.old.start=0 s", "topology.bottleneck.queue.limit=0.2 bdp")
+    text = (ROOT / TUTORIAL).read_text(encoding="utf-8")
+    assert all(f"--set '{change}'" in text for change in changes)
+    before, after = (ackclock.run(ackclock.Scenario.load(file, list(given))).summary for given in ((), changes))
+    for old, new in zip(before["flows"], after["flows"], strict=True):
+        assert new["rtt_ms"]["mean"] < old["rtt_ms"]["mean"] and new["lost_segments"] > old["lost_segments"]
+    assert _ratio(after) < _ratio(before)
+
+
+def test_the_first_scenario_is_as_linux_is() -> None:
+    """A novice's first report shows the timer, window and ACKs that a packet trace of Linux shows."""
+    scenario = tomllib.loads((SCENARIOS / TWO).read_text(encoding="utf-8"))
+    assert "tcp" not in scenario
+    assert not any({"tcp", "profile"} & flow.keys() for flow in scenario["flow"])
 
 
 def test_the_reference_names_each_case_of_the_benchmark() -> None:

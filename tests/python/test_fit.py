@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from ackclock import Results, Scenario, run
+from ackclock.base.toml_text import scenario_toml
 from ackclock.recording import read
 from ackclock.recording.fit import FitError, fit
 from ackclock.recording.fit.path import Path as Known
-from ackclock.recording.fit.path import Sender, document, toml
+from ackclock.recording.fit.path import Sender, document
 from ackclock.recording.fit.path_figures import Burst, burst_in, rate_outside
 from ackclock.recording.fit.residuals import Residual
 from ackclock.recording.fit.search import _unexplained
@@ -214,4 +215,4 @@ def test_a_recording_with_a_gap_of_days_is_refused_for_its_length(tmp_path: Path
 def test_names_are_comments_of_a_scenario_whatever_is_in_them() -> None:
     """TOML 1.0, "Comment": control characters other than tab are not permitted."""
     tree = document("a", Known(1e7, np.array([0.05]), 50, 0.0, None), [Sender("f", "cubic", 0.0, None)], 1.0, "rfc")
-    assert tomllib.loads(toml(tree, ["a\x01b\rc\nd\x7fe"]))["name"] == "a"
+    assert tomllib.loads(scenario_toml(tree, ["a\x01b\rc\nd\x7fe"]))["name"] == "a"

@@ -4,22 +4,25 @@
 would, and not by `ackclock.lessons.theory`.
 """
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import ackclock
 from ackclock import lessons
-from ackclock.lessons import Lesson, Verdict
+from ackclock.lessons import Lesson, Verdict, notebooks
+from conftest import Cli
 
-PAGES = Path(__file__).parents[2] / "docs" / "lessons"
-_CELL = re.compile(r'^```python(?P<tags> tags=\["solution"\])?\n(?P<code>.*?)^```$', re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def _cells(name: str) -> Iterator[tuple[bool, str]]:
-    text = (PAGES / f"{name.replace('_', '-')}.md").read_text(encoding="utf-8")
-    yield from ((bool(cell["tags"]), cell["code"]) for cell in _CELL.finditer(text))
+    yield from ((cell.kind == "solution", cell.source) for cell in notebooks.cells(name) if cell.kind != "markdown")
 
 
 @pytest.mark.parametrize("name", lessons.NAMES)
@@ -37,7 +40,8 @@ def _numbers(code: str) -> list[str]:
 
 @pytest.mark.parametrize("name", lessons.NAMES)
 def test_a_page_is_in_the_list_and_its_cells_are_python(name: str) -> None:
-    assert f"({name.replace('_', '-')}.md)" in (PAGES / "README.md").read_text(encoding="utf-8")
+    listed = (DOCS / "lessons" / "README.md").read_text(encoding="utf-8")
+    assert f"lessons/pages/{name.replace('_', '-')}.md)" in listed
     for _, code in _cells(name):
         compile(code, name, "exec")
 
@@ -69,6 +73,8 @@ def test_what_is_right_by_hand() -> None:
         "cubic_and_bbr": {1: 6.08, 2: 1, 3: ("bbr", "cubic"), 4: 0.02, 5: "losses"},
         "vegas": {2: 3, 3: "reno", 4: 1.2, 5: "forward"},
         "train": {2: 1.414, 3: 1 / 3},
+        # sha256("0") begins 5f ec eb 66 ff: 10 + 1609362278 % 30001 / 1000 = 28.635 Mbit/s, 40 + 255 % 61 = 51 ms
+        "own_path": {1: 121.7, 2: 243.4},
     }
     for name, answers in right.items():
         lesson = lessons.load(name)
@@ -89,6 +95,12 @@ def test_what_is_wrong_gets_a_hint_and_not_the_answer() -> None:
 @pytest.mark.parametrize("answer", ["a hundred", None, float("nan"), [100]])
 def test_what_is_no_number_is_told_so(answer: object) -> None:
     assert "A number is asked for, in packets" in lessons.load("sawtooth").check(1, answer).text
+
+
+def test_a_function_that_is_not_written_yet_is_no_answer() -> None:
+    verdict = lessons.load("bufferbloat").check(3, lambda n: ...)
+    assert verdict.is_right is None
+    assert verdict.text == lessons.load("bufferbloat").check(3, ...).text
 
 
 def test_a_function_that_fails_is_told_with_what() -> None:
@@ -138,3 +150,133 @@ def test_unknown_lessons_and_exercises_name_what_there_is() -> None:
         lessons.load("sawteeth")
     with pytest.raises(ValueError, match="1 to 5"):
         lessons.load("sawtooth").check(6, 1)
+
+
+# ---- paths of students ----------------------------------------------------------------------------------------------
+
+
+def test_a_students_number_draws_the_path_and_its_answers() -> None:
+    assert lessons.variant(" S1234567").path == lessons.variant("s1234567").path
+    paths = [lessons.variant(str(number)).path for number in range(200)]
+    assert len({(path["bottleneck"], path["rtt"]) for path in paths}) == 200
+
+
+def test_only_a_run_of_the_path_has_its_digest() -> None:
+    lesson = lessons.variant("1")
+    path = dict(lesson.path)
+    assert lesson.check(4, round(ackclock.run(ackclock.dumbbell(**path)).link("bottleneck")["utilization"], 5))
+    right = lessons.digest(ackclock.run(ackclock.dumbbell(**(path | {"queue": "codel"}))))
+    assert lesson.check(5, f" {right.upper()} ")
+    wrong = lessons.digest(ackclock.run(ackclock.dumbbell(**path)))
+    assert "another run" in lesson.check(5, wrong).text
+    assert not lessons.variant("2").check(5, right)
+
+
+# ---- notebooks ------------------------------------------------------------------------------------------------------
+
+FORMS: tuple[notebooks.Form, ...] = ("to work in", "solved")
+
+
+@pytest.mark.parametrize("name", lessons.NAMES)
+def test_a_notebook_to_work_in_has_all_of_a_page_but_its_solutions(name: str) -> None:
+    to_work_in, solved = (notebooks.notebook(name, form)["cells"] for form in FORMS)
+    tags = [cell["metadata"].get("tags") for cell in solved]
+    assert tags.index(["install"]) == 1, "behind the heading"
+    kept = [cell["source"] for cell in solved if cell["metadata"].get("tags") != ["solution"]]
+    assert tags.count(["solution"]) == len(lessons.load(name).exercises) == len(solved) - len(kept)
+    is_code = [cell["source"] for cell in to_work_in if cell["cell_type"] == "code"]
+    assert [source for source in kept if source in is_code] == is_code
+    assert len({cell["id"] for cell in solved}) == len(solved)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("to work in", ""), ("solved", "-solved")])
+def test_links_of_a_notebook_lead_to_notebooks_beside_it(form: notebooks.Form, suffix: str) -> None:
+    known = {f"{notebooks.page(name).stem}{suffix}.ipynb" for name in lessons.NAMES}
+    for name in lessons.NAMES:
+        cells = notebooks.notebook(name, form)["cells"]
+        text = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
+        assert set(re.findall(r"\]\((?!https?:)([^)]+)\)", text)) <= known
+        assert "](.." not in text
+
+
+@pytest.mark.parametrize(
+    ("missing", "find_links", "wanted"),
+    [
+        ((), None, None),
+        (("ackclock",), None, ["ackclock[lessons]"]),
+        (("gymnasium",), "wheels here", ["--no-index", "--find-links", "wheels here", "ackclock[lessons]"]),
+    ],
+)
+def test_the_first_cell_installs_what_is_missing(
+    missing: tuple[str, ...], find_links: str | None, wanted: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in missing else object())
+    monkeypatch.setattr(subprocess, "run", run)
+    exec(notebooks.notebook("train", find_links=find_links)["cells"][1]["source"], {})
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    assert asked == ([] if wanted is None else [[*pip, *wanted]])
+
+
+def test_what_pip_says_of_a_failure_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = subprocess.CompletedProcess([], 1, "", "no matching distribution")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(RuntimeError, match="no matching distribution"):
+        exec(notebooks.notebook("sawtooth")["cells"][1]["source"], {})
+
+
+def test_the_command_lists_and_writes_notebooks(tmp_path: Path, cli: Cli) -> None:
+    listed = cli("lessons")
+    assert listed.returncode == 0
+    assert all(notebooks.title(name) in listed.stdout for name in lessons.NAMES)
+    done = cli("lessons", "train", "rtt-fairness", "--solved", "--find-links", "wheels", "-o", tmp_path / "course")
+    assert done.returncode == 0, done.stderr
+    assert sorted(file.name for file in (tmp_path / "course").iterdir()) == [
+        "rtt-fairness-solved.ipynb",
+        "train-solved.ipynb",
+    ]
+    written = json.loads((tmp_path / "course" / "train-solved.ipynb").read_text(encoding="utf-8"))
+    assert written == notebooks.notebook("train", "solved", find_links="wheels")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("train", "-o", "there"), "train.ipynb exists already"),
+        (("trian", "-o", "there"), 'unknown lesson "trian"; did you mean "train"'),
+        (("--solved",), "name a folder"),
+        (("--solved", "--nbgrader", "-o", "new"), "exclude each other"),
+    ],
+)
+def test_the_command_says_what_it_does_not_write(
+    words: tuple[str, ...], said: str, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "train.ipynb").write_text("mine")
+    done = cli("lessons", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert (tmp_path / "there" / "train.ipynb").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", lessons.NAMES)
+def test_nbgrader_finds_each_answer_and_a_point_behind_it(name: str) -> None:
+    """The keys that nbgrader 0.9 requires of a cell (its schema, version 3), and the marks that it cuts at."""
+    cells = [cell for cell in notebooks.notebook(name, "nbgrader")["cells"] if "nbgrader" in cell["metadata"]]
+    found = [cell["metadata"]["nbgrader"] for cell in cells]
+    assert all({"schema_version", "grade_id", "grade", "solution", "locked", "task"} <= entry.keys() for entry in found)
+    assert len({entry["grade_id"] for entry in found}) == len(found)
+    answers, tests = cells[::2], cells[1::2]
+    assert len(answers) == len(tests) == len(lessons.load(name).exercises)
+    for answer, test in zip(answers, tests, strict=True):
+        left = re.sub(r"### BEGIN SOLUTION\n.*### END SOLUTION\n", "", answer["source"], flags=re.DOTALL)
+        assert answer["metadata"]["nbgrader"]["solution"] and re.fullmatch(r"lesson\.check\(\d, \w+\)", left)
+        assert test["source"] == f"verdict = {left}\nassert verdict, verdict"
+        assert test["metadata"]["nbgrader"]["points"] == 1

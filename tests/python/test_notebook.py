@@ -1,5 +1,6 @@
 """Representations that IPython asks for in a notebook, tested without a notebook."""
 
+import json
 import struct
 from base64 import b64decode
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 import ackclock
 from ackclock.plotting import notebook, plots, sparks
 from ackclock.plotting.figures.theme import COLOURS
+from ackclock.plotting.network_picture import of_network
 from ackclock.plotting.result_panels import PANELS
 from ackclock.scenario.example_files import FOLDER as SCENARIOS
+from conftest import Cli
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -76,10 +79,36 @@ def test_a_scenario_is_its_network_and_its_flows() -> None:
     assert [text.text for text in picture.findall("text")] == ["<a>", "reno", "10 Mbit/s, 20 ms", "codel"]
 
 
-def test_a_network_of_another_kind_has_its_table_alone() -> None:
-    shown = notebook.scenario_html(ackclock.Scenario.load(str(SCENARIOS / "parking-lot.toml")))
+def _texts(name: str, *overrides: str) -> list[str | None]:
+    scenario = ackclock.Scenario.load(str(SCENARIOS / f"{name}.toml"), list(overrides))
+    picture = of_network(json.loads(scenario.to_json()), scenario.flow_names)
+    return [text.text for text in ElementTree.fromstring(picture).findall("text")]
+
+
+def test_a_network_of_another_kind_is_its_nodes_and_links() -> None:
+    lot = ["H1", "R1", "R2", "R3", "H2", "R4", "H3", "H4"]  # by their hops from H1
+    assert _texts("parking-lot") == [*["20 Mbit/s, 5 ms"] * 3, *["100 Mbit/s, 1 ms"] * 4, *lot]
+    chain = ["Server", "Discarder_1", "Discarder_2", "STA"]
+    assert _texts("opnet") == [*["44.736 Mbit/s, 8.333 ms"] * 3, *chain]
+    star = ["host1", "hub", "host2", "host3", "host4", "host5", "and 12 more"]
+    assert _texts("incast")[-7:] == star
+    one_by_one = ["10 ms", "5 ms"]
+    assert [text.partition(", ")[2] for text in _texts("asymmetric") if text and ", " in text] == one_by_one
+
+
+def test_a_network_of_very_many_nodes_has_its_table_alone() -> None:
+    shown = notebook.scenario_html(ackclock.Scenario.load(str(SCENARIOS / "parking-lot.toml"), ["topology.hops=15"]))
     assert "<svg" not in shown
     assert "<table>" in shown
+
+
+def test_the_picture_of_a_network_is_a_file_too(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "lot.svg"
+    for _ in range(2):  # the second one replaces what ackclock wrote
+        done = cli("plot", SCENARIOS / "parking-lot.toml", "-o", file)
+        assert (done.returncode, done.stdout) == (0, f"{file}\n"), done.stderr
+    assert ElementTree.parse(file).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert "as .svg" in cli("plot", SCENARIOS / "parking-lot.toml", "-o", "lot.pdf").stderr
 
 
 @pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)

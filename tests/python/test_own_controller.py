@@ -369,3 +369,15 @@ def test_a_state_without_a_name_is_refused() -> None:
         with pytest.raises(error):
             state.state_name = wrong
     assert state.state_name is None
+
+
+def test_growth_below_a_byte_adds_up() -> None:
+    """A quarter of a byte in each of ten calls: two bytes, and a half to come."""
+    controller = reno.Reno(START)
+    windows = []
+    for _ in range(10):
+        controller.grow(0.25)
+        windows.append(controller.cwnd_bytes - 10_000)
+    assert windows == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+    controller.grow(1000.5)
+    assert controller.cwnd_bytes == 11_003

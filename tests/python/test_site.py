@@ -155,22 +155,3 @@ def test_a_lesson_has_a_place_in_colab_once_the_project_has_one_on_github(monkey
     place = "https://colab.research.google.com/github/someone/ackclock/blob/gh-pages/lessons/sawtooth.ipynb"
     for url in ("https://github.com/someone/ackclock", "https://github.com/someone/ackclock.git"):
         assert colab.address("sawtooth", {"urls": {"Home": "https://example.org", "Repository": url}}) == place
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_notebook_brings_the_package_only_where_it_is_missing(
-    is_there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first cell of a lesson, as IPython reads it."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    asked: list[tuple[str, str]] = []
-
-    class Shell:
-        def run_line_magic(self, name: str, line: str) -> None:
-            asked.append((name, line))
-
-    program = TransformerManager().transform_cell(_module("colab", monkeypatch).INSTALL)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object() if is_there else None)
-    exec(program, {"get_ipython": Shell})
-    assert asked == ([] if is_there else [("pip", 'install --quiet "ackclock[report]"')])

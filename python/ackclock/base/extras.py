@@ -14,6 +14,7 @@ EXTRAS: Final = {
     "report": ("figures and pages", ("jinja2", "matplotlib")),
     "notebook": ("a notebook's linked plots", ("anywidget",)),
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
+    "lessons": ("lessons", ()),  # those of report and gym
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "ray": ("a cluster", ("ray",)),
     "studies": ("studies, comparisons with a kernel and benchmarks", ("ackclock_studies",)),

@@ -2,8 +2,10 @@
 
 import json
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -33,3 +35,18 @@ def _key(name: str) -> str:
 def _string(text: str) -> str:
     """Return a basic string; TOML has neither JSON's surrogate escapes nor a bare DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def scenario_toml(tree: Mapping[str, Any], comments: Sequence[str]) -> str:
+    """Return a scenario as a TOML file.
+
+    Args:
+        tree: The scenario's tables: `name`, `duration`, `topology`, `flow`, and `tcp` if it has one.
+        comments: Comment lines at the top.
+    """
+    lines = [f"# {_CONTROL.sub(' ', comment)}" for comment in comments]
+    lines += [f"{key} = {toml_text(tree[key])}" for key in ("name", "duration")]
+    tables = [("[topology]", tree["topology"]), *([("[tcp]", tree["tcp"])] if "tcp" in tree else [])]
+    for head, table in (*tables, *(("[[flow]]", flow) for flow in tree["flow"])):
+        lines += ["", head, *(f"{key} = {toml_text(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"

@@ -60,6 +60,7 @@ COMMANDS = {
     "evaluate": Command("evaluate", "evaluate", _SIMULATE),
     "export": Command("export", "export", _SIMULATE),
     "examples": Command("examples", "examples", _SIMULATE),
+    "lessons": Command("lessons", "lessons", _SIMULATE),
     "new": Command("new", "new", _OWN),
     "validate": Command("check", "validate", _LEARN),
     "schema": Command("check", "schema", _LEARN),

@@ -9,6 +9,7 @@ import typer
 
 from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
+from ackclock.cli import network
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import experiment_of, kind_of, runs_of
@@ -24,7 +25,9 @@ def plot(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DIR...", help="Folders of runs, or one folder of a sweep or study.", show_default=False
+            metavar="DIR...",
+            help="Folders of runs, one folder of a sweep or study, or a scenario's file.",
+            show_default=False,
         ),
     ],
     figure: Annotated[
@@ -45,7 +48,12 @@ def plot(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also replace a file that ackclock did not write.")] = False,
 ) -> None:
-    """Draw a figure for a paper, one column wide (3.3 in)."""
+    """Draw a figure for a paper, one column wide (3.3 in).
+
+    Of a scenario's file, draw the network as SVG.
+    """
+    if folders[0].suffix == ".toml":
+        return network.draw(folders, output or Path("network.svg"), force=force)
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
         raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")

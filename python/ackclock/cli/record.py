@@ -75,7 +75,7 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Captures, ss logs, iperf3 reports or traces of ackclock-kernel.",
+            help="Captures, ss logs, iperf3 reports or traces of ackclock-kernel; or one description of a path.",
             show_default=False,
         ),
     ],
@@ -88,12 +88,32 @@ def import_(
 
     Formats: pcap, pcapng, and the output of ss -tin and iperf3 --json.
     Values that a recording lacks are null.
+
+    With -o FILE.toml a description of a path becomes a scenario.
+    Formats: commands of tc or mahimahi, mininet programs, tables of times and rates.
     """
+    if output.suffix == ".toml":
+        return _write_scenario(files, output, name, quiet=quiet, force=force)
     storage.check_folder(output, force=force)
     with busy(f"reading {', '.join(map(str, files))}"):
         results = _read(files, name, by="ackclock import")
     results.save(output, force=force)
     _say(results, output, quiet=quiet)
+
+
+def _write_scenario(files: list[Path], place: Path, name: str | None, *, quiet: bool, force: bool) -> None:
+    from ackclock._core import Scenario
+    from ackclock.recording import path_files
+
+    if len(files) > 1:
+        raise InputError(f"{files[1]}: a scenario is made of one file; give one")
+    storage.check_file(place, force=force)
+    text = path_files.scenario_of(files[0], place, name=name)
+    scenario = Scenario.parse(text, str(place))
+    storage.write_file(place, text.encode())
+    answer(scenario=scenario.name, file=str(place))
+    if not quiet:
+        print(place)
 
 
 def _read(files: list[Path], name: str | None, *, by: str) -> "Results":

@@ -12,6 +12,9 @@ from ackclock.base.user_code import said
 Judge = Callable[[Any], str | None]
 """Check of an answer; returns None if it is right, or else what is wrong with it, without revealing the solution."""
 
+_UNANSWERED = "Put it in place of the dots."
+"""Verdict on an answer, or on a function's value, that is still `...`."""
+
 _COLOURS = {True: "#009e73", False: "#d55e00", None: "#7f7f7f"}
 _WORDS = {True: "Right", False: "Not yet", None: "No answer yet"}
 
@@ -58,9 +61,9 @@ class Exercise:
 
     def check(self, answer: object) -> Verdict:
         """Judge an answer."""
-        if answer is ...:
-            return Verdict(None, f"Put it in place of the dots. Hint: {self.hint}")
-        wrong = self.judge(answer)
+        wrong = _UNANSWERED if answer is ... else self.judge(answer)
+        if wrong is _UNANSWERED:
+            return Verdict(None, f"{wrong} Hint: {self.hint}")
         return Verdict(True, self.reason) if wrong is None else Verdict(False, f"{wrong} Hint: {self.hint}")
 
 
@@ -213,10 +216,13 @@ def function(expected: Callable[..., float], cases: Sequence[tuple[float, ...]],
         for case in cases:
             shown = ", ".join(f"{value:g}" for value in case)
             try:
-                got = _number(answer(*case))
+                answered = answer(*case)
+                got = _number(answered)
             except (Exception, SystemExit) as failure:
                 return f"With ({shown}) it fails: {said(failure)}."
             wanted = expected(*case)
+            if answered is ...:
+                return _UNANSWERED
             if got is None:
                 return f"With ({shown}) it does not return a number."
             if abs(got - wanted) > tolerance * abs(wanted):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock.base import extras
 from ackclock.base.printable import plain
-from ackclock.plotting import sparks
+from ackclock.plotting.network_picture import of_network
 from ackclock.plotting.report.run_tables import tables
 from ackclock.plotting.tables import Column, Table
 from ackclock.plotting.tables import html as table_html
@@ -97,7 +97,7 @@ def framed(name: str, facts: list[str], rest: str) -> str:
 
 
 def scenario_html(scenario: "Scenario") -> str:
-    """Return the HTML view of a scenario: a line of facts, a picture of a dumbbell, and a table of the flows."""
+    """Return the HTML view of a scenario: a line of facts, a picture of the network, and a table of the flows."""
     tables = json.loads(scenario.to_json())
     facts = [f"{scenario.duration_s:g} s", f"seed {scenario.seed}", _network(tables["topology"])]
     if scenario.varies:
@@ -107,7 +107,7 @@ def scenario_html(scenario: "Scenario") -> str:
     rows = [_flow_row(flow, place, known) for place, flow in enumerate(flows[:_ROWS], 1)]
     notes = (f"and {len(flows) - _ROWS} more",) if len(flows) > _ROWS else ()
     table = table_html(Table("", "", _FLOW_COLUMNS, rows, notes))
-    return framed(scenario.name, facts, sparks.of_network(tables, scenario.flow_names) + table)
+    return framed(scenario.name, facts, of_network(tables, scenario.flow_names) + table)
 
 
 _FLOW_COLUMNS = [

@@ -8,7 +8,7 @@ from typing import Final
 from ackclock.base import storage
 from ackclock.base.decoding import decoded
 from ackclock.base.input_files import check_encoding, opened, spelled
-from ackclock.recording import capture_streams, captured_segments, iperf, socket_logs, trace
+from ackclock.recording import capture_streams, captured_segments, iperf, path_files, socket_logs, trace
 from ackclock.recording.streams import RecordingError, Stream, check, name_of, results
 from ackclock.results import Results
 from ackclock.results.manifests import Recording
@@ -88,6 +88,8 @@ def _reader(path: Path) -> Callable[[Path], Read]:
             f"{path} is not a known recording: a capture (pcap, pcapng), a trace of ackclock-kernel, a log "
             "of `ss -tin` or a report of `iperf3 --json`"
         )
+    if path_files.is_path(head.decode(errors="replace")):
+        raise RecordingError(f"{path} describes a path; make a scenario of it: -o FILE.toml")
     return socket_logs.read
 
 

@@ -9,7 +9,6 @@ class Aimd(CongestionController):
 
     def __init__(self, start: Start, *, increase: float = 1.0, decrease: float = 0.5) -> None:
         self.increase, self.decrease = increase, decrease
-        self.fraction = 0.0  # of a byte that the window has yet to grow by
 
     def on_ack(self, ack: AckEvent) -> None:
         if not ack.may_grow:
@@ -17,10 +16,7 @@ class Aimd(CongestionController):
         if self.ssthresh_bytes is None or self.cwnd_bytes < self.ssthresh_bytes:
             self.cwnd_bytes += ack.newly_acked_bytes
             return
-        self.fraction += self.increase * self.mss_bytes * ack.newly_acked_bytes / self.cwnd_bytes
-        whole = int(self.fraction)
-        self.fraction -= whole
-        self.cwnd_bytes += whole
+        self.grow(self.increase * self.mss_bytes * ack.newly_acked_bytes / self.cwnd_bytes)
 
     def on_congestion(self, event: CongestionEvent) -> None:
         if not event.is_repeated:

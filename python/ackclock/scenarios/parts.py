@@ -35,7 +35,6 @@ class Gentle(CongestionController, name="gentle"):
     ) -> None:
         super().__init__(start)
         self.kept = kept
-        self.fraction = 0.0
 
     def on_ack(self, ack: AckEvent) -> None:
         if not ack.may_grow:
@@ -43,10 +42,7 @@ class Gentle(CongestionController, name="gentle"):
         if self.ssthresh_bytes is None or self.cwnd_bytes < self.ssthresh_bytes:
             self.cwnd_bytes += ack.newly_acked_bytes
             return
-        self.fraction += self.mss_bytes * ack.newly_acked_bytes / self.cwnd_bytes
-        whole = int(self.fraction)
-        self.fraction -= whole
-        self.cwnd_bytes += whole
+        self.grow(self.mss_bytes * ack.newly_acked_bytes / self.cwnd_bytes)
 
     def on_congestion(self, event: CongestionEvent) -> None:
         if not event.is_repeated:

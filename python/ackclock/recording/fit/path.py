@@ -1,20 +1,17 @@
 """Path with its flows, and the scenario that they define."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
-from ackclock.base.toml_text import toml_text
 from ackclock.recording.fit.path_figures import PACKET, SEGMENT, Burst
 from ackclock.stats.metrics import Floats
 
 PAYLOAD: Final = SEGMENT / PACKET
 """Share of payload in a packet with timestamps."""
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """Characters not allowed in a TOML comment."""
 
 _ACCESS_FACTOR: Final = 50
@@ -85,7 +82,7 @@ class Path:
 def document(
     name: str, path: Path, senders: Sequence[Sender], duration_s: float, profile: str, jitter_s: float = 0.0
 ) -> dict[str, Any]:
-    """Return the scenario as a tree, for `toml` and `Scenario`.
+    """Return the scenario as a tree, for `scenario_toml` and `Scenario`.
 
     Args:
         name: Name of the scenario.
@@ -135,20 +132,3 @@ def _cross(burst: Burst) -> dict[str, Any]:
 
 def _time(seconds: float) -> str:
     return f"{round(seconds * 1e6)} us"
-
-
-def toml(tree: dict[str, Any], comments: Sequence[str]) -> str:
-    """Return the scenario as a TOML file.
-
-    Args:
-        tree: Tree returned by `document`.
-        comments: Comment lines at the top.
-    """
-    topology = tree["topology"]
-    lines = [f"# {_CONTROL.sub(' ', comment)}" for comment in comments]
-    lines += [f"name = {toml_text(tree['name'])}", f"duration = {toml_text(tree['duration'])}", "", "[topology]"]
-    lines += [f"{key} = {toml_text(topology[key])}" for key in ("kind", "access", "bottleneck")]
-    lines += ["", "[tcp]", f"profile = {toml_text(tree['tcp']['profile'])}"]
-    for flow in tree["flow"]:
-        lines += ["", "[[flow]]", *(f"{key} = {toml_text(value)}" for key, value in flow.items())]
-    return "\n".join(lines) + "\n"

@@ -21,8 +21,9 @@ import numpy as np
 
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base.printable import amount
+from ackclock.base.toml_text import scenario_toml
 from ackclock.recording.fit.golden_section import least
-from ackclock.recording.fit.path import PAYLOAD, FitError, Path, Sender, document, toml
+from ackclock.recording.fit.path import PAYLOAD, FitError, Path, Sender, document
 from ackclock.recording.fit.path_figures import PACKET, Figures, How, figures
 from ackclock.recording.fit.residuals import Residual, residuals
 from ackclock.running import run
@@ -203,7 +204,7 @@ def fit(
     tree = document(task.name, refined, task.senders, task.duration_s, task.profile)
     notes += _unexplained(found)
     comments = _comments(recording, parameters, notes)
-    return Fit(refined, tuple(parameters), tuple(found), tuple(notes), scenario, toml(tree, comments), runs[0])
+    return Fit(refined, tuple(parameters), tuple(found), tuple(notes), scenario, scenario_toml(tree, comments), runs[0])
 
 
 def _first_path(task: _Task, recording: "Results") -> tuple[Figures, Path, Figures]:

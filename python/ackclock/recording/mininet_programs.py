@@ -1,0 +1,125 @@
+"""Reader of mininet programs: hosts, switches and links (`TCLink`) that are written one by one.
+
+Source: mininet 2.3, `mininet.link.TCIntf`: `bw` in Mbit/s, `delay` and `jitter` with a unit, `loss` in percent,
+`max_queue_size` in packets, 1000 by default. Both ends of a link shape what they send, so each way has all of it.
+
+Departures: the program is read, not run; nodes and links made in loops are not found. A link without `bw` has
+10 Gbit/s, about what a virtual one carries. `use_htb`, `use_hfsc` and the like do not matter.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ackclock.recording.streams import RecordingError
+
+BEGIN: Final = re.compile(r"^\s*(?:from|import)\s+mininet\b|\.addLink\(", re.MULTILINE)
+"""Text that such a program has."""
+
+_UNSHAPED, _QUEUE = "10 Gbit/s", 1000
+_KINDS: Final = {"addHost": "host", "addSwitch": "router", "addNode": "host"}
+_SHAPING: Final = ("bw", "delay", "jitter", "loss", "max_queue_size")
+
+
+def topology_of(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the network of a program, and the names of its hosts.
+
+    Args:
+        text: The program.
+        name: File, for messages.
+
+    Raises:
+        RecordingError: If it is not Python, or a node or link cannot be read without running it.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise RecordingError(f"{name}, line {error.lineno}: this is not Python ({error.msg}); mend it") from error
+    known = _variables(tree)
+    nodes: list[dict[str, Any]] = []
+    links: list[dict[str, Any]] = []
+    for call in _calls(tree):
+        place = f"{name}, line {call.lineno}"
+        if call.func.attr in _KINDS:  # type: ignore[attr-defined]  # of an attribute, as `_calls` says
+            nodes.append({"name": _name(call.args[:1], known, place), "kind": _KINDS[call.func.attr]})  # type: ignore[attr-defined]
+        else:
+            links.append(_link(call, known, place))
+    hosts = [node["name"] for node in nodes if node["kind"] == "host"]
+    if len(hosts) < 2 or not links:
+        raise RecordingError(f"{name}: at least two hosts and a link must be written one by one; add them")
+    return {"kind": "explicit", "node": nodes, "link": links}, hosts
+
+
+def _calls(tree: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls of methods that make nodes and links, in the order of their lines."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    wanted = (*_KINDS, "addLink")
+    yield from sorted(
+        (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in wanted),
+        key=lambda call: (call.lineno, call.col_offset),
+    )
+
+
+def _variables(tree: ast.AST) -> dict[str, Any]:
+    """Return variables with a fixed value: a constant, a table of options, or the name of a node."""
+    known: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target, value = node.targets[0], node.value
+        if isinstance(value, ast.Call) and value.args and isinstance(value.func, ast.Attribute):
+            value = value.args[0] if value.func.attr in _KINDS else value
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
+            names: list[ast.expr | None] = [ast.Constant(word.arg) for word in value.keywords]
+            value = ast.Dict(names, [word.value for word in value.keywords])
+        try:
+            known[ast.unparse(target)] = ast.literal_eval(value)
+        except ValueError:
+            continue
+    return known
+
+
+def _name(arguments: list[ast.expr], known: dict[str, Any], place: str) -> str:
+    found = _value(arguments[0], known, place) if arguments else None
+    if not isinstance(found, str):
+        raise RecordingError(f"{place}: the name of a node must be written out; loops are not read")
+    return found
+
+
+def _value(node: ast.expr, known: dict[str, Any], place: str) -> Any:  # noqa: ANN401  whatever a constant is
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        text = ast.unparse(node)
+        if text not in known:
+            raise RecordingError(f"{place}: {text} is not known without running the program; write it out") from None
+        return known[text]
+
+
+def _link(call: ast.Call, known: dict[str, Any], place: str) -> dict[str, Any]:
+    begin, end = (_name(call.args[at : at + 1], known, place) for at in (0, 1))
+    given: dict[str, Any] = {}
+    for word in call.keywords:
+        if word.arg is None:  # **options
+            given |= _value(word.value, known, place)
+        elif word.arg in _SHAPING:
+            given[word.arg] = _value(word.value, known, place)
+    table: dict[str, Any] = {"from": begin, "to": end}
+    table["rate"] = f"{given['bw']:g} Mbit/s" if given.get("bw") else _UNSHAPED
+    table["delay"] = _time(given.get("delay") or "0ms", place)
+    table["queue"] = {"kind": "drop_tail", "limit": f"{given.get('max_queue_size') or _QUEUE} packets"}
+    back: dict[str, Any] = {}
+    if given.get("loss"):
+        back["loss"] = {"kind": "random", "p": float(f"{given['loss'] / 100:.12g}")}
+    if given.get("jitter"):
+        back["jitter"] = {"kind": "uniform", "max": _time(given["jitter"], place)}
+        table["keep_order"] = False
+    return table | back | ({"reverse": back} if back else {})
+
+
+def _time(value: object, place: str) -> str:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|ms|s)?", str(value))
+    if found is None:
+        raise RecordingError(f'{place}: the time "{value}" must be such as "5ms"; write it so')
+    return f"{found[1]} {found[2] or 'us'}"

@@ -1,0 +1,211 @@
+"""Reader of commands of `tc` that emulate a link: netem, tbf and htb, with the queues below them.
+
+Source: tc(8), tc-netem(8), tc-tbf(8), tc-htb(8) and the pages of the queues. A rate in `bps` is octets per second, and
+`k` of a size is 1024.
+
+Departures: the first device carries data; a second one is the way back. netem's limit counts packets under way, too;
+here it is the limit of the queue before the link. A jitter without a distribution is uniform; packets that it makes
+late let others pass. What `ceil` of htb lends is left out.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ackclock.recording.command_words import VALUE, Way, Words
+from ackclock.recording.streams import RecordingError
+
+BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
+"""Beginning of a line with such a command."""
+
+_BITS: Final = {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12}
+_RATES: Final = (
+    {"": 1}
+    | _BITS
+    | {unit.replace("bit", "ibit"): 1024**power for power, unit in enumerate(_BITS) if power}
+    | {unit.replace("bit", "bps"): 8 * size for unit, size in _BITS.items()}
+)
+"""Units of tc's rates, in bit/s."""
+
+_SIZES: Final = {"": 1, "b": 1, "k": 1024, "kb": 1024, "m": 1024**2, "mb": 1024**2, "g": 1024**3, "gb": 1024**3}
+_SIZES_IN_BITS: Final = {"kbit": 1024 / 8, "mbit": 1024**2 / 8, "gbit": 1024**3 / 8}
+_TIMES: Final = {"": 1e-3, "us": 1e-3, "usec": 1e-3, "usecs": 1e-3, "ms": 1, "msec": 1, "msecs": 1} | dict.fromkeys(
+    ("s", "sec", "secs"), 1e3
+)
+"""Units of tc's times, in milliseconds."""
+
+_QUEUES: Final = ("fq_codel", "codel", "pie", "fq_pie", "sfq", "fq")
+_FIFO: Final = {"pfifo": "packets", "bfifo": "bytes"}
+_NETEM_LIMIT, _MOST_DEVICES = 1000, 2
+
+
+def _is_value(word: str) -> bool:
+    return VALUE.fullmatch(word) is not None
+
+
+def ways_of(text: str, name: str) -> list[Way]:
+    """Return the directions that commands of tc shape, one for each device, at most two.
+
+    Args:
+        text: Commands, one a line, as in a shell script; other lines are skipped.
+        name: File, for messages.
+
+    Raises:
+        RecordingError: If a command is not understood; the message has its line.
+    """
+    ways: dict[str, Way] = {}
+    for words in _tc_commands(text, name):
+        what, verb = words.next(), words.next()
+        if verb not in ("add", "replace", "change"):
+            continue
+        device = None
+        while words and device is None:
+            device = words.next() if words.next() == "dev" else None
+        if device is None:
+            raise RecordingError(f"{words.place}: the command has no dev; name the device")
+        _take(words, ways.setdefault(device, Way()), what)
+    shaped = [way for way in ways.values() if way.fields]
+    if not 1 <= len(shaped) <= _MOST_DEVICES:
+        raise RecordingError(f"{name}: one or two devices must be shaped, not {len(shaped)}; leave the others out")
+    return shaped
+
+
+def _tc_commands(text: str, name: str) -> Iterator[Words]:
+    for number, line in enumerate(text.replace("\\\n", "  ").splitlines(), 1):
+        if BEGIN.match(line):
+            words = Words(line, f"{name}, line {number}")
+            while not words.has(lambda word: word in ("qdisc", "class")):
+                words.next()
+            yield words
+
+
+def _take(words: Words, way: Way, what: str) -> None:
+    """Take the kind of a queueing discipline and what follows; where it hangs in the tree does not matter."""
+    while words:
+        kind = words.next()
+        if kind == "netem":
+            return _netem(words, way)
+        if kind == "tbf":
+            return _tbf(words, way)
+        if kind == "htb":
+            return _htb(words, way) if what == "class" else None
+        if kind in _QUEUES or kind in _FIFO:
+            return _queue(words, way, kind)
+        if kind in ("root", "ingress", "clsact"):
+            continue
+        if kind not in ("parent", "handle", "classid"):
+            known = ", ".join(("netem", "tbf", "htb", *_QUEUES, *_FIFO))
+            raise RecordingError(f'{words.place}: unknown word "{kind}"; known: {known}')
+        words.next()
+    return None
+
+
+def _netem(words: Words, way: Way) -> None:
+    made = way.fields
+    made.setdefault("queue", {"kind": "drop_tail", "limit": f"{_NETEM_LIMIT} packets"})
+    while words:
+        word = words.next()
+        if word == "delay":
+            _delay(words, way)
+        elif word == "rate":
+            made["rate"] = _rate(words.value(_RATES, "10mbit"))
+        elif word == "limit":
+            made["queue"] = {"kind": "drop_tail", "limit": f"{words.value({'': 1}, '1000'):.0f} packets"}
+        elif word in ("loss", "drop"):
+            made["loss"] = _loss(words)
+        elif word == "duplicate":
+            made["duplicate"] = words.share()
+        elif word == "reorder":
+            made["reorder"] = {"kind": "probability", "p": round(1 - words.share(), 12)}
+            _without_correlation(words)
+        else:
+            raise RecordingError(f'{words.place}: unknown word "{word}" of netem; leave it out')
+    if "reorder" in made:  # what is not sent at once waits for the delay
+        made["reorder"]["extra"] = f"{way.delay_ms:g} ms"
+        way.delay_ms = 0.0
+
+
+def _delay(words: Words, way: Way) -> None:
+    way.delay_ms = words.value(_TIMES, "20ms")
+    if not words.has(_is_value):
+        return
+    spread_ms = words.value(_TIMES, "5ms")
+    _without_correlation(words)
+    kind = "uniform"
+    if words.has(lambda word: word == "distribution"):
+        words.next()
+        kind = words.next()
+    least_ms = max(0.0, way.delay_ms - spread_ms)
+    most = f"{way.delay_ms + spread_ms - least_ms:g} ms"
+    jitters = {
+        "uniform": {"kind": "uniform", "max": most},
+        "normal": {"kind": "normal", "mean": f"{way.delay_ms:g} ms", "deviation": f"{spread_ms:g} ms"},
+    }
+    if kind not in jitters:
+        raise RecordingError(f'{words.place}: the distribution "{kind}" must be uniform or normal; choose one')
+    way.fields["jitter"] = jitters[kind]
+    way.fields["keep_order"] = False
+    way.delay_ms = least_ms if kind == "uniform" else 0.0
+
+
+def _loss(words: Words) -> dict[str, Any]:
+    if words.has(lambda word: word == "random"):
+        words.next()
+    if words.has(lambda word: word == "gemodel"):
+        words.next()
+        shares = [words.share()]
+        while words.has(lambda word: _is_value(word.removesuffix("%"))):
+            shares.append(words.share())
+        p, r, bad, good = (shares + [1 - shares[0], 1.0, 0.0][len(shares) - 1 :])[:4]
+        return {"kind": "gilbert_elliott", "p": p, "r": r, "loss_bad": bad, "loss_good": good}
+    p = words.share()
+    _without_correlation(words)
+    return {"kind": "random", "p": p}
+
+
+def _without_correlation(words: Words) -> None:
+    if words.has(lambda word: word.endswith("%")) and words.share() > 0:
+        raise RecordingError(f"{words.place}: draws of a scenario are independent; leave the correlation out")
+
+
+def _tbf(words: Words, way: Way) -> None:
+    values: dict[str, float] = {}
+    units = {"rate": _RATES, "peakrate": _RATES, "latency": _TIMES}
+    known = ("rate", "latency", "limit", "burst", "buffer", "maxburst", "mtu", "minburst", "peakrate", "mpu")
+    while words:
+        word = words.next()
+        if word not in known:
+            raise RecordingError(f'{words.place}: unknown word "{word}" of tbf; leave it out')
+        values[word] = words.value(units.get(word, _SIZES | _SIZES_IN_BITS), "10mbit, 32kbit or 50ms")
+    if "rate" not in values or not {"latency", "limit"} & values.keys():
+        raise RecordingError(f"{words.place}: tbf must have a rate, and a latency or limit; add them")
+    way.fields["rate"] = _rate(values["rate"])
+    limit = f"{values['latency']:g} ms" if "latency" in values else f"{values['limit']:.0f} bytes"
+    way.fields["queue"] = {"kind": "drop_tail", "limit": limit}
+
+
+def _htb(words: Words, way: Way) -> None:
+    if "rate" in way.fields:
+        raise RecordingError(f"{words.place}: a device must have one class with a rate; leave the others out")
+    while words:
+        if words.next() == "rate":
+            way.fields["rate"] = _rate(words.value(_RATES, "10mbit"))
+
+
+def _queue(words: Words, way: Way, kind: str) -> None:
+    table: dict[str, Any] = {"kind": "drop_tail" if kind in _FIFO else kind}
+    while words:
+        word = words.next()
+        if word in ("ecn", "noecn"):
+            table["ecn"] = word == "ecn"
+        elif word == "limit":
+            table["limit"] = f"{words.value(_SIZES, '1000'):.0f} {_FIFO.get(kind, 'packets')}"
+        elif word in ("target", "interval"):
+            table[word] = f"{words.value(_TIMES, '5ms'):g} ms"
+        else:
+            raise RecordingError(f'{words.place}: unknown word "{word}" of {kind}; known: limit, target, interval, ecn')
+    way.fields["queue"] = table
+
+
+def _rate(bits: float) -> str:
+    return f"{bits / 1e6:.12g} Mbit/s"

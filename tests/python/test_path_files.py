@@ -1,0 +1,228 @@
+"""Descriptions of paths as scenarios: tc, mahimahi, mininet and tables, worked out by hand from their manuals."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock
+from ackclock.recording import RecordingError, read
+from ackclock.recording.path_files import scenario_of
+from conftest import Cli
+
+TBF = "tc qdisc add dev eth0 root tbf rate 5mbit burst 32kbit latency 50ms\n"
+
+
+def _tree(folder: Path, text: str) -> dict[str, Any]:
+    file = folder / "path.txt"
+    file.write_text(text)
+    made = scenario_of(file, folder / "path.toml")
+    ackclock.Scenario.parse(made, str(folder / "path.toml"))
+    return tomllib.loads(made)
+
+
+def _bottleneck(folder: Path, text: str) -> dict[str, Any]:
+    found: dict[str, Any] = _tree(folder, text)["topology"]["bottleneck"]
+    return found
+
+
+def test_htb_with_netem_below_it(tmp_path: Path) -> None:
+    script = """\
+        #!/bin/sh
+        tc qdisc del dev eth0 root
+        tc qdisc add dev eth0 root handle 1: htb default 10
+        sudo tc class add dev eth0 parent 1: classid 1:10 htb rate 10mbit ceil 20mbit burst 15k
+        sudo /sbin/tc qdisc add dev eth0 parent 1:10 handle 10: \\
+            netem delay 20ms loss 0.1% limit 100
+        """
+    assert _bottleneck(tmp_path, script) == {
+        "rate": "10 Mbit/s",
+        "delay": "20 ms",
+        "queue": {"kind": "drop_tail", "limit": "100 packets"},
+        "loss": {"kind": "random", "p": 0.001},
+        "reverse": {"rate": "1000 Mbit/s", "delay": "0 ms", "queue": "drop_tail"},
+    }
+
+
+def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
+    script = "tc -n a qdisc add dev a0 root tbf rate 10mbit burst 5kb limit 60kb\n# tc qdisc add dev x root hfsc\n"
+    script += "sudo ip netns exec b tc qdisc add dev b0 root netem rate 1gbit delay 40ms\n"
+    found = _bottleneck(tmp_path, script)
+    assert (found["rate"], found["queue"]["limit"]) == ("10 Mbit/s", "61440 bytes")
+    assert (found["reverse"]["rate"], found["reverse"]["delay"]) == ("1000 Mbit/s", "40 ms")
+
+
+def test_the_path_of_the_lab_sheet_is_a_scenario(tmp_path: Path) -> None:
+    """Its first question: 10 Mbit/s times 40 ms are 33 packets, and 60 KiB are 41."""
+    page = (Path(__file__).parents[2] / "docs" / "lessons" / "kernel-lab.md").read_text(encoding="utf-8")
+    (script,) = [block for block in page.split("```sh\n") if block.startswith("tc -n a")]
+    found = _bottleneck(tmp_path, script.partition("```")[0])
+    assert (found["rate"], found["delay"], found["queue"]["limit"]) == ("10 Mbit/s", "0 ms", "61440 bytes")
+    assert found["reverse"]["delay"] == "40 ms"
+
+
+def test_a_second_device_is_the_way_back(tmp_path: Path) -> None:
+    found = _bottleneck(tmp_path, TBF + "tc qdisc replace root dev eth1 netem rate 1mbit delay 30ms\n")
+    assert found["queue"] == {"kind": "drop_tail", "limit": "50 ms"}
+    back = {"rate": "1 Mbit/s", "delay": "30 ms", "queue": {"kind": "drop_tail", "limit": "1000 packets"}}
+    assert found["reverse"] == back
+
+
+@pytest.mark.parametrize(
+    ("word", "rate"),
+    [("8mbit", "8 Mbit/s"), ("1mbps", "8 Mbit/s"), ("1.5Gbit", "1500 Mbit/s"), ("64000", "0.064 Mbit/s"),
+     ("1mibit", "1.048576 Mbit/s")],
+)  # fmt: skip
+def test_rates_of_tc_are_bits_unless_they_say_octets(word: str, rate: str, tmp_path: Path) -> None:
+    assert _bottleneck(tmp_path, f"tc qdisc add dev eth0 root netem rate {word}")["rate"] == rate
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ("delay 20ms 5ms", {"delay": "15 ms", "jitter": {"kind": "uniform", "max": "10 ms"}, "keep_order": False}),
+        ("delay 20000", {"delay": "20 ms"}),
+        ("delay 20ms 5ms distribution normal",
+         {"delay": "0 ms", "jitter": {"kind": "normal", "mean": "20 ms", "deviation": "5 ms"}, "keep_order": False}),
+        ("delay 10ms reorder 25%", {"delay": "0 ms", "reorder": {"kind": "probability", "p": 0.75, "extra": "10 ms"}}),
+        ("duplicate 1%", {"duplicate": 0.01}),
+        ("loss gemodel 1% 10% 70% 0.1%",
+         {"loss": {"kind": "gilbert_elliott", "p": 0.01, "r": 0.1, "loss_bad": 0.7, "loss_good": 0.001}}),
+        ("loss gemodel 1%",  # the manual: r = 1 - p, 1-h = 1, 1-k = 0
+         {"loss": {"kind": "gilbert_elliott", "p": 0.01, "r": 0.99, "loss_bad": 1.0, "loss_good": 0.0}}),
+    ],
+)  # fmt: skip
+def test_netem_impairs_as_its_manual_says(words: str, fields: dict[str, Any], tmp_path: Path) -> None:
+    found = _bottleneck(tmp_path, f"tc qdisc add dev eth0 root netem rate 10mbit {words}")
+    assert {key: found.get(key) for key in fields} == fields
+
+
+@pytest.mark.parametrize(
+    ("words", "queue"),
+    [
+        ("fq_codel limit 500 target 10ms noecn",
+         {"kind": "fq_codel", "limit": "500 packets", "target": "10 ms", "ecn": False}),
+        ("pfifo limit 100", {"kind": "drop_tail", "limit": "100 packets"}),
+        ("bfifo limit 30kb", {"kind": "drop_tail", "limit": "30720 bytes"}),
+    ],
+)  # fmt: skip
+def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], tmp_path: Path) -> None:
+    assert _bottleneck(tmp_path, f"{TBF}tc qdisc add dev eth0 parent 1: {words}\n")["queue"] == queue
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tc qdisc add dev eth0 root netem delay 20ms", "the path must have a rate"),
+        (TBF.replace("5mbit", "$RATE"), r'path\.txt, line 1: "\$RATE" must be a value such as'),
+        (TBF.replace("latency 50ms", ""), "must have a rate, and a latency or limit"),
+        ("tc qdisc add root netem rate 1mbit", "has no dev"),
+        ("\ntc qdisc add dev eth0 root netem rate 1mbit slot 1", r'line 2: unknown word "slot"'),
+        ("tc qdisc add dev eth0 root netem rate 1mbit loss 1% 25%", "leave the correlation out"),
+        ("tc qdisc add dev eth0 root hfsc", 'unknown word "hfsc"; known: netem'),
+        ("tc qdisc add dev eth0 root netem rate", "the command ends early"),
+        ("tc qdisc add dev 'eth0 root netem", "mend the quotes"),
+        ("mm-delay 20 iperf", "must have mm-link"),
+        ("mm-delay 20 mm-onoff uplink 1 1 mm-link a b", "mm-onoff is not known"),
+        ("mm-link --uplink-queue=sfq a b", 'the queue "sfq" must be'),
+        ("mm-link a", "must have two traces"),
+        ("net.addLink(a, b)\n", "not known without running"),
+        ("from mininet.net import Mininet\nfor\n", "line 2: this is not Python"),
+        ("from mininet.net import Mininet\n", "at least two hosts"),
+        ("0 1\n1 2\n1 3\n", "line 3: must be a time after the last one"),
+        ("what is this?", "does not describe a path"),
+    ],
+)
+def test_what_is_not_understood_is_said_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=said):
+        _tree(tmp_path, text)
+
+
+def test_a_command_line_of_mahimahi(tmp_path: Path) -> None:
+    for name in ("up.trace", "down.trace"):
+        (tmp_path / name).write_text("1\n2\n")
+    found = _bottleneck(
+        tmp_path,
+        "mm-delay 10 mm-delay 20 mm-loss downlink 0.01 mm-link up.trace down.trace --uplink-queue=droptail "
+        '--uplink-queue-args="packets=100" --meter-all --downlink-log=x -- iperf3 -c 1.2.3.4',
+    )
+    reverse = found.pop("reverse")
+    both = {"delay": "30 ms", "framing": "4 bytes"}
+    assert found == both | {
+        "rate": {"trace": "up.trace", "opportunity": "1504 bytes"},
+        "queue": {"kind": "drop_tail", "limit": "100 packets"},
+    }
+    assert reverse == both | {
+        "rate": {"trace": "down.trace", "opportunity": "1504 bytes"},
+        "queue": {"kind": "drop_tail", "limit": "unlimited"},
+        "loss": {"kind": "random", "p": 0.01},
+    }
+
+
+def test_traces_are_named_from_the_scenarios_folder(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("mm-link up.trace /traces/down.trace true\n")
+    made = tomllib.loads(scenario_of(tmp_path / "run.sh", tmp_path / "scenarios" / "mine.toml"))
+    bottleneck = made["topology"]["bottleneck"]
+    assert bottleneck["rate"]["trace"] == "../up.trace"
+    assert bottleneck["reverse"]["rate"]["trace"] == "/traces/down.trace"
+
+
+def test_a_mininet_program_is_read_and_not_run(tmp_path: Path) -> None:
+    tree = _tree(
+        tmp_path,
+        "from mininet.topo import Topo\n"
+        "raise SystemExit\n"
+        "class Mine(Topo):\n"
+        "    def build(self):\n"
+        "        left = self.addHost('h1')\n"
+        "        right = self.addHost('h2')\n"
+        "        self.middle = self.addSwitch('s1')\n"
+        "        slow = dict(bw=10, delay='5ms', loss=1, max_queue_size=50, use_htb=True)\n"
+        "        self.addLink(left, self.middle)\n"
+        "        self.addLink(self.middle, right, cls=TCLink, **slow)\n",
+    )
+    topology = tree["topology"]
+    assert [node["kind"] for node in topology["node"]] == ["host", "host", "router"]
+    fast, slow = topology["link"]
+    assert (fast["from"], fast["to"], fast["rate"], fast["delay"]) == ("h1", "s1", "10 Gbit/s", "0 ms")
+    lost = {"loss": {"kind": "random", "p": 0.01}}
+    assert slow == {
+        "from": "s1", "to": "h2", "rate": "10 Mbit/s", "delay": "5 ms",
+        "queue": {"kind": "drop_tail", "limit": "50 packets"}, **lost, "reverse": lost,
+    }  # fmt: skip
+    assert (tree["flow"][0]["from"], tree["flow"][0]["to"]) == ("h1", "h2")
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "rates"),
+    [
+        ("0 10\n0.5 20\n", ["0 s", "0.5 s"], [10e6, 20e6]),
+        ("Time (ms), Throughput (Mbps)\n100,1.5\n1100,0\n", ["0 s", "1 s"], [1.5e6, 0]),
+        ("# time_s\trate_kbit/s\n1700000000\t800\n1700000001.25\t900\n", ["0 s", "1.25 s"], [8e5, 9e5]),
+        ("timestamp;bits per second\n0;1000\n1;2000\n", ["0 s", "1 s"], [1e3, 2e3]),
+    ],
+)
+def test_a_table_of_two_columns_is_a_schedule(text: str, times: list[str], rates: list[float], tmp_path: Path) -> None:
+    tree = _tree(tmp_path, text)
+    rate = tree["topology"]["bottleneck"]["rate"]
+    assert [entry["at"] for entry in rate["schedule"]] == times
+    assert [float(entry["rate"].split()[0]) for entry in rate["schedule"]] == rates
+    assert rate["repeat"] == tree["duration"] == f"{2 * float(times[1].split()[0]):g} s"
+
+
+def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:
+    script = tmp_path / "link.sh"
+    script.write_text(TBF)
+    done = cli("import", script, "-o", "mine.toml", "--name", "mine")
+    assert (done.returncode, done.stdout) == (0, "mine.toml\n"), done.stderr
+    assert ackclock.Scenario.load(tmp_path / "mine.toml", ["duration=1 s"]).name == "mine"
+    assert cli("run", "mine.toml", "--set", "duration=1 s").returncode == 0
+    again = cli("import", script, "-o", "mine.toml")
+    assert again.returncode == 2 and "--force" in again.stderr
+
+
+def test_a_path_is_not_a_recording(tmp_path: Path) -> None:
+    (tmp_path / "link.sh").write_text(TBF)
+    with pytest.raises(RecordingError, match=r"describes a path; make a scenario of it: -o FILE\.toml"):
+        read([tmp_path / "link.sh"])
