@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 import ackclock
+from ackclock.experiments.figure_list import curve
 from ackclock.experiments.studies.design import trials
 from ackclock.experiments.studies.study_captions import about, about_each
-from ackclock.experiments.studies.study_figures import Drawings, curve
+from ackclock.experiments.studies.study_figures import Drawings
 from ackclock.experiments.studies.study_file import read
 from ackclock.experiments.studies.study_folder import load_study
 from ackclock.plotting.figures.curves import Curve, over

@@ -16,7 +16,7 @@ from ackclock.plotting.figures.figure_files import FORMS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.experiments.figure_list import Drawn
 
 
 def plot(
@@ -77,7 +77,7 @@ def _figures(folders: list[Path]) -> "Iterable[Drawn]":
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
-    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.experiments.figure_list import Drawn
     from ackclock.plotting.plots import SLOWDOWN, static_figures
     from ackclock.plotting.report.distributions import drawn_distributions, of_every_kind
     from ackclock.plotting.result_panels import panel

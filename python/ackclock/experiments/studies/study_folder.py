@@ -26,7 +26,8 @@ from ackclock.stats.bottlenecks import of_run, ranked
 if TYPE_CHECKING:
     import polars as pl
 
-    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.experiments.figure_list import Drawn
+    from ackclock.experiments.studies.arrangement import Arrangement
     from ackclock.experiments.studies.study_widget import StudyWidget
     from ackclock.plotting.notebook import Static
 
@@ -113,11 +114,16 @@ class Study:
             [{key: row.get(key) for key in columns} for row in self.every_run.rows], infer_schema_length=None
         )
 
-    def figures(self) -> "Iterator[Drawn]":
-        """Return all figures, with names and captions; each is drawn when its `draw` is called."""
-        from ackclock.experiments.studies.study_figures import Drawings, distinctly
+    def figures(self, asked: "Arrangement | None" = None) -> "Iterator[Drawn]":
+        """Return all figures, with names and captions; each is drawn when its `draw` is called.
 
-        return distinctly(Drawings(self.plan, self.runs).all())
+        Args:
+            asked: Roles of axes and names; by default chosen for each figure.
+        """
+        from ackclock.experiments.figure_list import distinctly
+        from ackclock.experiments.studies.study_figures import Drawings
+
+        return distinctly(Drawings(self.plan, self.runs, asked).all())
 
     def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.

@@ -11,6 +11,7 @@ from ackclock.plotting.pages import picture, render
 from ackclock.plotting.tables import html
 
 if TYPE_CHECKING:
+    from ackclock.experiments.figure_list import Drawn
     from ackclock.experiments.studies.study_folder import Study
     from ackclock.experiments.sweep.sweep_results import Sweep
 
@@ -43,9 +44,14 @@ def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, for
         files = {form: encode(figure, form, about) for form in _FORMS}
         for form, content in files.items():
             storage.write_file(directory / f"{drawn.name}.{form}", content)
-        figures.append(picture(drawn.name, drawn.caption, files["svg"], "svg"))
+        figures.append(entry(drawn, files["svg"]))
     page = page_of(shown, figures, directory.name if directory.parent == path.parent else "")
     storage.write_file(path, page.encode())
+
+
+def entry(drawn: "Drawn", content: bytes) -> dict[str, str]:
+    """Return the entry of a figure for the page, from its SVG file."""
+    return picture(drawn.name, drawn.caption, content, "svg") | {"group": drawn.group}
 
 
 def page_of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: str, beside: str = "") -> str:
@@ -53,18 +59,21 @@ def page_of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: s
 
     Args:
         shown: A study or a sweep.
-        figures: Its pictures.
+        figures: Entries of its figures; those of the first group lead the page.
         folder: Folder of the figure files; empty if it is not beside the page.
         beside: Other contents of the folder, as a sentence.
     """
     differences = getattr(shown, "differences", None)
+    groups: dict[str, list[dict[str, str]]] = {}
+    for figure in figures:
+        groups.setdefault(figure["group"], []).append(figure)
     return render(
         "study.html",
         title=plain(shown.title),
         about=plain(shown.about),
         means=html(shown.table),
         differences=html(differences) if differences is not None and differences.rows else "",
-        figures=figures,
+        groups=groups,
         folder=folder,
         beside=beside,
     )
