@@ -484,6 +484,39 @@ def test_a_folder_is_drawn_again_without_a_run(folder: Path, cli: Cli) -> None:
     assert r"\begin{tabular}" in cli("compare", folder, "--form", "tex").stdout
 
 
+def test_a_figure_is_drawn_as_a_paper_wants_it(folder: Path, tmp_path: Path, cli: Cli) -> None:
+    paper = tmp_path / "paper.csv"
+    paper.write_text("label,x,y,half\nWare et al.,1,50,3\nWare et al.,2,60,\n")
+    figure = ("plot", folder, "--figure", "utilisation-over-buffer")
+    asked = ("--colour", "line_up", "--label", "reno=New Reno", "--beside", paper, "--width", "6.9")
+    done = cli(*figure, *asked, "-o", tmp_path / "x.svg")
+    assert done.returncode == 0, done.stderr
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert all(f">{text}</text>" in drawn for text in ("CUBIC", "New Reno", "Ware et al."))
+    assert 'width="496.8pt"' in drawn
+    done = cli(*figure, "--only", "line_up=reno alone", "-o", tmp_path / "x.tex")
+    assert done.returncode == 0, done.stderr
+    code = (tmp_path / "x.tex").read_text(encoding="utf-8")
+    assert code.count(r"\addplot") == 1 and "xmode=log" not in code and code.count("{") == code.count("}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--colour", "bufer"], '--colour: unknown axis "bufer"; did you mean "buffer"?'),
+        (["--panel", "buffer"], "--panel: buffer is the horizontal axis of utilisation-over-buffer"),
+        (["--only", "buffer=3 bdp"], '--only: unknown value of buffer "3 bdp"; did you mean'),
+        (["--only", "buffer"], '--only: "buffer" has no "="; write it like --only "rtt=100 ms"'),
+        (["--beside", "study.json"], "write columns x and y"),
+        (["-o", "x.gif"], "a figure is a .pdf, .svg, .png or .tex file"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_so_is_told(asked: list[str], said: str, folder: Path, cli: Cli) -> None:
+    asked = [str(folder / part) if part == "study.json" else part for part in asked]
+    done = cli("plot", folder, "--figure", "utilisation-over-buffer", *asked)
+    assert done.returncode == 2 and said in done.stderr
+
+
 def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:
     import shutil
 

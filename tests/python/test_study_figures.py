@@ -12,13 +12,14 @@ from matplotlib.colors import to_hex
 from ackclock import _core
 from ackclock.experiments.studies.arrangement import Arrangement
 from ackclock.experiments.studies.study_folder import Study
+from ackclock.plotting.figures import encode
 from ackclock.scenario.display_names import DISPLAY_NAMES
 from test_known_answers import a_study
 
 PATH: dict[str, Any] = {
     "rate": "10 Mbit/s",
     "rtt": ["20 ms", "100 ms"],
-    "buffer": ["0.5 bdp", "1 bdp", "2 bdp"],
+    "buffer": ["0.25 bdp", "1 bdp", "2 bdp"],
     "queue": ["drop_tail", "fq_codel"],
 }
 
@@ -35,6 +36,20 @@ def _drawn(study: Study, name: str, **asked: Any) -> tuple[list[str], list[str]]
     figure = figures[name].draw()
     titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_visible()]
     return [text.get_text() for text in figure.legends[0].texts], titles
+
+
+def test_code_of_pgfplots_has_the_numbers_of_the_figure(crossed: Study) -> None:
+    """Two panels of two curves and a line at the fair share; the legend is the first panel's."""
+    code = encode(next(crossed.figures()).draw(), "tex").decode()
+    assert code.count(r"\nextgroupplot") == 2 and code.count(r"\addplot") == 6
+    assert "xtick={0.25,1,2}" in code and "ylabel={a's share (\\%)}" in code
+    assert "\n  0.25 75 0\n  1 75 0\n  2 75 0\n" in code, "the mean of two seeds, both of which give 75 %"
+    assert [code.count(name) for name in (r"\addlegendentry{DropTail}", r"\addlegendentry{FQ-CoDel}")] == [1, 1]
+    bands = next(drawn for drawn in crossed.figures() if drawn.name.startswith("convergence")).draw()
+    assert "fill opacity=0.18" in encode(bands, "tex").decode()
+    matrix = next(drawn for drawn in a_study().figures() if drawn.name == "shares").draw()
+    with pytest.raises(ValueError, match="a matrix is not drawn by pgfplots"):
+        encode(matrix, "tex")
 
 
 def test_each_built_in_part_has_a_display_name() -> None:

@@ -11,12 +11,19 @@ from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import experiment_of, kind_of, runs_of
-from ackclock.plotting.figures.figure_files import FORMS
+from ackclock.plotting.figures.figure_files import EVERY_FORM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ackclock.experiments.figure_list import Drawn
+    from ackclock.experiments.studies.arrangement import Arrangement
+    from ackclock.experiments.studies.study_folder import Study
+
+
+def _axes(option: str, help: str) -> typer.models.OptionInfo:
+    option_info: typer.models.OptionInfo = typer.Option(option, metavar="AXIS", help=help, show_default=False)
+    return option_info
 
 
 def plot(
@@ -38,8 +45,33 @@ def plot(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write to this .pdf, .svg or .png file (default: NAME.pdf).",
+            help="Write to this .pdf, .svg, .png or .tex file (default: NAME.pdf); .tex is code of pgfplots.",
             show_default=False,
+        ),
+    ] = None,
+    colour: Annotated[
+        list[str] | None, _axes("--colour", "Tell the values of this axis of a study apart by colour.")
+    ] = None,
+    panel: Annotated[list[str] | None, _axes("--panel", "Give each value of this axis of a study a panel.")] = None,
+    style: Annotated[
+        list[str] | None, _axes("--style", "Tell the values of this axis of a study apart by line style.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=VALUE", help="Draw this value of an axis of a study only.", show_default=False),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=TEXT", help="Call a controller or value of a study so.", show_default=False),
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Draw these published curves beside a study's.", show_default=False),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0, max=40.0, metavar="INCHES", help="Width of the figure (default: 3.3).", show_default=False
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also replace a file that ackclock did not write.")] = False,
@@ -49,31 +81,99 @@ def plot(
 ) -> None:
     """Draw a figure for a paper, one column wide (3.3 in)."""
     extras.require("report")
-    if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
-        raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
-    found = {drawn.name: drawn for drawn in _figures(folders)}
-    if figure is None and as_json:
-        entries = [{"name": drawn.name, "caption": drawn.caption} for drawn in found.values()]
-        print(json.dumps({"figures": entries}, indent=1, ensure_ascii=False))
-        return
+    if output is not None and output.suffix.removeprefix(".").lower() not in EVERY_FORM:
+        raise InputError(f"{output}: a figure is a .pdf, .svg, .png or .tex file")
+    given = {"--colour": colour, "--panel": panel, "--style": style, "--only": only, "--label": label}
+    asked = {option: values for option, values in given.items() if values is not None}
+    found = {drawn.name: drawn for drawn in _figures(folders, asked, beside)}
     if figure is None:
-        for drawn in found.values():
-            print(f"{drawn.name:28} {drawn.caption}")
+        _list(list(found.values()), as_json=as_json)
         return
     if figure not in found:
         raise InputError(unknown("figure", figure, found))
     place = output or Path(f"{figure}.pdf")
     storage.check_file(place, force=force)
-    from ackclock.plotting.figures import save
-
-    save(found[figure].draw(), place, found[figure].caption)
+    _draw(found[figure], place, asked, beside, width)
     said = {"name": figure, "caption": found[figure].caption, "file": str(place)}
     print(json.dumps(said, ensure_ascii=False) if as_json else place)
 
 
-def _figures(folders: list[Path]) -> "Iterable[Drawn]":
+def _list(figures: "list[Drawn]", *, as_json: bool) -> None:
+    if as_json:
+        entries = [{"name": drawn.name, "caption": drawn.caption} for drawn in figures]
+        print(json.dumps({"figures": entries}, indent=1, ensure_ascii=False))
+        return
+    group = ""
+    for drawn in figures:
+        if drawn.group != group:
+            group = drawn.group
+            print(f"{group}:")
+        print(f"  {drawn.name:28} {drawn.caption}")
+
+
+def _draw(drawn: "Drawn", place: Path, asked: "dict[str, list[str]]", beside: Path | None, width: float | None) -> None:
+    from ackclock.plotting.figures import save
+
+    for option in ("--colour", "--panel", "--style"):
+        if drawn.over and drawn.over in asked.get(option, ()):
+            raise InputError(f"{option}: {drawn.over} is the horizontal axis of {drawn.name}; name another axis")
+    if beside is not None and not drawn.over:
+        raise InputError(f"--beside: {drawn.name} is not over an axis; name a figure such as share-over-buffer")
+    figure = drawn.draw()
+    if width is not None:
+        figure.set_size_inches(width, figure.get_size_inches()[1])
+    try:
+        save(figure, place, drawn.caption)
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
+def _figures(folders: list[Path], asked: "dict[str, list[str]]", beside: Path | None) -> "Iterable[Drawn]":
     kind = kind_of(folders)
-    return _of_runs(folders) if kind == "run" else experiment_of(kind, folders[0]).figures()
+    if kind != "study":
+        if options := [*asked, *(["--beside"] if beside else [])]:
+            raise InputError(f"{options[0]}: is of a study's figures, and {folders[0]} is of a {kind}; leave it out")
+        return _of_runs(folders) if kind == "run" else experiment_of(kind, folders[0]).figures()
+    study: Study = experiment_of(kind, folders[0])  # type: ignore[assignment]
+    arrangement = _arrangement(study, asked, beside)
+    return (_only(study, asked["--only"]) if "--only" in asked else study).figures(arrangement)
+
+
+def _only(study: "Study", texts: "Sequence[str]") -> "Study":
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        axis, value = _pair("--only", text, "rtt=100 ms")
+        wanted.setdefault(axis, []).append(value)
+    try:
+        return study.only(wanted)
+    except ValueError as error:
+        raise InputError(f"--only: {error}") from error
+
+
+def _arrangement(study: "Study", asked: "dict[str, list[str]]", beside: Path | None) -> "Arrangement":
+    from ackclock.experiments.studies.arrangement import LINE_UP, Arrangement
+    from ackclock.plotting.figures.published_curves import published_curves
+
+    known = [*study.plan.axes, LINE_UP]
+    for option in ("--colour", "--panel", "--style"):
+        for axis in asked.get(option, ()):
+            if axis not in known:
+                raise InputError(f"{option}: {unknown('axis', axis, known)}")
+    panel = asked.get("--panel")
+    return Arrangement(
+        colour=tuple(asked.get("--colour", ())),
+        panel=None if panel is None else tuple(panel),
+        style=tuple(asked.get("--style", ())),
+        names=dict(_pair("--label", text, "fq_codel=FQ-CoDel") for text in asked.get("--label", ())),
+        beside={} if beside is None else published_curves(beside),
+    )
+
+
+def _pair(option: str, text: str, example: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f'{option}: "{text}" has no "="; write it like {option} "{example}"')
+    return name.strip(), value.strip()
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":

@@ -6,7 +6,8 @@ from typing import Final, Generic, TypeVar
 
 from ackclock.experiments.grid import Settings, goes_with
 from ackclock.experiments.studies.plan import LineUp, Plan, said
-from ackclock.plotting.figures.theme import DASHES, Look, look
+from ackclock.plotting.figures.curves import Curve
+from ackclock.plotting.figures.theme import DASHES, INK, MARKS, Look, look
 from ackclock.results.run_labels import distinct
 from ackclock.scenario.display_names import DISPLAY_NAMES, displayed
 from ackclock.scenario.quantities import scale
@@ -32,12 +33,14 @@ class Arrangement:
         panel: Axes that have a panel for each value; None for all that are left.
         style: Axes that line styles tell apart.
         names: Names to show, by label of a controller or text of a value.
+        beside: Curves from elsewhere, by title of a panel; those of "" are drawn in each.
     """
 
     colour: tuple[str, ...] = ()
     panel: tuple[str, ...] | None = None
     style: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, Sequence[Curve]] = field(default_factory=dict)
 
     def name(self, text: str) -> str:
         """Return the name of a label or a value."""
@@ -83,7 +86,7 @@ def arranged(
             if value is None:
                 continue
             spot = {**settings, LINE_UP: name}
-            label = _text(spot, [*roles.colour, *roles.style], asked) or name
+            label = _text(spot, list(dict.fromkeys((*roles.colour, *roles.style))), asked) or name
             styles.setdefault(label, (_text(spot, roles.colour, asked), _text(spot, roles.style, asked)))
             place = tuple(value_key(spot.get(key)) for key in roles.panel or ())
             titles.setdefault(place, _text(spot, roles.panel or (), asked))
@@ -142,3 +145,13 @@ def _looks(styles: Mapping[str, tuple[str, str]], ranks: Sequence[str]) -> dict[
         own = look(colours.index(colour))
         known[label] = own if len(dashes) == 1 else replace(own, dash=DASHES[dashes.index(style) % len(DASHES)])
     return known
+
+
+def with_curves_beside(
+    curves: Mapping[str, Sequence[Curve]], known: Mapping[str, Look], asked: Arrangement
+) -> tuple[dict[str, list[Curve]], dict[str, Look]]:
+    """Return panels and looks with the curves from elsewhere, which are black and dashed."""
+    beside = {name: [*asked.beside.get("", ()), *asked.beside.get(name, ())] for name in curves}
+    labels = dict.fromkeys(curve.label for panel in beside.values() for curve in panel)
+    theirs = {label: Look(INK, MARKS[-1 - place % len(MARKS)], DASHES[2]) for place, label in enumerate(labels)}
+    return {name: [*lines, *beside[name]] for name, lines in curves.items()}, {**theirs, **known}

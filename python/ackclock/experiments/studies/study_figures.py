@@ -9,7 +9,7 @@ import numpy as np
 
 from ackclock.experiments.figure_list import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, pages
 from ackclock.experiments.grid import goes_with
-from ackclock.experiments.studies.arrangement import Arranged, Arrangement, Subjects, arranged
+from ackclock.experiments.studies.arrangement import Arranged, Arrangement, Subjects, arranged, with_curves_beside
 from ackclock.experiments.studies.measures import SECOND, Measured, jain_over_time, seconds_of
 from ackclock.experiments.studies.plan import LineUp, Plan, title
 from ackclock.experiments.studies.samples import Samples
@@ -159,7 +159,8 @@ class Drawings:
                     for name, items in found.panels.items()
                 }
                 curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
-                draw = partial(over, x=x, y=measure.axis, look_of=found.looks)
+                curves, known = with_curves_beside(curves, found.looks, self._asked)
+                draw = partial(over, x=x, y=measure.axis, look_of=known)
                 caption = f"{measure.caption}; {BARS}{measure.reference_in_words}"
                 yield from pages(
                     f"{measure.name}-over-{_slug(key)}", caption, curves, draw, group=OVER.format(key), over=key

@@ -125,6 +125,19 @@ class Study:
 
         return distinctly(Drawings(self.plan, self.runs, asked).all())
 
+    def only(self, wanted: Mapping[str, Sequence[str]]) -> "Study":
+        """Return the study of some of its paths and line-ups.
+
+        Args:
+            wanted: Values to keep, by axis or `line_up`, such as `{"rtt": ["100 ms"]}`.
+
+        Raises:
+            ValueError: If the study has no such axis or value.
+        """
+        from ackclock.experiments.studies.selection import selected
+
+        return Study(*selected(self.plan, self.runs, wanted))
+
     def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.
 
