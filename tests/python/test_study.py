@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import ackclock
 from ackclock.experiments.figure_list import curve
 from ackclock.experiments.studies.design import trials
+from ackclock.experiments.studies.selection import chosen
 from ackclock.experiments.studies.study_captions import about, about_each
 from ackclock.experiments.studies.study_figures import Drawings
 from ackclock.experiments.studies.study_file import read
@@ -517,9 +519,31 @@ def test_a_figure_that_cannot_be_drawn_so_is_told(asked: list[str], said: str, f
     assert done.returncode == 2 and said in done.stderr
 
 
-def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:
-    import shutil
+def test_runs_that_are_kept_are_of_the_corners() -> None:
+    path = {"rtt": ["20 ms", "50 ms", "100 ms"], "buffer": ["1 bdp", "2 bdp", "4 bdp"]}
+    plan, mistakes = read(SMALL | {"path": path, "keep": 5, "line_ups": ["alone", "pairs"], "seeds": 2})
+    kept = [trial for trial, _ in chosen(plan, trials(plan, mistakes))]
+    assert {(trial.line_up.name, trial.seed) for trial in kept} == {("cubic + reno", 1)}
+    cells = [(plan.cells[trial.cell]["rtt"], plan.cells[trial.cell]["buffer"]) for trial in kept]
+    assert cells[:2] == [("20 ms", "1 bdp"), ("100 ms", "4 bdp")]
+    assert {*cells[2:4]} == {("20 ms", "4 bdp"), ("100 ms", "1 bdp")} and cells[4] == ("50 ms", "2 bdp")
 
+
+def test_a_point_is_kept_whole_when_it_is_asked_for(folder: Path, tmp_path: Path, cli: Cli) -> None:
+    shutil.copytree(folder, tmp_path / "s")
+    (tmp_path / "s.toml").write_text(FILE)
+    command = ("study", tmp_path / "s.toml", "-o", tmp_path / "s", "--no-figures", "-q")
+    done = cli(*command, "--point", "buffer=2 bdp", "--point", "seed=3", "--point", "line_up=reno alone")
+    assert done.returncode == 0, done.stderr
+    assert cli(*command).returncode == 0
+    kept = json.loads((tmp_path / "s" / "kept.json").read_text())
+    assert set(kept) == {"cubic-alone-1-seed-1", "reno-alone-2-seed-3"}, "one that was asked for stays"
+    assert ackclock.Results.load(tmp_path / "s" / "runs" / "reno-alone-2-seed-3").summary["seed"] == 3
+    done = cli(*command, "--point", "seed=9")
+    assert done.returncode == 2 and '--point: unknown value of seed "9"' in done.stderr
+
+
+def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     point = next((copy / "points").glob("*.json"))
@@ -576,8 +600,6 @@ def test_wrong_input_and_what_is_asked_first(
 
 
 def test_a_controller_of_ones_own_is_run_with_trust(tmp_path: Path, cli: Cli) -> None:
-    import shutil
-
     shutil.copy(SCENARIOS / "aimd.py", tmp_path / "aimd.py")
     text = 'controllers = ["reno", { class = "aimd:Aimd", label = "mine" }]\nline_ups = ["pairs"]\nseeds = 1\n'
     text += 'duration = "500 ms"\nstart_within = "50 ms"\nkeep = 0\n'

@@ -10,7 +10,7 @@ import typer
 from ackclock.base import extras, storage
 from ackclock.base.printable import unknown
 from ackclock.cli.failures import InputError
-from ackclock.cli.folders import experiment_of, kind_of, runs_of
+from ackclock.cli.folders import by_axis, experiment_of, kind_of, pair, runs_of
 from ackclock.plotting.figures.figure_files import EVERY_FORM
 
 if TYPE_CHECKING:
@@ -140,12 +140,8 @@ def _figures(folders: list[Path], asked: "dict[str, list[str]]", beside: Path | 
 
 
 def _only(study: "Study", texts: "Sequence[str]") -> "Study":
-    wanted: dict[str, list[str]] = {}
-    for text in texts:
-        axis, value = _pair("--only", text, "rtt=100 ms")
-        wanted.setdefault(axis, []).append(value)
     try:
-        return study.only(wanted)
+        return study.only(by_axis("--only", texts))
     except ValueError as error:
         raise InputError(f"--only: {error}") from error
 
@@ -164,16 +160,9 @@ def _arrangement(study: "Study", asked: "dict[str, list[str]]", beside: Path | N
         colour=tuple(asked.get("--colour", ())),
         panel=None if panel is None else tuple(panel),
         style=tuple(asked.get("--style", ())),
-        names=dict(_pair("--label", text, "fq_codel=FQ-CoDel") for text in asked.get("--label", ())),
+        names=dict(pair("--label", text, "fq_codel=FQ-CoDel") for text in asked.get("--label", ())),
         beside={} if beside is None else published_curves(beside),
     )
-
-
-def _pair(option: str, text: str, example: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise InputError(f'{option}: "{text}" has no "="; write it like {option} "{example}"')
-    return name.strip(), value.strip()
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":

@@ -18,6 +18,7 @@ from ackclock.experiments.studies import design, measures, study_captions, study
 from ackclock.experiments.studies import study_file as file
 from ackclock.experiments.studies.plan import Plan
 from ackclock.experiments.studies.samples import sampled_point
+from ackclock.experiments.studies.selection import Selection, chosen
 from ackclock.plotting.figures.figure_files import FORMS
 from ackclock.plotting.tables import Table
 from ackclock.results.run_labels import distinct
@@ -129,14 +130,12 @@ class Study:
         """Return the study of some of its paths and line-ups.
 
         Args:
-            wanted: Values to keep, by axis or `line_up`, such as `{"rtt": ["100 ms"]}`.
+            wanted: Values to keep, by axis, `line_up` or `seed`, such as `{"rtt": ["100 ms"]}`.
 
         Raises:
             ValueError: If the study has no such axis or value.
         """
-        from ackclock.experiments.studies.selection import selected
-
-        return Study(*selected(self.plan, self.runs, wanted))
+        return Study(*Selection(self.plan, wanted).study(self.runs))
 
     def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.
@@ -194,6 +193,7 @@ def study(
     backend: Backend = "local",
     forms: Sequence[str] = FORMS,
     on_begin: Begin | None = None,
+    point: Mapping[str, Sequence[str]] | None = None,
 ) -> Study:
     """Run a study: mixes of controllers, over paths, for seeds.
 
@@ -205,8 +205,10 @@ def study(
         backend: "local", or "ray" for a Ray cluster.
         forms: Formats of the figures in the folder; empty draws none.
         on_begin: Called with the numbers of all and of finished runs; returns a function to call after each run.
+        point: Values, by axis, `line_up` or `seed`, of runs that the folder also keeps whole.
 
     Raises:
+        ValueError: If the study has no such axis or value.
         ScenarioError: If it is wrong; all mistakes are reported together.
         GridError: If the folder belongs to something else.
         OSError: If a file cannot be read or written, or another process works in the folder.
@@ -215,6 +217,7 @@ def study(
     if output is not None:
         extras.require("report")
     pairs = design.trials(plan, mistakes)
+    asked = None if point is None else Selection(plan, point)
     points = [point for _, point in pairs]
     path, folder = (None, None) if output is None else (Path(output), SweepFolder(Path(output)))
     with nullcontext() if folder is None else folder.opened(points):
@@ -222,7 +225,7 @@ def study(
         done = Study(plan, _measured(plan, [trial for trial, _ in pairs], lambda: map(summary, points)))
         if path is not None:
             storage.write_file(path / STUDY, _kept(done, pairs))
-            _keep_runs(plan, pairs, path)
+            _keep_runs(plan, pairs, path, asked)
             done.save(path, forms)
     return done
 
@@ -286,18 +289,22 @@ def is_study(folder: Path) -> bool:
 # ---- runs that are kept whole ---------------------------------------------------------------------------------------
 
 
-def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: Path) -> None:
-    """Run the chosen runs again with all their series; the results have the same bytes otherwise.
+def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: Path, asked: Selection | None) -> None:
+    """Run the chosen runs, and those asked for, again with all their series; the results have the same bytes otherwise.
 
     An existing run is left if it still belongs to the point with its name. Extending a study reorders its cells, and a
-    user-written class may have changed.
+    user-written class may have changed. Runs that were asked for before stay.
     """
     from ackclock._core import Scenario
     from ackclock.running import run
 
     before, kept = kept_runs(folder) or {}, {}
-    for trial, point in chosen(plan, pairs):
+    wanted = {trial for trial, _ in chosen(plan, pairs)}
+    for trial, point in pairs:
         name = run_name(trial, plan)
+        is_asked = asked is not None and asked.has(trial)
+        if not (trial in wanted or is_asked or before.get(name) == point.key):
+            continue
         place = folder / "runs" / name
         if before.get(name) != point.key or not place.exists():
             tables = cast(dict[str, Any], json.loads(point.scenario_json))
@@ -320,13 +327,6 @@ def kept_runs(folder: Path) -> dict[str, str] | None:
     if not file.is_file():
         return None
     return document(content(file, None, _REMEDY), file, dict[str, str], _REMEDY)
-
-
-def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tuple[design.Trial, Point]]:
-    """Return the runs to keep: the first seed of each mix, those of several controllers first."""
-    rank = {"pair": 0, "group": 1, "itself": 2, "alone": 3}
-    first = [pair for pair in pairs if pair[0].seed == plan.seeds[0]]
-    return sorted(first, key=lambda pair: (pair[0].cell, rank[pair[0].line_up.kind]))[: plan.keep]
 
 
 def run_name(trial: design.Trial, plan: Plan) -> str:
