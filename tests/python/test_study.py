@@ -543,6 +543,19 @@ def test_a_point_is_kept_whole_when_it_is_asked_for(folder: Path, tmp_path: Path
     assert done.returncode == 2 and '--point: unknown value of seed "9"' in done.stderr
 
 
+def test_a_paper_says_how_a_study_was_made(folder: Path, cli: Cli) -> None:
+    said = json.loads(cli("cite", folder, "--json").stdout)
+    assert f"version = {{{ackclock.__version__}}}" in said["bibtex"]
+    cited = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert "year    = {" + cited.partition("date-released: ")[2][:4] in said["bibtex"]
+    methods = said["methods"]
+    assert methods.startswith(f"We simulated CUBIC and Reno packet by packet in ackclock {ackclock.__version__} ")
+    assert "seeds 1 to 4" in methods and "CUBIC (RFC 9438" in methods and "Student's t" in methods
+    (kept,) = (folder / "runs").iterdir()
+    assert "seed 1" in json.loads(cli("cite", kept, "--json").stdout)["methods"]
+    assert cli("cite").stdout.startswith("@software{ackclock,")
+
+
 def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)

@@ -70,10 +70,12 @@ class Study:
     Attributes:
         plan: Plan of the study.
         runs: Metrics of each run, in the order of the plan.
+        version: Version of ackclock that ran it.
     """
 
     plan: Plan
     runs: Sequence[measures.Measured]
+    version: str = __version__
 
     @property
     def title(self) -> str:
@@ -135,7 +137,7 @@ class Study:
         Raises:
             ValueError: If the study has no such axis or value.
         """
-        return Study(*Selection(self.plan, wanted).study(self.runs))
+        return Study(*Selection(self.plan, wanted).study(self.runs), self.version)
 
     def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.
@@ -278,7 +280,8 @@ def load_study(folder: str | Path) -> Study:
         if entry["line_up"] not in line_ups or not 0 <= entry["cell"] < len(plan.cells):
             raise DamagedError(kept_file, "its runs are not those of its study", _REMEDY)
         trials.append(design.Trial(entry["cell"], line_ups[entry["line_up"]], entry["seed"]))
-    return Study(plan, _measured(plan, trials, lambda: (store.summary_of(entry["point"]) for entry in kept["trials"])))
+    runs = _measured(plan, trials, lambda: (store.summary_of(entry["point"]) for entry in kept["trials"]))
+    return Study(plan, runs, kept["version"])
 
 
 def is_study(folder: Path) -> bool:
