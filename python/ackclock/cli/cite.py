@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from ackclock.base import extras
 from ackclock.base.version import __version__
 from ackclock.cli.answers import answer
 from ackclock.cli.failures import InputError
@@ -18,7 +17,6 @@ def cite(
     ] = None,
 ) -> None:
     """Print a BibTeX entry and, for a run or study, a paragraph on how it was made."""
-    extras.require("report")
     from ackclock.experiments import methods
     from ackclock.experiments.studies.study_folder import Study
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ackclock.experiments.grid import Settings, goes_with
 from ackclock.experiments.studies.plan import LineUp, Plan, said
-from ackclock.plotting.figures.curves import Curve
 from ackclock.plotting.figures.theme import DASHES, INK, MARKS, Look, look
 from ackclock.results.run_labels import distinct
 from ackclock.scenario.display_names import DISPLAY_NAMES, displayed
 from ackclock.scenario.quantities import scale
 from ackclock.scenario.setting_values import value_key
+
+if TYPE_CHECKING:
+    from ackclock.plotting.figures.curves import Curve
 
 LINE_UP: Final = "line_up"
 """Name of the line-ups among the axes."""
@@ -40,7 +42,7 @@ class Arrangement:
     panel: tuple[str, ...] | None = None
     style: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
-    beside: Mapping[str, Sequence[Curve]] = field(default_factory=dict)
+    beside: "Mapping[str, Sequence[Curve]]" = field(default_factory=dict)
 
     def name(self, text: str) -> str:
         """Return the name of a label or a value."""
@@ -148,8 +150,8 @@ def _looks(styles: Mapping[str, tuple[str, str]], ranks: Sequence[str]) -> dict[
 
 
 def with_curves_beside(
-    curves: Mapping[str, Sequence[Curve]], known: Mapping[str, Look], asked: Arrangement
-) -> tuple[dict[str, list[Curve]], dict[str, Look]]:
+    curves: "Mapping[str, Sequence[Curve]]", known: Mapping[str, Look], asked: Arrangement
+) -> "tuple[dict[str, list[Curve]], dict[str, Look]]":
     """Return panels and looks with the curves from elsewhere, which are black and dashed."""
     beside = {name: [*asked.beside.get("", ()), *asked.beside.get(name, ())] for name in curves}
     labels = dict.fromkeys(curve.label for panel in beside.values() for curve in panel)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.base import storage
 from ackclock.base.printable import plain
-from ackclock.plotting.figures import encode
+from ackclock.plotting.figures import FORMS, encode
 from ackclock.plotting.pages import picture, render
 from ackclock.plotting.tables import html
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ackclock.experiments.figure_list import Drawn
     from ackclock.experiments.studies.study_folder import Study
     from ackclock.experiments.sweep.sweep_results import Sweep
-
-_FORMS = ("pdf", "svg", "png")
 
 
 def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, force: bool = False) -> None:
@@ -33,25 +31,29 @@ def write(shown: "Study | Sweep", path: Path, static: Path | None = None, *, for
     """
     directory = static or path.with_name(f"{path.stem}_figures")
     drawings = list(shown.figures())
-    for file in (path, *(directory / f"{drawn.name}.{form}" for drawn in drawings for form in _FORMS)):
+    for file in (path, *(directory / f"{drawn.name}.{form}" for drawn in drawings for form in FORMS)):
         storage.check_file(file, force=force)
     path.parent.mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)
-    figures = []
-    for drawn in drawings:
-        figure = drawn.draw()
-        about = f"{drawn.caption} {shown.about}."
-        files = {form: encode(figure, form, about) for form in _FORMS}
-        for form, content in files.items():
-            storage.write_file(directory / f"{drawn.name}.{form}", content)
-        figures.append(entry(drawn, files["svg"]))
+    figures = [write_figure(drawn, f"{drawn.caption} {shown.about}.", directory) for drawn in drawings]
     page = page_of(shown, figures, directory.name if directory.parent == path.parent else "")
     storage.write_file(path, page.encode())
 
 
-def entry(drawn: "Drawn", content: bytes) -> dict[str, str]:
-    """Return the entry of a figure for the page, from its SVG file."""
-    return picture(drawn.name, drawn.caption, content, "svg") | {"group": drawn.group}
+def write_figure(drawn: "Drawn", about: str, folder: Path, forms: Sequence[str] = FORMS) -> dict[str, str]:
+    """Write a figure's files, and return its entry for the page.
+
+    Args:
+        drawn: The figure.
+        about: Description of the runs.
+        folder: Destination.
+        forms: Formats of the files.
+    """
+    figure = drawn.draw()
+    files = {form: encode(figure, form, about) for form in dict.fromkeys(("svg", *forms))}
+    for form in forms:
+        storage.write_file(folder / f"{drawn.name}.{form}", files[form])
+    return picture(drawn.name, drawn.caption, files["svg"], "svg") | {"group": drawn.group}
 
 
 def page_of(shown: "Study | Sweep", figures: Sequence[dict[str, str]], folder: str, beside: str = "") -> str:
