@@ -14,7 +14,7 @@ from ackclock.scenario.quantities import is_wide
 from ackclock.stats.estimates import Estimate
 
 BARS: Final = "bars: 95 % confidence intervals over seeds"
-POINTS: Final = "a point a seed, means, ellipses of one standard deviation"
+POINTS: Final = "dots: seeds; markers: their means; ellipses: one standard deviation"
 GOODPUT: Final = Axis("goodput (Mbit/s)")
 
 

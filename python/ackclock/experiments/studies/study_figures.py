@@ -257,8 +257,8 @@ class Drawings:
 
     def _distributions(self) -> Iterator[Drawn]:
         for name, label, caption, values in (
-            ("rtt", "RTT (ms)", "RTT samples, one an interval", _rtts),
-            ("queueing", "queueing delay (ms)", "what a packet that came at each sample would have waited", _waits),
+            ("rtt", "RTT (ms)", "RTT, sampled at even intervals", _rtts),
+            ("queueing", "queueing delay (ms)", "queueing delay, sampled at even intervals", _waits),
             ("goodput", "goodput of a flow (Mbit/s)", "goodput of each flow in each second", _goodputs),
         ):
             found = self._arranged(partial(self._samples, values))
