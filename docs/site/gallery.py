@@ -26,6 +26,8 @@ _DRAWING = (
     "plotting/result_panels.py",
     "plotting/notebook_figures.py",
     "plotting/completion_times.py",
+    "experiments/figure_list.py",
+    "experiments/studies/arrangement.py",
     "experiments/studies/study_figures.py",
 )
 """Sources of the package that decide how a figure looks."""

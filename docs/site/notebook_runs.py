@@ -28,9 +28,9 @@ def run(notebook: Any, folder: Path, name: str) -> None:
     """Run every cell of a notebook, which gets the outputs.
 
     Args:
-        notebook: As nbformat reads it.
+        notebook: Notebook, as nbformat reads it.
         folder: Working directory of its kernel.
-        name: For messages.
+        name: Name that messages use.
     """
     begun = time.monotonic()
     where = {"metadata": {"path": str(folder)}}
@@ -61,7 +61,7 @@ def is_tagged(cell: Any, tag: str) -> bool:
     """Say whether a cell has a tag.
 
     Args:
-        cell: Of a notebook.
+        cell: Cell of a notebook.
         tag: "solution" or "install".
     """
     return tag in cell.get("metadata", {}).get("tags", [])

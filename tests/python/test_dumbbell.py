@@ -57,9 +57,12 @@ def test_a_slow_link_has_room_by_default() -> None:
         ("trace", "nowhere.down", "a file that can be read"),
     ],
 )
-def test_a_mistake_of_an_option_is_placed_there(cli: Cli, option: str, value: str, said: str) -> None:
+@pytest.mark.parametrize("seeds", [(), ("--seeds", "2")], ids=["one run", "several"])
+def test_a_mistake_of_an_option_is_placed_there(
+    cli: Cli, option: str, value: str, said: str, seeds: tuple[str, ...]
+) -> None:
     """docs/reference/command-line.md: every mistake with its place; nobody wrote the scenario that options make."""
-    done = cli("run", f"--{option}", value)
+    done = cli("run", f"--{option}", value, *seeds)
     assert done.returncode == 2 and done.stderr.startswith(f"--{option}: error: ") and said in done.stderr
     assert "1 mistake;" in done.stderr
 

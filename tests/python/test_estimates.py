@@ -151,6 +151,8 @@ def test_convergence_counts_from_the_last_start_and_must_hold() -> None:
     assert convergence_s(_samples(first, second), [0.0, 0.5]) == pytest.approx(2.5)
     assert convergence_s(_samples(first[:14], second[:14]), [0.0, 0.5]) is None, "four near seconds are too few"
     assert convergence_s(_samples(first, second), [0.0]) is None, "one flow converges with nobody"
+    starved = _samples([*first, *[3.0] * 20], [*second, *[1.0] * 20])
+    assert convergence_s(starved, [0.0, 0.5]) is None, "five near seconds that do not last"
 
 
 def test_jains_index_of_each_second() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import ackclock
-from ackclock.scenario.example_files import ExampleError, copy, example, examples
+from ackclock.scenario.example_files import ExampleError, copy, example, examples, studies
+from conftest import Cli
 
 
 def test_an_example_brings_what_it_names(tmp_path: Path) -> None:
@@ -31,12 +32,20 @@ def test_what_is_there_already_stays(tmp_path: Path) -> None:
     assert not (tmp_path / "red.toml").exists()
 
 
+def test_studies_are_among_the_examples(tmp_path: Path, cli: Cli) -> None:
+    listed = cli("examples").stdout
+    assert listed.index("ackclock run:") < listed.index("incast") < listed.index("ackclock study:")
+    assert listed.index("ackclock study:") < listed.index("four-controllers")
+    assert cli("examples", "buffers", "-o", tmp_path).returncode == 0
+    assert cli("study", tmp_path / "studies" / "buffers.toml", "--check").stdout.endswith("ok: 20 runs\n")
+
+
 def test_a_wrong_name_is_told_with_the_nearest() -> None:
     with pytest.raises(ExampleError, match='did you mean "incast"'):
         example("incst")
 
 
 def test_each_says_what_it_is_about_in_a_sentence() -> None:
-    for found in examples():
+    for found in (*examples(), *studies()):
         assert 20 < len(found.about()) < 220, found.name
         assert "\n" not in found.about()

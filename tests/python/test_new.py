@@ -42,6 +42,14 @@ def test_a_controller_comes_with_a_study(cli: Cli, tmp_path: Path) -> None:
     assert done.returncode == 0 and "54 runs" in done.stdout, done.stderr
 
 
+def test_a_study_is_one_at_once(cli: Cli, tmp_path: Path) -> None:
+    target = _begin(cli, tmp_path, "study", "mine")
+    done = cli("study", target / "mine.toml", "--check")
+    assert done.returncode == 0 and "30 runs" in done.stdout, done.stderr  # one pair, six paths, five seeds
+    done = cli("new", "study", "mine", "--lang", "rust", "-o", tmp_path / "x")
+    assert done.returncode == 2 and "leave it out" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -212,6 +212,22 @@ def test_chromium_draws_the_page(recorded: Results, tmp_path: Path) -> None:
     assert "data-first-plot=" in done.stdout and done.stdout.count("<canvas") >= 2
 
 
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium, which opens the page")
+def test_a_page_that_is_printed_has_every_plot(recorded: Results, tmp_path: Path) -> None:
+    """Plots that nobody had scrolled to were blank on paper."""
+    page = tmp_path / "page.html"
+    write_report([recorded], page)
+    text = page.read_text(encoding="utf-8")
+    assert "break-inside: avoid" in text
+    page.write_text(text + '<script>setTimeout(() => dispatchEvent(new Event("beforeprint")), 5000)</script>')
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+    done = subprocess.run(
+        ["chromium", *options, f"--user-data-dir={tmp_path / 'profile'}", f"file://{page}"],
+        capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
+    assert done.stdout.count("<canvas") == done.stdout.count(" data-plot=") > 8
+
+
 def test_the_capacity_of_a_trace_and_of_a_schedule_that_repeats() -> None:
     """By hand: ten opportunities of 1500 octets in a second are 120 kbit/s, wherever the bins are cut."""
     instants = " ".join(str(100 * (place + 1)) for place in range(10))

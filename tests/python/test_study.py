@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -13,9 +14,11 @@ import polars as pl
 import pytest
 
 import ackclock
+from ackclock.experiments.figure_list import curve
 from ackclock.experiments.studies.design import trials
+from ackclock.experiments.studies.selection import chosen
 from ackclock.experiments.studies.study_captions import about, about_each
-from ackclock.experiments.studies.study_figures import Drawings, curve
+from ackclock.experiments.studies.study_figures import Drawings
 from ackclock.experiments.studies.study_file import read
 from ackclock.experiments.studies.study_folder import load_study
 from ackclock.plotting.figures.curves import Curve, over
@@ -484,9 +487,77 @@ def test_a_folder_is_drawn_again_without_a_run(folder: Path, cli: Cli) -> None:
     assert r"\begin{tabular}" in cli("compare", folder, "--form", "tex").stdout
 
 
-def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:
-    import shutil
+def test_a_figure_is_drawn_as_a_paper_wants_it(folder: Path, tmp_path: Path, cli: Cli) -> None:
+    paper = tmp_path / "paper.csv"
+    paper.write_text("label,x,y,half\nWare et al.,1,50,3\nWare et al.,2,60,\n")
+    figure = ("plot", folder, "--figure", "utilisation-over-buffer")
+    asked = ("--colour", "line_up", "--label", "reno=New Reno", "--beside", paper, "--width", "6.9")
+    done = cli(*figure, *asked, "-o", tmp_path / "x.svg")
+    assert done.returncode == 0, done.stderr
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert all(f">{text}</text>" in drawn for text in ("CUBIC", "New Reno", "Ware et al."))
+    assert 'width="496.8pt"' in drawn
+    done = cli(*figure, "--only", "line_up=reno alone", "-o", tmp_path / "x.tex")
+    assert done.returncode == 0, done.stderr
+    code = (tmp_path / "x.tex").read_text(encoding="utf-8")
+    assert code.count(r"\addplot") == 1 and "xmode=log" not in code and code.count("{") == code.count("}")
 
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--colour", "bufer"], '--colour: unknown axis "bufer"; did you mean "buffer"?'),
+        (["--panel", "buffer"], "--panel: buffer is the horizontal axis of utilisation-over-buffer"),
+        (["--only", "buffer=3 bdp"], '--only: unknown value of buffer "3 bdp"; did you mean'),
+        (["--only", "buffer"], '--only: "buffer" has no "="; write it like --only "rtt=100 ms"'),
+        (["--beside", "study.json"], "write columns x and y"),
+        (["-o", "x.gif"], "a figure is a .pdf, .svg, .png or .tex file"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_so_is_told(asked: list[str], said: str, folder: Path, cli: Cli) -> None:
+    asked = [str(folder / part) if part == "study.json" else part for part in asked]
+    done = cli("plot", folder, "--figure", "utilisation-over-buffer", *asked)
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_runs_that_are_kept_are_of_the_corners() -> None:
+    path = {"rtt": ["20 ms", "50 ms", "100 ms"], "buffer": ["1 bdp", "2 bdp", "4 bdp"]}
+    plan, mistakes = read(SMALL | {"path": path, "keep": 5, "line_ups": ["alone", "pairs"], "seeds": 2})
+    kept = [trial for trial, _ in chosen(plan, trials(plan, mistakes))]
+    assert {(trial.line_up.name, trial.seed) for trial in kept} == {("cubic + reno", 1)}
+    cells = [(plan.cells[trial.cell]["rtt"], plan.cells[trial.cell]["buffer"]) for trial in kept]
+    assert cells[:2] == [("20 ms", "1 bdp"), ("100 ms", "4 bdp")]
+    assert {*cells[2:4]} == {("20 ms", "4 bdp"), ("100 ms", "1 bdp")} and cells[4] == ("50 ms", "2 bdp")
+
+
+def test_a_point_is_kept_whole_when_it_is_asked_for(folder: Path, tmp_path: Path, cli: Cli) -> None:
+    shutil.copytree(folder, tmp_path / "s")
+    (tmp_path / "s.toml").write_text(FILE)
+    command = ("study", tmp_path / "s.toml", "-o", tmp_path / "s", "--no-figures", "-q")
+    done = cli(*command, "--point", "buffer=2 bdp", "--point", "seed=3", "--point", "line_up=reno alone")
+    assert done.returncode == 0, done.stderr
+    assert cli(*command).returncode == 0
+    kept = json.loads((tmp_path / "s" / "kept.json").read_text())
+    assert set(kept) == {"cubic-alone-1-seed-1", "reno-alone-2-seed-3"}, "one that was asked for stays"
+    assert ackclock.Results.load(tmp_path / "s" / "runs" / "reno-alone-2-seed-3").summary["seed"] == 3
+    done = cli(*command, "--point", "seed=9")
+    assert done.returncode == 2 and '--point: unknown value of seed "9"' in done.stderr
+
+
+def test_a_paper_says_how_a_study_was_made(folder: Path, cli: Cli) -> None:
+    said = json.loads(cli("cite", folder, "--json").stdout)
+    assert f"version = {{{ackclock.__version__}}}" in said["bibtex"]
+    cited = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert "year    = {" + cited.partition("date-released: ")[2][:4] in said["bibtex"]
+    methods = said["methods"]
+    assert methods.startswith(f"We simulated CUBIC and Reno packet by packet in ackclock {ackclock.__version__} ")
+    assert "seeds 1 to 4" in methods and "CUBIC (RFC 9438" in methods and "Student's t" in methods
+    (kept,) = (folder / "runs").iterdir()
+    assert "seed 1" in json.loads(cli("cite", kept, "--json").stdout)["methods"]
+    assert cli("cite").stdout.startswith("@software{ackclock,")
+
+
+def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     point = next((copy / "points").glob("*.json"))
@@ -543,8 +614,6 @@ def test_wrong_input_and_what_is_asked_first(
 
 
 def test_a_controller_of_ones_own_is_run_with_trust(tmp_path: Path, cli: Cli) -> None:
-    import shutil
-
     shutil.copy(SCENARIOS / "aimd.py", tmp_path / "aimd.py")
     text = 'controllers = ["reno", { class = "aimd:Aimd", label = "mine" }]\nline_ups = ["pairs"]\nseeds = 1\n'
     text += 'duration = "500 ms"\nstart_within = "50 ms"\nkeep = 0\n'

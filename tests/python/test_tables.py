@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,8 @@ def test_latex_says_nothing_that_latex_obeys() -> None:
     assert r"a\_b & 4.25 $\pm$ 0.31 & 3 \\" in text
     assert r"50 \% used" in text
     assert r"\begin{tabular}{lrr}" in text
+    asked = tables.latex(replace(TABLE, title="Who starves?"))
+    assert r"\caption{Who starves? " in asked and "?." not in asked
 
 
 def test_csv_has_all_digits_in_the_units_of_its_names() -> None:

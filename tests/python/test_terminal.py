@@ -135,6 +135,35 @@ def test_a_table_of_a_study_has_its_figures_in_a_narrow_terminal(tmp_path: Path)
     assert "left out here: 10 more rows; columns" in shown and "figure 6; `| less -S` shows them" in shown
 
 
+_COMPARED = """
+from itertools import product
+from ackclock.cli.table_output import print_table
+from ackclock.tables import Column, Table
+axes = {
+    "rtt": ("20 ms", "100 ms"), "buffer": ("0.5 bdp", "1 bdp"), "queue": ("drop_tail", "fq_codel"),
+    "compared": ("each alone", "beside each other"), "first": ("cubic", "vegas"), "second": ("bbr3", "reno"),
+}
+figures = ("goodput, first less second", "p", "queueing, first less second")
+keys = [Column(name, name, is_text=True) for name in (*axes, "has more")]
+rows = [
+    dict(zip(axes, values)) | {"has more": values[-1 - place % 2]} | {name: 1000.0 + place for name in figures}
+    for place, values in enumerate(product(*axes.values()))
+]
+print_table(Table("differences", "", [*keys, *(Column(name, name, "Mbit/s") for name in figures)], rows))
+"""
+
+
+def test_a_narrow_terminal_shows_the_measured_column_and_the_verdict(tmp_path: Path) -> None:
+    """Seven labels left no room for a figure, and `has more` was among what was left out."""
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", _shown(folder=tmp_path, program=("-c", _COMPARED)).decode())
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert all(len(line) <= 80 for line in lines)
+    assert sum("has more" in line for line in lines) == 1 and "goodput,\n" in "\n".join(lines)
+    assert "rtt 20 ms, buffer 0.5 bdp, queue drop_tail:" in lines
+    assert ["beside", "each", "other", "vegas", "bbr3", "bbr3", "1,006", "1,006"] in [line.split() for line in lines]
+    assert "left out here: 24 more rows; columns queueing, first less second; `| less -S`" in lines
+
+
 def test_a_table_of_claims_keeps_words_whole_and_the_verdict(tmp_path: Path) -> None:
     shown = _shown("claims", "O2a", "-o", "out", folder=tmp_path).decode()
     assert all(word in shown for word in ("throughput", "framing,", "verdict", "agrees"))

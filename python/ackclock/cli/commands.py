@@ -51,6 +51,7 @@ COMMANDS = {
     "report": Command("report", "report", _SIMULATE),
     "compare": Command("report", "compare", _SIMULATE),
     "plot": Command("plot", "plot", _SIMULATE),
+    "cite": Command("cite", "cite", _SIMULATE),
     "studio": Command("studio", "studio", _SIMULATE),
     "claims": Command("claims", "claims", _SIMULATE),
     "validate-linux": Command("validate_linux", "validate_linux", _SIMULATE),

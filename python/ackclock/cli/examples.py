@@ -1,4 +1,4 @@
-"""`ackclock examples`: the scenarios that come with the package."""
+"""`ackclock examples`: the scenarios and studies that come with the package."""
 
 import json
 from pathlib import Path
@@ -25,11 +25,11 @@ def examples(
         ),
     ] = None,
 ) -> None:
-    """List, print or copy the example scenarios."""
-    from ackclock.scenario.example_files import copy, example
+    """List, print or copy the example scenarios and studies."""
+    from ackclock.scenario.example_files import copy, example, studies
     from ackclock.scenario.example_files import examples as every
 
-    wanted = [example(name) for name in names] if names else every()
+    wanted = [example(name) for name in names] if names else [*every(), *studies()]
     copied = copy(wanted if names else None, folder) if folder is not None else []
     if is_asked():
         entries = [{"name": found.name, "about": found.about(), "text": found.text()} for found in wanted]
@@ -47,6 +47,10 @@ def examples(
 def _list() -> None:
     from ackclock.cli.table_output import print_list
     from ackclock.scenario.example_files import examples as every
+    from ackclock.scenario.example_files import studies
 
-    print_list(("", ""), ((found.name, found.about()) for found in every()))
+    for command, found in (("run", every()), ("study", studies())):
+        print(f"ackclock {command}:")
+        print_list(("", ""), ((f"  {one.name}", one.about()) for one in found))
     print("\nackclock examples NAME prints one; with -o DIR it is copied, for: ackclock run DIR/NAME.toml")
+    print("A study is copied to DIR/studies, for: ackclock study DIR/studies/NAME.toml")

@@ -7,6 +7,8 @@ from ackclock.cli.failures import InputError
 from ackclock.cli.progress import busy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ackclock.experiments.studies.study_folder import Study
     from ackclock.experiments.sweep.sweep_results import Sweep
     from ackclock.results import Results
@@ -65,3 +67,24 @@ def experiment_of(kind: Kind, folder: Path) -> "Study | Sweep":
 
     with busy(f"reading {folder}"):
         return load_study(folder) if kind == "study" else load_sweep(folder)
+
+
+def by_axis(option: str, texts: "Sequence[str]") -> dict[str, list[str]]:
+    """Return the values that an option such as `--only` names, by axis."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        axis, value = pair(option, text, "rtt=100 ms")
+        found.setdefault(axis, []).append(value)
+    return found
+
+
+def pair(option: str, text: str, example: str) -> tuple[str, str]:
+    """Return the two sides of `NAME=VALUE`.
+
+    Raises:
+        InputError: If it is not of that form.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f'{option}: "{text}" has no "="; write it like {option} "{example}"')
+    return name.strip(), value.strip()

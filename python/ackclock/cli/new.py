@@ -11,7 +11,7 @@ from ackclock.cli.failures import InputError
 
 def new(
     kind: Annotated[
-        Literal["controller", "queue", "claims"], typer.Argument(help="What to create.", show_default=False)
+        Literal["controller", "queue", "claims", "study"], typer.Argument(help="What to create.", show_default=False)
     ],
     name: Annotated[
         str, typer.Argument(help="Name in scenarios: lower-case letters, digits and underscores.", show_default=False)
@@ -25,11 +25,11 @@ def new(
         typer.Option("-o", "--output", metavar="DIR", help="Create this folder (default: NAME).", show_default=False),
     ] = None,
 ) -> None:
-    """Create a folder with your own controller, queue or claims."""
+    """Create a folder with your own controller, queue, claims or study."""
     from ackclock.scenario.templates import write
 
-    if kind == "claims" and lang is not None:
-        raise InputError("claims are measured in Python; leave --lang out")
+    if kind in ("claims", "study") and lang is not None:
+        raise InputError(f"--lang: {kind} has no choice of a language; leave it out")
     target = Path(name) if folder is None else folder
     files = write(kind, name, target, lang=lang or "python")
     answer(folder=str(target), files=[str(file) for file in files])

@@ -12,13 +12,20 @@ from ackclock.base.printable import unknown
 from ackclock.cli import network
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
-from ackclock.cli.folders import experiment_of, kind_of, runs_of
-from ackclock.plotting.figures.figure_files import FORMS
+from ackclock.cli.folders import by_axis, experiment_of, kind_of, pair, runs_of
+from ackclock.plotting.figures.figure_files import EVERY_FORM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.experiments.figure_list import Drawn
+    from ackclock.experiments.studies.arrangement import Arrangement
+    from ackclock.experiments.studies.study_folder import Study
+
+
+def _axes(option: str, help: str) -> typer.models.OptionInfo:
+    option_info: typer.models.OptionInfo = typer.Option(option, metavar="AXIS", help=help, show_default=False)
+    return option_info
 
 
 def plot(
@@ -42,48 +49,130 @@ def plot(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write to this .pdf, .svg or .png file (default: NAME.pdf).",
+            help="Write to this .pdf, .svg, .png or .tex file (default: NAME.pdf); .tex is code of pgfplots.",
             show_default=False,
+        ),
+    ] = None,
+    colour: Annotated[
+        list[str] | None, _axes("--colour", "Tell the values of this axis of a study apart by colour.")
+    ] = None,
+    panel: Annotated[list[str] | None, _axes("--panel", "Give each value of this axis of a study a panel.")] = None,
+    style: Annotated[
+        list[str] | None, _axes("--style", "Tell the values of this axis of a study apart by line style.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=VALUE", help="Draw this value of an axis of a study only.", show_default=False),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=TEXT", help="Call a controller or value of a study so.", show_default=False),
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Draw these published curves beside a study's.", show_default=False),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0, max=40.0, metavar="INCHES", help="Width of the figure (default: 3.3).", show_default=False
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also replace a file that ackclock did not write.")] = False,
 ) -> None:
     """Draw a figure for a paper, one column wide (3.3 in).
 
-    Of a scenario's file, draw the network as SVG.
+    If a scenario file is given, draw its network as SVG.
     """
     if folders[0].suffix == ".toml":
         return network.draw(folders, output or Path("network.svg"), force=force)
     extras.require("report")
-    if output is not None and output.suffix.removeprefix(".").lower() not in FORMS:
-        raise InputError(f"{output}: a figure is a .pdf, .svg or .png file")
-    found = {drawn.name: drawn for drawn in _figures(folders)}
-    if figure is None and is_asked():
-        entries = [{"name": drawn.name, "caption": drawn.caption} for drawn in found.values()]
-        put(json.dumps({"figures": entries}, indent=1, ensure_ascii=False) + "\n")
-        return
+    if output is not None and output.suffix.removeprefix(".").lower() not in EVERY_FORM:
+        raise InputError(f"{output}: a figure is a .pdf, .svg, .png or .tex file")
+    given = {"--colour": colour, "--panel": panel, "--style": style, "--only": only, "--label": label}
+    asked = {option: values for option, values in given.items() if values is not None}
+    found = {drawn.name: drawn for drawn in _figures(folders, asked, beside)}
     if figure is None:
-        for drawn in found.values():
-            print(f"{drawn.name:28} {drawn.caption}")
+        _list(list(found.values()))
         return
     if figure not in found:
         raise InputError(unknown("figure", figure, found))
     place = output or Path(f"{figure}.pdf")
     storage.check_file(place, force=force)
-    from ackclock.plotting.figures import save
-
-    save(found[figure].draw(), place, found[figure].caption)
+    _draw(found[figure], place, asked, beside, width)
     said = {"name": figure, "caption": found[figure].caption, "file": str(place)}
     put(f"{json.dumps(said, ensure_ascii=False) if is_asked() else place}\n")
 
 
-def _figures(folders: list[Path]) -> "Iterable[Drawn]":
+def _list(figures: "list[Drawn]") -> None:
+    if is_asked():
+        entries = [{"name": drawn.name, "caption": drawn.caption} for drawn in figures]
+        put(json.dumps({"figures": entries}, indent=1, ensure_ascii=False) + "\n")
+        return
+    group = ""
+    for drawn in figures:
+        if drawn.group != group:
+            group = drawn.group
+            print(f"{group}:")
+        print(f"  {drawn.name:28} {drawn.caption}")
+
+
+def _draw(drawn: "Drawn", place: Path, asked: "dict[str, list[str]]", beside: Path | None, width: float | None) -> None:
+    from ackclock.plotting.figures import save
+
+    for option in ("--colour", "--panel", "--style"):
+        if drawn.over and drawn.over in asked.get(option, ()):
+            raise InputError(f"{option}: {drawn.over} is the horizontal axis of {drawn.name}; name another axis")
+    if beside is not None and not drawn.over:
+        raise InputError(f"--beside: {drawn.name} is not over an axis; name a figure such as share-over-buffer")
+    figure = drawn.draw()
+    if width is not None:
+        figure.set_size_inches(width, figure.get_size_inches()[1])
+    try:
+        save(figure, place, drawn.caption)
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
+def _figures(folders: list[Path], asked: "dict[str, list[str]]", beside: Path | None) -> "Iterable[Drawn]":
     kind = kind_of(folders)
-    return _of_runs(folders) if kind == "run" else experiment_of(kind, folders[0]).figures()
+    if kind != "study":
+        if options := [*asked, *(["--beside"] if beside else [])]:
+            raise InputError(f"{options[0]}: needs the folder of a study, and {folders[0]} has a {kind}; leave it out")
+        return _of_runs(folders) if kind == "run" else experiment_of(kind, folders[0]).figures()
+    study: Study = experiment_of(kind, folders[0])  # type: ignore[assignment]
+    arrangement = _arrangement(study, asked, beside)
+    return (_only(study, asked["--only"]) if "--only" in asked else study).figures(arrangement)
+
+
+def _only(study: "Study", texts: "Sequence[str]") -> "Study":
+    try:
+        return study.only(by_axis("--only", texts))
+    except ValueError as error:
+        raise InputError(f"--only: {error}") from error
+
+
+def _arrangement(study: "Study", asked: "dict[str, list[str]]", beside: Path | None) -> "Arrangement":
+    from ackclock.experiments.studies.arrangement import LINE_UP, Arrangement
+    from ackclock.plotting.figures.published_curves import published_curves
+
+    known = [*study.plan.axes, LINE_UP]
+    for option in ("--colour", "--panel", "--style"):
+        for axis in asked.get(option, ()):
+            if axis not in known:
+                raise InputError(f"{option}: {unknown('axis', axis, known)}")
+    panel = asked.get("--panel")
+    return Arrangement(
+        colour=tuple(asked.get("--colour", ())),
+        panel=None if panel is None else tuple(panel),
+        style=tuple(asked.get("--style", ())),
+        names=dict(pair("--label", text, "fq_codel=FQ-CoDel") for text in asked.get("--label", ())),
+        beside={} if beside is None else published_curves(beside),
+    )
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
-    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.experiments.figure_list import Drawn
     from ackclock.plotting.plots import SLOWDOWN, static_figures
     from ackclock.plotting.report.distributions import drawn_distributions, of_every_kind
     from ackclock.plotting.result_panels import panel

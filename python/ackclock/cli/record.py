@@ -89,7 +89,7 @@ def import_(
     Formats: pcap, pcapng, and the output of ss -tin and iperf3 --json.
     Values that a recording lacks are null.
 
-    With -o FILE.toml a description of a path becomes a scenario.
+    An output FILE.toml is a scenario, made from a description of a path.
     Formats: commands of tc or mahimahi, mininet programs, tables of times and rates.
     """
     if output.suffix == ".toml":

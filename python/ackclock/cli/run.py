@@ -15,6 +15,7 @@ from ackclock.base import storage
 from ackclock.cli import check, forecast
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
+from ackclock.cli.option_places import SCENARIO, at_options
 from ackclock.results import Results, json_bytes
 from ackclock.running import run as simulate
 from ackclock.scenario.dumbbells import dumbbell
@@ -215,28 +216,9 @@ def _from_options(given: dict[str, str], overrides: list[str]) -> Scenario:
     try:
         return dumbbell(**chosen, overrides=overrides, folder=str(Path.cwd()))
     except ScenarioError as error:
-        for mistake in error.diagnostics:
-            mistake["file"] = _option_of(mistake["field"], given) or mistake["file"]
-        raise
+        raise at_options(error, SCENARIO, given) from None
     except ValueError as error:
-        raise InputError(str(error)) from error
-
-
-_PLACES = {
-    "topology.bottleneck.rate": ("trace", "bottleneck"),
-    "topology.bottleneck.delay": ("rtt",),
-    "topology.bottleneck.queue": ("buffer", "queue"),
-    "topology.bottleneck.loss": ("loss",),
-    "flow[": ("flows",),
-    "duration": ("duration",),
-    "tcp.profile": ("profile",),
-}
-"""Places in the scenario of the options of a dumbbell without a file."""
-
-
-def _option_of(field: str, given: dict[str, str]) -> str | None:
-    options = (option for place, options in _PLACES.items() if field.startswith(place) for option in options)
-    return next((f"--{option}" for option in options if option in given), None)
+        raise InputError(f"--{'rtt' if str(error).startswith('rtt ') else 'flows'}: {error}") from error
 
 
 def _policies(given: list[str], scenario: Scenario) -> dict[str, Path]:

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ackclock._core import ScenarioError
 from ackclock.base.printable import amount
 from ackclock.cli.answers import is_asked
 from ackclock.cli.failures import InputError
+from ackclock.cli.option_places import STUDY, at_options
 from ackclock.cli.progress import points_progress
 from ackclock.cli.table_output import print_table, put_tables
 from ackclock.experiments.grid import parse_axes
@@ -31,8 +33,11 @@ def run(
     from ackclock.experiments.studies.study_folder import study
 
     document = study_of(defaults, given, seeds, overrides)
-    with points_progress("runs", quiet=quiet) as begin:
-        done = study(document, output, on_begin=begin)
+    try:
+        with points_progress("runs", quiet=quiet) as begin:
+            done = study(document, output, on_begin=begin)
+    except ScenarioError as error:
+        raise at_options(error, STUDY, (*given, *(["set"] if overrides else []))) from None
     if is_asked():
         put_tables(done.tables)
     elif not quiet:

@@ -10,6 +10,7 @@ from ackclock.base.printable import amount
 from ackclock.cli import check
 from ackclock.cli.answers import answer, is_asked, put
 from ackclock.cli.failures import InputError
+from ackclock.cli.folders import by_axis
 from ackclock.cli.progress import points_progress
 from ackclock.cli.sweep import Jobs, On, require_backend
 from ackclock.plotting.figures.figure_files import FORMS
@@ -36,6 +37,14 @@ def study(
         bool, typer.Option("--check", help="Check the file and count its runs, without running any.")
     ] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures, or write tables only.")] = True,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS=VALUE",
+            help="Also keep whole the runs with this value of an axis, of line_up or of seed.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -47,6 +56,7 @@ def study(
     """
     from ackclock.experiments.studies import named_code, study_file
     from ackclock.experiments.studies import study_folder as studies
+    from ackclock.experiments.studies.selection import Selection
 
     if not file.exists():
         raise InputError(
@@ -73,8 +83,14 @@ def study(
     extras.require("report")
     require_backend(backend)
     place = output or Path("out") / file.stem
+    asked = None if point is None else by_axis("--point", point)
+    try:
+        Selection(plan, asked or {})
+    except ValueError as error:
+        raise InputError(f"--point: {error}") from error
+    forms = FORMS if figures else ()
     with points_progress("runs", quiet=quiet) as begin:
-        done = studies.study(file, place, jobs=jobs, backend=backend, on_begin=begin, forms=FORMS if figures else ())
+        done = studies.study(file, place, jobs=jobs, backend=backend, on_begin=begin, forms=forms, point=asked)
     _print(done, place, quiet=quiet)
 
 

@@ -3,8 +3,10 @@
 import json
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
+from typing import Any
 
 from rich.console import JustifyMethod
 from rich.table import Table as Shown
@@ -18,6 +20,8 @@ from ackclock.plotting.terminal import name, output
 MOST_ROWS = 40
 _MOST_LINES = 2 * MOST_ROWS
 _GAP = 2
+_LEAST_FIGURES = 2
+"""Number of figures that a row has beside its labels, however narrow the terminal."""
 _PIPED = 10_000
 _FOLD = 28
 """Width of a column of words in a table that does not fit otherwise."""
@@ -28,7 +32,8 @@ _STYLES = {"agrees": "green", "differs": "bold yellow", "undecided": "blue", "op
 def print_table(table: Table, *, whole: bool = False) -> None:
     """Print a table; if it is too wide for the terminal, print blocks that each begin with the key columns.
 
-    The first block of many rows is printed, or the first rows of very many. A line says what is left out.
+    The first block of many rows is printed, or the first rows of very many; a line says what is left out. The first
+    labels become heads of groups if figures have no room next to them.
 
     Args:
         table: The table.
@@ -42,11 +47,20 @@ def print_table(table: Table, *, whole: bool = False) -> None:
     fold = _FOLD if is_wide else _PIPED
     table = table if whole else replace(table, rows=table.rows[:MOST_ROWS])
     blocks = _blocks(table, width, fold)
-    shown = blocks if len(blocks) * count <= _MOST_LINES else blocks[:1]
+    heads: list[Column] = []
+    if len(blocks) * count > _MOST_LINES:
+        table, heads = _headed(table, width, fold)
+        blocks = _blocks(table, width, fold)
+    shown = blocks[:1] if heads or len(blocks) * count > _MOST_LINES else blocks
     if table.title:
         console.print(name(table.title), style="bold")
     for columns in shown:
-        console.print(_block(table, columns, width, fold))
+        for place, (head, rows) in enumerate(_groups(table, heads)):
+            block = _block(table, columns, width, fold, rows if heads else None)
+            if head:
+                block.show_header = not place
+                console.print(name(f"{head}:"), style="cyan")
+            console.print(block)
     left_out = [f"{count - len(table.rows)} more rows"] if count > len(table.rows) else []
     if shown != blocks:
         there = {column.key for column in shown[0]}
@@ -82,7 +96,30 @@ def put_tables(tables: Sequence[Table]) -> None:
     put(json.dumps({"tables": [as_json(table) for table in tables]}, indent=1, ensure_ascii=False) + "\n")
 
 
-def _block(table: Table, columns: Sequence[Column], width: int, fold: int) -> Shown:
+def _headed(table: Table, width: int, fold: int) -> tuple[Table, list[Column]]:
+    """Return the table without the first labels that leave no room for two figures, and these labels."""
+    columns, heads = list(table.columns), []
+    while (keys := _keys(columns)) > 1 and _width(table, columns[: keys + _LEAST_FIGURES], fold) > width:
+        heads.append(columns.pop(0))
+    return replace(table, columns=columns), heads
+
+
+def _groups(table: Table, heads: Sequence[Column]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Yield the rows below each head, which tells the values that they share."""
+    labels = replace(table, columns=heads)
+
+    def told(row: Mapping[str, Any]) -> str:
+        titles = (_in_a_line(column.title) for column in heads)
+        return ", ".join(f"{title} {text}" for title, text in zip(titles, labels.cells(row), strict=True))
+
+    for head, rows in groupby(table.rows, told):
+        yield head, list(rows)
+
+
+def _block(
+    table: Table, columns: Sequence[Column], width: int, fold: int, rows: Sequence[Mapping[str, Any]] | None = None
+) -> Shown:
+    """Return some columns of a table; of some rows only, its columns are as wide as those of all."""
     shown = Shown(header_style="bold", box=None)
     shown.pad_edge = False
     shown.padding = (0, _GAP, 0, 0)
@@ -99,11 +136,12 @@ def _block(table: Table, columns: Sequence[Column], width: int, fold: int) -> Sh
             justify=justify,
             no_wrap=not column.is_text,
             overflow="fold",
+            min_width=None if rows is None else min(most, wide) if place < keys else wide,
             max_width=min(most, wide) if place < keys else wide,
             style="" if place else "cyan",
         )
     narrow = replace(table, columns=columns)
-    for row in table.rows:
+    for row in table.rows if rows is None else rows:
         kinds = (getattr(row.get(column.key), "kind", "") for column in columns)
         cells = zip(narrow.cells(row), kinds, strict=True)
         shown.add_row(*(Text(plain(cell), _STYLES.get(kind, "")) for cell, kind in cells))
@@ -117,7 +155,7 @@ def _narrower(table: Table) -> tuple[Table, list[str]]:
     texts = {column.key: _texts(table, column) for column in shortened}
     same = {key: each.pop() for key, each in texts.items() if len(each) == 1 < len(table.rows)}
     columns = [
-        replace(column, title=re.sub(r"\.(?=.)", ".\n", column.title)) if column.is_text else column
+        replace(column, title=re.sub(r"\.(?=.)" if column.is_text else ",(?= )", r"\g<0>\n", column.title))
         for column in table.columns
         if column.key not in same
     ]
@@ -164,4 +202,4 @@ def _texts(table: Table, column: Column) -> set[str]:
 
 
 def _in_a_line(title: str) -> str:
-    return title.strip().replace("-\n", "").replace(".\n", ".").replace("\n", " ")
+    return title.strip().replace("-\n", "").replace(".\n", ".").replace(",\n ", ", ").replace("\n", " ")

@@ -163,9 +163,9 @@ def write(
     """Write notebooks into a folder, created if missing; its other files stay.
 
     Args:
-        names: Of `ackclock.lessons.NAMES`; if empty, all.
+        names: Names of `ackclock.lessons.NAMES`; if empty, all.
         folder: Destination.
-        form: As in `notebook`; the names of solved ones have the suffix `-solved`.
+        form: Form, as in `notebook`; the names of solved ones have the suffix `-solved`.
         find_links: Folder with the wheels that the first cells install from; None for PyPI.
 
     Raises:

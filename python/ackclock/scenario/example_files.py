@@ -1,4 +1,4 @@
-"""Examples of the package: scenario files, and the files that they need."""
+"""Examples of the package: scenarios, studies, and the files that they need."""
 
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ class ExampleError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Example scenario."""
+    """Example scenario or study."""
 
     name: str
     path: Path
@@ -51,6 +51,11 @@ def examples() -> list[Example]:
     return [Example(path.stem, path) for path in sorted(FOLDER.glob("*.toml"))]
 
 
+def studies() -> list[Example]:
+    """Return all examples of studies, sorted by name."""
+    return [Example(path.stem, path) for path in sorted((FOLDER / "studies").glob("*.toml"))]
+
+
 def example(name: str) -> Example:
     """Return an example by name.
 
@@ -61,7 +66,7 @@ def example(name: str) -> Example:
         ExampleError: If it is unknown.
     """
     wanted = name.removesuffix(".toml")
-    known = {found.name: found for found in examples()}
+    known = {found.name: found for found in (*examples(), *studies())}
     if wanted not in known:
         raise ExampleError(f"{unknown('example', wanted, known, lists=False)}; `ackclock examples` lists them")
     return known[wanted]

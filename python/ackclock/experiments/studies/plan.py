@@ -1,6 +1,6 @@
 """Plan of a study: mixes of controllers, over paths, for seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -124,19 +124,25 @@ class Plan:
         return next(entry for entry in self.controllers if entry.label == label)
 
 
-def title(settings: Settings, keys: Sequence[str]) -> str:
+def title(settings: Settings, keys: Sequence[str], name: Callable[[str], str] = str) -> str:
     """Name a cell by some of its settings.
+
+    Args:
+        settings: The settings.
+        keys: Those to tell, if the cell has them.
+        name: Function that returns the name to show for the text of a value.
 
     Examples:
         >>> title({"rate": "10 Mbit/s", "rtt": "20 ms", "loss": 0.01}, ["rtt", "loss"])
         '20 ms, loss 0.01'
     """
-    return ", ".join(said(key, settings[key]) for key in keys if key in settings)
+    return ", ".join(said(key, settings[key], name) for key in keys if key in settings)
 
 
-def said(key: str, value: Any) -> str:  # noqa: ANN401
+def said(key: str, value: Any, name: Callable[[str], str] = str) -> str:  # noqa: ANN401
     """Describe a setting so that it needs no explanation."""
     text = rate_text(value) if key == "rate" and isinstance(value, str) else value_text(value)
-    if key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
-        return text
+    shown = name(text)
+    if shown != text or key in ("rate", "rtt", "path", "profile") or (key == "queue" and isinstance(value, str)):
+        return shown
     return f"{key} {text}"

@@ -1,14 +1,14 @@
 """Figures of a study, each with its caption; drawn one by one, when written."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from ackclock.experiments.grid import goes_with
+from ackclock.experiments.figure_list import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, numeric_axes, pages
+from ackclock.experiments.studies.arrangement import Arranged, Arrangement, Subjects, arranged, with_curves_beside
 from ackclock.experiments.studies.measures import SECOND, Measured, jain_over_time, seconds_of
 from ackclock.experiments.studies.plan import LineUp, Plan, title
 from ackclock.experiments.studies.samples import Samples
@@ -18,7 +18,6 @@ from ackclock.plotting.figures import (
     Cloud,
     Curve,
     Dot,
-    Look,
     Shares,
     bands,
     distributions,
@@ -28,140 +27,97 @@ from ackclock.plotting.figures import (
     over,
     scatter,
 )
-from ackclock.plotting.figures.panel_grid import MOST_PANELS
 from ackclock.results.run_labels import distinct
-from ackclock.scenario.quantities import is_wide, scale
+from ackclock.scenario.quantities import is_wide
 from ackclock.scenario.setting_values import value_key
 from ackclock.stats.estimates import Estimate, deviation, estimate, half_width
 
-BARS: Final = "bars: 95 % confidence intervals over seeds"
-POINTS: Final = "a point a seed, means, ellipses of one standard deviation"
-GOODPUT: Final = Axis("goodput (Mbit/s)")
+OVER: Final = "Over {}"
+COMPARED: Final = "Trade-off and shares"
+SPREAD: Final = "Distributions"
+FAIRNESS: Final = "Fairness over time"
 _MOST_LINES: Final = 8
 
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """Figure to be drawn."""
-
-    name: str
-    caption: str
-    draw: Callable[[], Figure]
-
-
-def distinctly(figures: Iterable[Drawn]) -> Iterator[Drawn]:
-    """Make the names of figures unique, since they become file names."""
-    taken: set[str] = set()
-    for figure in figures:
-        names = (figure.name, *(f"{figure.name}-{number}" for number in range(2, 3 + len(taken))))
-        name = next(name for name in names if name.casefold() not in taken)
-        taken.add(name.casefold())
-        yield replace(figure, name=name)
-
-
-def pages(
-    name: str, caption: str, panels: Mapping[str, Any], draw: Callable[[Any], Figure], *, counted: bool = True
-) -> Iterator[Drawn]:
-    """Split panels into legible figures; with `counted`, captions are numbered."""
-    items = list(panels.items())
-    parts = [dict(items[at : at + MOST_PANELS]) for at in range(0, len(items), MOST_PANELS)]
-    for number, part in enumerate(parts, 1):
-        of = f" ({number} of {len(parts)})" if counted and len(parts) > 1 else ""
-        suffix = f"-{number}" if len(parts) > 1 else ""
-        yield Drawn(f"{name}{suffix}", f"{caption}{of}.", partial(draw, part))
-
-
-def numeric_axes(
-    axes: Mapping[str, Sequence[Any]], rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str] | None = None
-) -> list[tuple[str, dict[str, float], str]]:
-    """Return the numeric axes, without those determined by an earlier axis: path, places of the values, and label."""
-    found: list[tuple[str, dict[str, float], str]] = []
-    for axis, values in axes.items():
-        known = scale((titles or {}).get(axis, axis), values)
-        if known and not any(goes_with(rows, axis, earlier) for earlier, *_ in found):
-            found.append((axis, dict(zip(map(value_key, values), known[0], strict=True)), known[1]))
-    return found
-
-
-def delay_axis(panels: Mapping[str, Sequence[Cloud]]) -> Axis:
-    """Return the axis of queueing delay for scatter plots."""
-    values = [value for panel in panels.values() for cloud in panel for value in cloud.x]
-    return Axis("mean queueing delay (ms)", is_log=bool(values) and min(values) > 0.01 and is_wide(values))
+T = TypeVar("T")
 
 
 class Drawings:
     """All figures of a study."""
 
-    def __init__(self, plan: Plan, runs: Sequence[Measured]) -> None:
+    def __init__(self, plan: Plan, runs: Sequence[Measured], asked: Arrangement | None = None) -> None:
         """Group the runs by cell and mix."""
         self._plan = plan
+        self._asked = asked or Arrangement()
         self._groups: Groups = grouped(runs)
         self._numeric = numeric_axes(plan.axes, plan.cells)
-        self._looks: dict[str, Look] = looks(entry.label for entry in plan.controllers)
         self._alone = [line_up for line_up in plan.line_ups if line_up.kind == "alone"]
         self._shared = [line_up for line_up in plan.line_ups if line_up.kind != "alone"]
 
     def all(self) -> Iterator[Drawn]:
-        """Yield every figure for which the study has runs."""
-        yield from self._trade()
-        yield from self._shares()
+        """Yield every figure for which the study has runs, those that compare most directly first."""
         yield from self._over_axes()
+        yield from self._shares()
+        yield from self._trade()
         if not self._numeric:
             yield from self._by_line_up()
         yield from self._distributions()
         yield from self._convergence()
 
-    # ---- panels: one a cell -----------------------------------------------------------------------------------------
+    # ---- who is shown ------------------------------------------------------------------------------------------------
 
-    def _by_cell(self, of: Callable[[int], Any]) -> dict[str, Any]:
-        """Return the items of each cell, by the cell's title; empty cells are left out."""
-        cells = range(len(self._plan.cells))
-        titles = distinct([self._title(cell) for cell in cells])
-        found = {name: of(cell) for name, cell in zip(titles, cells, strict=True)}
-        return {name: entry for name, entry in found.items() if entry}
-
-    def _title(self, cell: int) -> str:
-        return title(self._plan.cells[cell], list(self._plan.axes))
+    def _name(self, line_up: LineUp) -> str:
+        """Return the name of a mix in figures."""
+        counts = {label: line_up.members.count(label) for label in line_up.members}
+        names = {label: self._asked.name(label) for label in counts}
+        if line_up.kind == "itself":
+            return " + ".join(self._asked.name(label) for label in line_up.members)
+        parts = (f"{count} {names[label]}" if count > 1 else names[label] for label, count in counts.items())
+        return " + ".join(parts)
 
     def _subjects(self) -> list[tuple[str, LineUp]]:
         """Return the mixes whose path metrics are shown: each controller alone, or else all mixes."""
-        if self._alone:
-            return [(line_up.members[0], line_up) for line_up in self._alone]
-        return [(line_up.name, line_up) for line_up in self._shared]
+        return [(self._name(line_up), line_up) for line_up in self._alone or self._shared]
 
-    def _subject_looks(self) -> dict[str, Look]:
-        return self._looks if self._alone else looks(line_up.name for line_up in self._shared)
+    def _group(self, cell: int, line_up: LineUp) -> list[Measured]:
+        return self._groups.get((cell, line_up.name), [])
+
+    def _arranged(
+        self, of: Callable[[int, LineUp], T | None], subjects: Subjects | None = None, over: str = ""
+    ) -> Arranged[T]:
+        return arranged(self._plan, self._subjects() if subjects is None else subjects, self._asked, of, over)
 
     # ---- the figures ------------------------------------------------------------------------------------------------
 
     def _trade(self) -> Iterator[Drawn]:
-        def clouds(cell: int) -> list[Cloud]:
-            found = []
-            for name, line_up in self._subjects():
-                group = self._groups.get((cell, line_up.name), [])
-                if group:
-                    goodputs = [sum(part.goodput_bps for part in run.parts.values()) / 1e6 for run in group]
-                    found.append(Cloud(name, [run.queueing_ms for run in group], goodputs))
-            return found
+        def points(cell: int, line_up: LineUp) -> tuple[list[float], list[float]] | None:
+            group = self._group(cell, line_up)
+            goodputs = [sum(part.goodput_bps for part in run.parts.values()) / 1e6 for run in group]
+            return ([run.queueing_ms for run in group], goodputs) if group else None
 
-        panels = self._by_cell(clouds)
+        found = self._arranged(points)
+        panels = {name: [Cloud(item.label, *item.value) for item in items] for name, items in found.panels.items()}
+        if len(self._subjects()) == 1 and self._asked.panel is None:
+            # One line-up has nobody to be compared with: one panel has all paths.
+            panels = {"": [cloud for panel in panels.values() for cloud in panel]}
         who = "one flow alone" if self._alone else "all flows of a line-up"
         caption = f"Goodput over queueing delay of {who}: {POINTS}"
-        draw = partial(scatter, x=delay_axis(panels), y=GOODPUT, look_of=self._subject_looks())
-        yield from pages("trade-off", caption, panels, draw)
+        draw = partial(scatter, x=delay_axis(panels), y=GOODPUT, look_of=found.looks)
+        yield from pages("trade-off", caption, panels, draw, group=COMPARED)
 
     def _shares(self) -> Iterator[Drawn]:
         pairs = [line_up for line_up in self._plan.line_ups if line_up.kind in ("pair", "itself")]
-        if not any(line_up.kind == "pair" for line_up in pairs):
+        is_one = len(pairs) == 1 and bool(self._numeric)  # its shares are drawn over the axis
+        if is_one or not any(line_up.kind == "pair" for line_up in pairs):
             return
-        names = [entry.label for entry in self._plan.controllers]
+        labels = [entry.label for entry in self._plan.controllers]
+        names = [self._asked.name(label) for label in labels]
 
         def table(cell: int) -> Shares | None:
-            found = {(one, other): self._share(cell, pairs, one, other) for one in names for other in names}
+            found = {(one, other): self._share(cell, pairs, one, other) for one in labels for other in labels}
             if not any(found.values()):
                 return None
             means, halves = (
-                [[getattr(found[one, other], part, None) for other in names] for one in names]
+                [[getattr(found[one, other], part, None) for other in labels] for one in labels]
                 for part in ("mean", "half")
             )
             return Shares(names, means, halves)
@@ -169,13 +125,13 @@ class Drawings:
         caption = "Share of goodput of the row's flow against the column's, in percent"
         if any(line_up.kind == "itself" for line_up in pairs):
             caption += "; on the diagonal, of the lesser of two of a kind"
-        yield from pages("shares", caption, self._by_cell(table), matrix)
+        yield from pages("shares", caption, self._by_cell(table), matrix, group=COMPARED)
 
     def _share(self, cell: int, pairs: Sequence[LineUp], one: str, other: str) -> Estimate | None:
         for line_up in pairs:
             if sorted(line_up.members) != sorted((one, other)):
                 continue
-            group = self._groups.get((cell, line_up.name), [])
+            group = self._group(cell, line_up)
             if one == other:
                 found = estimate(_lesser(run) for run in group)
             else:
@@ -184,60 +140,68 @@ class Drawings:
         return None
 
     def _over_axes(self) -> Iterator[Drawn]:
-        for key, where, label in self._numeric:
-            others = [name for name in self._plan.axes if name != key and not goes_with(self._plan.cells, name, key)]
+        for key, where, label in sorted(self._numeric, key=lambda axis: -len(axis[1])):
             x = Axis(label, is_log=is_wide(list(where.values())))
             for measure in self._measures():
-                panels: dict[tuple[str, ...], dict[str, list[tuple[float, Estimate]]]] = {}
-                titles: dict[tuple[str, ...], str] = {}
-                for cell, settings in enumerate(self._plan.cells):
-                    if key not in settings:
-                        continue
-                    place = tuple(value_key(settings.get(other)) for other in others)
-                    titles.setdefault(place, title(settings, others))
-                    lines = panels.setdefault(place, {})
-                    for name, line_up in measure.subjects:
-                        found = estimate(measure.value(run) for run in self._groups.get((cell, line_up.name), []))
-                        if found:
-                            lines.setdefault(name, []).append(
-                                (where[value_key(settings[key])], found.scaled(measure.factor))
-                            )
+                found = self._arranged(self._estimates(measure), measure.subjects, key)
                 curves = {
-                    name: [curve(who, points) for who, points in lines.items()]
-                    for name, lines in zip(distinct(list(titles.values())), panels.values(), strict=True)
+                    name: _curves((item.label, where[self._value(item.cell, key)], item.value) for item in items)
+                    for name, items in found.panels.items()
                 }
                 curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
-                draw = partial(over, x=x, y=measure.axis, look_of=measure.looks)
-                yield from pages(f"{measure.name}-over-{_slug(key)}", f"{measure.caption}; {BARS}", curves, draw)
+                curves, known = with_curves_beside(curves, found.looks, self._asked)
+                draw = partial(over, x=x, y=measure.axis, look_of=known)
+                caption = f"{measure.caption}; {BARS}{measure.reference_in_words}"
+                yield from pages(
+                    f"{measure.name}-over-{_slug(key)}", caption, curves, draw, group=OVER.format(key), over=key
+                )
+
+    def _value(self, cell: int, key: str) -> str:
+        return value_key(self._plan.cells[cell][key])
+
+    def _estimates(self, measure: "_Measure") -> Callable[[int, LineUp], Estimate | None]:
+        def of(cell: int, line_up: LineUp) -> Estimate | None:
+            found = estimate(measure.value(run) for run in self._group(cell, line_up))
+            return found.scaled(measure.factor) if found else None
+
+        return of
 
     def _measures(self) -> "Iterator[_Measure]":
-        subjects, known = self._subjects(), self._subject_looks()
+        yield from self._share_measures()
+        same = [(self._asked.name(line_up.members[0]), line_up) for line_up in self._shared if line_up.kind == "itself"]
+        if same:
+            yield _Measure(
+                "jain-itself", "Jain's index", "Jain's index of two flows of a kind", same, lambda run: run.jain,
+                high=1.05,
+            )  # fmt: skip
+        subjects = self._subjects()
         who = "one flow alone" if self._alone else "each line-up"
         if len(subjects) <= _MOST_LINES:
             yield _Measure(
-                "utilisation", "link used (%)", f"Use of the bottleneck by {who}", subjects, known,
+                "utilisation", "link used (%)", f"Use of the bottleneck by {who}", subjects,
                 lambda run: run.utilization, 100.0, 105.0,
             )  # fmt: skip
             yield _Measure(
-                "queueing", "mean queueing delay (ms)", f"Queueing delay of {who}", subjects, known,
+                "queueing", "mean queueing delay (ms)", f"Queueing delay of {who}", subjects,
                 lambda run: run.queueing_ms,
             )  # fmt: skip
+
+    def _share_measures(self) -> "Iterator[_Measure]":
+        """Yield the share of the first of two controllers; its fair share is a line if it is the same everywhere."""
         two = [line_up for line_up in self._shared if len(line_up.labels) == 2]
         for at in range(0, len(two), _MOST_LINES):
-            part = [
-                (f"{line_up.labels[0]} against {line_up.labels[1]}", line_up) for line_up in two[at : at + _MOST_LINES]
-            ]
-            suffix = f"-{at // _MOST_LINES + 1}" if len(two) > _MOST_LINES else ""
+            part = two[at : at + _MOST_LINES]
+            names = [[self._asked.name(label) for label in line_up.labels] for line_up in part]
+            fair = {100.0 * up.members.count(up.labels[0]) / len(up.members) for up in part}
+            (one, other), is_one = names[0], len(part) == 1
+            said = f"{one} has against {other}" if is_one else "the first has against the second"
             yield _Measure(
-                f"share{suffix}", "share of the first (%)", "Share of goodput of the first against the second",
-                part, looks(name for name, _ in part), lambda run: run.parts[run.trial.line_up.labels[0]].share,
-                100.0, 105.0,
-            )  # fmt: skip
-        same = [(line_up.members[0], line_up) for line_up in self._shared if line_up.kind == "itself"]
-        if same:
-            yield _Measure(
-                "jain-itself", "Jain's index", "Jain's index of two flows of a kind", same, self._looks,
-                lambda run: run.jain, 1.0, 1.05,
+                f"share-{at // _MOST_LINES + 1}" if len(two) > _MOST_LINES else "share",
+                f"{one}'s share (%)" if is_one else "share of the first (%)",
+                f"Share of the goodput that {said}",
+                [(" against ".join(name), line_up) for name, line_up in zip(names, part, strict=True)],
+                lambda run: run.parts[run.trial.line_up.labels[0]].share,
+                100.0, 105.0, fair.pop() if len(fair) == 1 else None,
             )  # fmt: skip
 
     def _by_line_up(self) -> Iterator[Drawn]:
@@ -245,18 +209,13 @@ class Drawings:
         for measure in self._measures():
             if measure.name.startswith(("share", "jain")):
                 continue
-
-            def of(cell: int, measure: _Measure = measure) -> list[Dot]:
-                found = []
-                for name, line_up in measure.subjects:
-                    value = estimate(measure.value(run) for run in self._groups.get((cell, line_up.name), []))
-                    if value:
-                        scaled = value.scaled(measure.factor)
-                        found.append(Dot(name, name, scaled.mean, scaled.half))
-                return found
-
-            draw = partial(dots, x=measure.axis, look_of=measure.looks)
-            yield from pages(measure.name, f"{measure.caption}; {BARS}", self._by_cell(of), draw)
+            found = self._arranged(self._estimates(measure), measure.subjects)
+            panels = {
+                name: [Dot(item.label, item.label, item.value.mean, item.value.half) for item in items]
+                for name, items in found.panels.items()
+            }
+            draw = partial(dots, x=measure.axis, look_of=found.looks)
+            yield from pages(measure.name, f"{measure.caption}; {BARS}", panels, draw, group=COMPARED)
         yield from self._goodputs()
 
     def _goodputs(self) -> Iterator[Drawn]:
@@ -268,82 +227,97 @@ class Drawings:
         def of(cell: int) -> list[Dot]:
             found = []
             for line_up in shared:
-                group = self._groups.get((cell, line_up.name), [])
                 for label in line_up.labels:
-                    value = estimate(run.parts[label].goodput_bps / 1e6 for run in group)
+                    value = estimate(run.parts[label].goodput_bps / 1e6 for run in self._group(cell, line_up))
                     if value:
-                        found.append(Dot(f"{label}, in {line_up.name}", label, value.mean, value.half))
+                        name = self._asked.name(label)
+                        found.append(Dot(f"{name}, in {self._name(line_up)}", name, value.mean, value.half))
             return found
 
         x = Axis("goodput (Mbit/s)", low=0.0)
         caption = f"Goodput of each controller in each line-up; {BARS}"
-        yield from pages("goodput", caption, self._by_cell(of), partial(dots, x=x, look_of=self._looks))
+        known = looks(self._asked.name(entry.label) for entry in self._plan.controllers)
+        yield from pages("goodput", caption, self._by_cell(of), partial(dots, x=x, look_of=known), group=COMPARED)
+
+    def _by_cell(self, of: Callable[[int], Any]) -> dict[str, Any]:
+        """Return the items of each cell, by the cell's title; empty cells are left out."""
+        cells = range(len(self._plan.cells))
+        titles = distinct([title(self._plan.cells[cell], list(self._plan.axes), self._asked.name) for cell in cells])
+        return {name: found for name, cell in zip(titles, cells, strict=True) if (found := of(cell))}
 
     def _distributions(self) -> Iterator[Drawn]:
-        known = self._subject_looks()
         for name, label, caption, values in (
-            ("rtt", "RTT (ms)", "RTT samples, one an interval", _rtts),
-            ("queueing", "queueing delay (ms)", "what a packet that came at each sample would have waited", _waits),
-            ("goodput", "goodput of a flow (Mbit/s)", "Goodput of each flow in each second", _goodputs),
+            ("rtt", "RTT (ms)", "RTT, sampled at even intervals", _rtts),
+            ("queueing", "queueing delay (ms)", "queueing delay, sampled at even intervals", _waits),
+            ("goodput", "goodput of a flow (Mbit/s)", "goodput of each flow in each second", _goodputs),
         ):
-
-            def of(cell: int, values: "_Values" = values) -> dict[str, list[float]]:
-                found: dict[str, list[float]] = {}
-                for who, line_up in self._subjects():
-                    for run in self._groups.get((cell, line_up.name), []):
-                        found.setdefault(who, []).extend(values(run, run.samples) if run.samples else ())
-                return {who: samples for who, samples in found.items() if samples}
-
-            panels = self._by_cell(of)
+            found = self._arranged(partial(self._samples, values))
+            panels: dict[str, dict[str, list[float]]] = {}
+            for panel, items in found.panels.items():
+                for item in items:
+                    panels.setdefault(panel, {}).setdefault(item.label, []).extend(item.value)
             every = [value for panel in panels.values() for samples in panel.values() for value in samples]
             is_log = name == "rtt" and bool(every) and is_wide([min(every), max(every)])
             x = Axis(label, is_log=is_log, low=None if name == "rtt" else 0.0)
-            draw = partial(distributions, x=x, look_of=known)
-            yield from pages(f"cdf-{name}", f"Cumulative distribution over all seeds: {caption}", panels, draw)
+            draw = partial(distributions, x=x, look_of=found.looks)
+            said = f"Cumulative distribution over all seeds: {caption}"
+            yield from pages(f"cdf-{name}", said, panels, draw, group=SPREAD)
+
+    def _samples(self, values: "_Values", cell: int, line_up: LineUp) -> list[float] | None:
+        """Return the samples of all runs of a mix on a path."""
+        group = self._group(cell, line_up)
+        return [value for run in group if run.samples for value in values(run, run.samples)] or None
 
     def _convergence(self) -> Iterator[Drawn]:
         for name, kinds in (("itself", ("itself",)), ("others", ("pair", "group"))):
             chosen = [line_up for line_up in self._shared if line_up.kind in kinds][:_MOST_LINES]
-            known = looks(line_up.name for line_up in chosen)
-
-            def of(cell: int, chosen: Sequence[LineUp] = chosen) -> list[Curve]:
-                found = (_jain(line_up.name, self._groups.get((cell, line_up.name), [])) for line_up in chosen)
-                return [curve for curve in found if curve]
-
+            found = self._arranged(
+                lambda cell, line_up: _jain(self._group(cell, line_up)),
+                [(self._name(line_up), line_up) for line_up in chosen],
+            )
+            panels = {
+                panel: [replace(item.value, label=item.label) for item in items]
+                for panel, items in found.panels.items()
+            }
             x, y = Axis("time (s)", low=0.0), Axis("Jain's index", low=0.0, high=1.03)
             caption = f"Jain's index of each second over time; {BARS.replace('bars', 'bands')}"
-            draw = partial(bands, x=x, y=y, look_of=known)
-            yield from pages(f"convergence-{name}", caption, self._by_cell(of), draw)
+            draw = partial(bands, x=x, y=y, look_of=found.looks)
+            yield from pages(f"convergence-{name}", caption, panels, draw, group=FAIRNESS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """Metric over an axis: its file name, label, caption, subject, and its value for a run."""
+    """Metric over an axis: its file name, label, caption, subjects, its value for a run, and its fair value."""
 
     name: str
     label: str
     caption: str
-    subjects: Sequence[tuple[str, LineUp]]
-    looks: Mapping[str, Look]
+    subjects: Subjects
     value: Callable[[Measured], float | None]
     factor: float = 1.0
     high: float | None = None
+    reference: float | None = None
 
     @property
     def axis(self) -> Axis:
         """Vertical axis of the metric."""
-        return Axis(self.label, low=0.0, high=self.high)
+        return Axis(self.label, low=0.0, high=self.high, reference=self.reference)
+
+    @property
+    def reference_in_words(self) -> str:
+        """Explanation of the line at the fair value."""
+        return "" if self.reference is None else f"; dotted: the fair share, {self.reference:.3g} %"
 
 
-def curve(name: str, points: Sequence[tuple[float, Estimate]]) -> Curve:
-    """Return means over a quantity as a curve; points without a known interval have no error bar."""
-    ordered = sorted(points, key=lambda point: point[0])
-    means, halves = [found.mean for _, found in ordered], [found.half for _, found in ordered]
-    known = [np.nan if half is None else half for half in halves] if any(half is not None for half in halves) else None
-    return Curve(name, [at for at, _ in ordered], means, known)
+def _curves(points: Iterable[tuple[str, float, Estimate]]) -> list[Curve]:
+    """Return a curve for each label."""
+    lines: dict[str, list[tuple[float, Estimate]]] = {}
+    for label, at, value in points:
+        lines.setdefault(label, []).append((at, value))
+    return [curve(label, line) for label, line in lines.items()]
 
 
-def _jain(name: str, group: Sequence[Measured]) -> Curve | None:
+def _jain(group: Sequence[Measured]) -> Curve | None:
     series = [jain_over_time(run.samples) for run in group if run.samples]
     if not series or not series[0][0].size:
         return None
@@ -352,7 +326,7 @@ def _jain(name: str, group: Sequence[Measured]) -> Curve | None:
     if not known.any():
         return None
     halves = [half_width(deviation(list(column)), len(column)) or 0.0 for column in stacked[:, known].T]
-    return Curve(name, series[0][0][known], stacked[:, known].mean(axis=0), halves)
+    return Curve("", series[0][0][known], stacked[:, known].mean(axis=0), halves)
 
 
 def _lesser(run: Measured) -> float | None:

@@ -18,6 +18,7 @@ from ackclock.experiments.studies import design, measures, study_captions, study
 from ackclock.experiments.studies import study_file as file
 from ackclock.experiments.studies.plan import Plan
 from ackclock.experiments.studies.samples import sampled_point
+from ackclock.experiments.studies.selection import Selection, chosen
 from ackclock.plotting.figures.figure_files import FORMS
 from ackclock.plotting.tables import Table
 from ackclock.results.run_labels import distinct
@@ -26,7 +27,8 @@ from ackclock.stats.bottlenecks import of_run, ranked
 if TYPE_CHECKING:
     import polars as pl
 
-    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.experiments.figure_list import Drawn
+    from ackclock.experiments.studies.arrangement import Arrangement
     from ackclock.experiments.studies.study_widget import StudyWidget
     from ackclock.plotting.notebook import Static
 
@@ -68,10 +70,12 @@ class Study:
     Attributes:
         plan: Plan of the study.
         runs: Metrics of each run, in the order of the plan.
+        version: Version of ackclock that ran it.
     """
 
     plan: Plan
     runs: Sequence[measures.Measured]
+    version: str = __version__
 
     @property
     def title(self) -> str:
@@ -113,11 +117,27 @@ class Study:
             [{key: row.get(key) for key in columns} for row in self.every_run.rows], infer_schema_length=None
         )
 
-    def figures(self) -> "Iterator[Drawn]":
-        """Return all figures, with names and captions; each is drawn when its `draw` is called."""
-        from ackclock.experiments.studies.study_figures import Drawings, distinctly
+    def figures(self, asked: "Arrangement | None" = None) -> "Iterator[Drawn]":
+        """Return all figures, with names and captions; each is drawn when its `draw` is called.
 
-        return distinctly(Drawings(self.plan, self.runs).all())
+        Args:
+            asked: Roles of axes and names; by default chosen for each figure.
+        """
+        from ackclock.experiments.figure_list import distinctly
+        from ackclock.experiments.studies.study_figures import Drawings
+
+        return distinctly(Drawings(self.plan, self.runs, asked).all())
+
+    def only(self, wanted: Mapping[str, Sequence[str]]) -> "Study":
+        """Return the study of some of its paths and line-ups.
+
+        Args:
+            wanted: Values to keep, by axis, `line_up` or `seed`, such as `{"rtt": ["100 ms"]}`.
+
+        Raises:
+            ValueError: If the study has no such axis or value.
+        """
+        return Study(*Selection(self.plan, wanted).study(self.runs), self.version)
 
     def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.
@@ -175,6 +195,7 @@ def study(
     backend: Backend = "local",
     forms: Sequence[str] = FORMS,
     on_begin: Begin | None = None,
+    point: Mapping[str, Sequence[str]] | None = None,
 ) -> Study:
     """Run a study: mixes of controllers, over paths, for seeds.
 
@@ -186,8 +207,10 @@ def study(
         backend: "local", or "ray" for a Ray cluster.
         forms: Formats of the figures in the folder; empty draws none.
         on_begin: Called with the numbers of all and of finished runs; returns a function to call after each run.
+        point: Values, by axis, `line_up` or `seed`, of runs that the folder also keeps whole.
 
     Raises:
+        ValueError: If the study has no such axis or value.
         ScenarioError: If it is wrong; all mistakes are reported together.
         GridError: If the folder belongs to something else.
         OSError: If a file cannot be read or written, or another process works in the folder.
@@ -196,6 +219,7 @@ def study(
     if output is not None:
         extras.require("report")
     pairs = design.trials(plan, mistakes)
+    asked = None if point is None else Selection(plan, point)
     points = [point for _, point in pairs]
     path, folder = (None, None) if output is None else (Path(output), SweepFolder(Path(output)))
     with nullcontext() if folder is None else folder.opened(points):
@@ -203,7 +227,7 @@ def study(
         done = Study(plan, _measured(plan, [trial for trial, _ in pairs], lambda: map(summary, points)))
         if path is not None:
             storage.write_file(path / STUDY, _kept(done, pairs))
-            _keep_runs(plan, pairs, path)
+            _keep_runs(plan, pairs, path, asked)
             done.save(path, forms)
     return done
 
@@ -256,7 +280,8 @@ def load_study(folder: str | Path) -> Study:
         if entry["line_up"] not in line_ups or not 0 <= entry["cell"] < len(plan.cells):
             raise DamagedError(kept_file, "its runs are not those of its study", _REMEDY)
         trials.append(design.Trial(entry["cell"], line_ups[entry["line_up"]], entry["seed"]))
-    return Study(plan, _measured(plan, trials, lambda: (store.summary_of(entry["point"]) for entry in kept["trials"])))
+    runs = _measured(plan, trials, lambda: (store.summary_of(entry["point"]) for entry in kept["trials"]))
+    return Study(plan, runs, kept["version"])
 
 
 def is_study(folder: Path) -> bool:
@@ -267,18 +292,22 @@ def is_study(folder: Path) -> bool:
 # ---- runs that are kept whole ---------------------------------------------------------------------------------------
 
 
-def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: Path) -> None:
-    """Run the chosen runs again with all their series; the results have the same bytes otherwise.
+def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: Path, asked: Selection | None) -> None:
+    """Run the chosen runs, and those asked for, again with all their series; the results have the same bytes otherwise.
 
     An existing run is left if it still belongs to the point with its name. Extending a study reorders its cells, and a
-    user-written class may have changed.
+    user-written class may have changed. Runs that were asked for before stay.
     """
     from ackclock._core import Scenario
     from ackclock.running import run
 
     before, kept = kept_runs(folder) or {}, {}
-    for trial, point in chosen(plan, pairs):
+    wanted = {trial for trial, _ in chosen(plan, pairs)}
+    for trial, point in pairs:
         name = run_name(trial, plan)
+        is_asked = asked is not None and asked.has(trial)
+        if not (trial in wanted or is_asked or before.get(name) == point.key):
+            continue
         place = folder / "runs" / name
         if before.get(name) != point.key or not place.exists():
             tables = cast(dict[str, Any], json.loads(point.scenario_json))
@@ -301,13 +330,6 @@ def kept_runs(folder: Path) -> dict[str, str] | None:
     if not file.is_file():
         return None
     return document(content(file, None, _REMEDY), file, dict[str, str], _REMEDY)
-
-
-def chosen(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]]) -> list[tuple[design.Trial, Point]]:
-    """Return the runs to keep: the first seed of each mix, those of several controllers first."""
-    rank = {"pair": 0, "group": 1, "itself": 2, "alone": 3}
-    first = [pair for pair in pairs if pair[0].seed == plan.seeds[0]]
-    return sorted(first, key=lambda pair: (pair[0].cell, rank[pair[0].line_up.kind]))[: plan.keep]
 
 
 def run_name(trial: design.Trial, plan: Plan) -> str:

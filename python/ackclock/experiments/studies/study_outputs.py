@@ -2,19 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock.base import storage
+from ackclock.experiments.figure_list import Drawn
 from ackclock.experiments.studies.study_captions import about_each
-from ackclock.experiments.studies.study_figures import Drawn
-from ackclock.plotting.figures import Look, encode, looks, series
+from ackclock.plotting.figures import Look, looks, series
 from ackclock.plotting.figures.curves import Curve
 from ackclock.plotting.figures.figure_files import FORMS as PICTURES
 from ackclock.plotting.figures.panel_grid import Axis
 from ackclock.plotting.notebook_figures import Picture
-from ackclock.plotting.pages import picture
-from ackclock.plotting.report.grid_page import page_of
+from ackclock.plotting.report.grid_page import page_of, write_figure
 from ackclock.plotting.tables import FORMS, Table
 from ackclock.results import Results
 
@@ -58,13 +58,9 @@ def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterat
         ((drawn, each) for drawn in _kept_runs(folder)),
     )
     for drawn, said in (*of_all, *of_one):
-        figure = drawn.draw()
         about = f"{drawn.caption} {said}."
-        files = {form: encode(figure, form, about) for form in dict.fromkeys(("svg", *forms))}
-        for form in forms:
-            storage.write_file(place / f"{drawn.name}.{form}", files[form])
         captions[drawn.name] = f"**{drawn.name}**: {about}\n"
-        yield picture(drawn.name, drawn.caption, files["svg"], "svg")
+        yield write_figure(drawn, about, place, forms)
     storage.write_file(place / _CAPTIONS, "\n".join(captions.values()).encode())
     for name in before - captions.keys():
         for form in PICTURES:
@@ -91,7 +87,7 @@ def _kept_runs(folder: Path) -> Iterator[Drawn]:
         caption = (
             f"Congestion window, goodput and round-trip time of a run: {results.name}, seed {results.summary['seed']}."
         )
-        yield Drawn(f"run-{place.name}", caption, lambda results=results: run_series(results))  # type: ignore[misc]
+        yield Drawn(f"run-{place.name}", caption, partial(run_series, results), "Single runs")
 
 
 _SAID = {"rtt": "SRTT"}

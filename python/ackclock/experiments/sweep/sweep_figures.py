@@ -5,17 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ackclock.experiments.figure_list import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, numeric_axes, pages
 from ackclock.experiments.grid import goes_with
-from ackclock.experiments.studies.study_figures import (
-    BARS,
-    GOODPUT,
-    POINTS,
-    Drawn,
-    curve,
-    delay_axis,
-    numeric_axes,
-    pages,
-)
 from ackclock.experiments.sweep.sweep_results import MEANS, OF_LINK
 from ackclock.plotting.figures import Axis, Cloud, Dot, dots, over, scatter
 from ackclock.plotting.tables import Column

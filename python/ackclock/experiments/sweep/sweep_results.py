@@ -22,7 +22,7 @@ from ackclock.stats.flow_limits import LIMITS, buffer, buffer_notes
 if TYPE_CHECKING:
     import polars as pl
 
-    from ackclock.experiments.studies.study_figures import Drawn
+    from ackclock.experiments.figure_list import Drawn
 
 MEANS: Final = (
     Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6),
@@ -176,7 +176,7 @@ class Sweep:
 
     def figures(self) -> "Iterator[Drawn]":
         """Return goodput over delay, and means over each numeric axis, or dot plots without any."""
-        from ackclock.experiments.studies.study_figures import distinctly
+        from ackclock.experiments.figure_list import distinctly
         from ackclock.experiments.sweep.sweep_figures import figures
 
         return distinctly(figures(self))

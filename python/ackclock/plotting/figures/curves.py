@@ -70,7 +70,7 @@ def _ticks_where_values_are(drawn: Sequence[Axes], curves: Mapping[str, Sequence
     from matplotlib.ticker import FixedLocator, NullLocator
 
     places = sorted({float(value) for panel in curves.values() for curve in panel for value in curve.x})
-    if x.is_log and len(places) <= (8 if len(drawn) == 1 else 5):
+    if x.is_log and len(places) <= (8 if len(drawn) == 1 else 6):
         for axes in drawn:
             axes.xaxis.set_major_locator(FixedLocator(places))
             axes.xaxis.set_minor_locator(NullLocator())

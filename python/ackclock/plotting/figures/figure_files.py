@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMS: Final = ("pdf", "svg", "png")
+"""Formats in which a study has each figure."""
+
+EVERY_FORM: Final = (*FORMS, "tex")
+"""All formats; tex is code of pgfplots."""
 
 _PNG_DPI = 300
 
@@ -24,18 +28,22 @@ def encode(
 
     Args:
         figure: The figure.
-        form: Format, one of `FORMS`.
+        form: Format, one of `EVERY_FORM`.
         about: Description of the runs, stored as metadata where the format allows it.
         style: Settings of the theme; fonts are always those for PDF files, and text stays text in SVG files.
         dpi: Resolution of a PNG file, pixels per inch.
 
     Raises:
-        ValueError: If the format is unknown.
+        ValueError: If the format is unknown, or has no form for the figure.
     """
     import matplotlib as mpl
 
-    if form not in FORMS:
-        raise ValueError(unknown("form of figures", form, FORMS))
+    if form not in EVERY_FORM:
+        raise ValueError(unknown("form of figures", form, EVERY_FORM))
+    if form == "tex":
+        from ackclock.plotting.figures.pgfplots import pgfplots
+
+        return pgfplots(figure, about).encode()
     content = BytesIO()
     with mpl.rc_context(dict(style)):
         figure.draw_without_rendering()
@@ -60,7 +68,7 @@ def save(figure: "Figure", path: Path, about: str = "", forms: Iterable[str] | N
         figure: The figure.
         path: The file, whose suffix is its format; or, with `forms`, its path without a suffix.
         about: Description of the runs; see `encode`.
-        forms: Formats of `FORMS`, to write several files.
+        forms: Formats of `EVERY_FORM`, to write several files.
 
     Raises:
         ValueError: If a format is unknown.

@@ -59,6 +59,11 @@ def _table(axes: Axes, table: Shares, *, is_alone: bool) -> None:
         for x, (value, half) in enumerate(zip(row, halves, strict=True)):
             if value is None:
                 continue
-            text = f"{value:.0f}" + (f" ±{half:.0f}" if half is not None and room else "")
+            text = f"{value:.0f}" + (f" ±{_half(half)}" if half is not None and room else "")
             ink = "white" if not 18 < value < 82 else INK
             axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color=ink)
+
+
+def _half(half: float) -> str:
+    """Return half of an interval; one below 1 keeps a decimal, as it is no zero."""
+    return f"{half:.0f}" if half >= 0.95 or half == 0 else f"{half:.1f}" if half >= 0.05 else "<0.1"

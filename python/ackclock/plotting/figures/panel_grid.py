@@ -31,12 +31,14 @@ class Axis:
         is_log: Whether it is logarithmic.
         low: Lower end; None derives it from the data.
         high: Upper end; None derives it from the data.
+        reference: Value with a line across, such as a fair share; None draws none.
     """
 
     label: str
     is_log: bool = False
     low: float | None = None
     high: float | None = None
+    reference: float | None = None
 
 
 def filled(
@@ -94,6 +96,9 @@ def label(figure: Picture, drawn: Sequence[Axes], titles: Sequence[str], x: Axis
     for axes, title in zip(drawn, titles, strict=True):
         if title:
             axes.set_title(_folded(for_matplotlib(title)))
+    if y.reference is not None:
+        for axes in drawn:
+            axes.axhline(y.reference, color="#777777", linestyle=":", linewidth=0.9, zorder=1)
     first, below, beside = drawn[0], for_matplotlib(x.label), for_matplotlib(y.label)
     for axis, name in ((x, "x"), (y, "y")):
         if axis.is_log:

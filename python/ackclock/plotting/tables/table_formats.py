@@ -47,13 +47,14 @@ def latex(table: Table) -> str:
     titles = " & ".join(for_latex(column.title) for column in table.columns)
     units = " & ".join(for_latex(column.unit) for column in table.columns)
     rows = "\n".join("  " + " & ".join(map(for_latex, table.cells(row))) + r" \\" for row in table.rows)
-    caption = ". ".join(part.rstrip(".") for part in (table.title, table.about, *table.notes) if part)
+    parts = [part.rstrip(".") for part in (table.title, table.about, *table.notes) if part]
+    caption = " ".join(part if part.endswith(("?", "!")) else f"{part}." for part in parts)
     label = "".join(sign if sign.isalnum() else "-" for sign in table.title.lower()).strip("-")
     return "\n".join(
         (
             r"% \usepackage{booktabs}",
             r"\begin{table}",
-            rf"\caption{{{for_latex(caption)}.}}",
+            rf"\caption{{{for_latex(caption)}}}",
             rf"\label{{tab:{label}}}",
             r"\centering",
             rf"\begin{{tabular}}{{{align}}}",

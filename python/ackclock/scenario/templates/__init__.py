@@ -1,4 +1,4 @@
-"""Templates of user-written parts: folders by language and kind; claims have no language.
+"""Templates of user-written parts: folders by language and kind; claims and studies have no language.
 
 File names end in `.in`, so that tools ignore them. `NAME` in a file name and `@NAME@` in a text become the part's
 name, `@CLASS@` that of its class, `@ID@` the prefix of its claims' ids, and `@PLUGIN@` the location of the crate for
@@ -24,7 +24,9 @@ _BUILT_IN: dict[str, Callable[[], str]] = {
     "controller": _core.controllers,
     "queue": _core.queues,
     "claims": lambda: "[]",
+    "study": lambda: "[]",
 }
+_WITHOUT_LANGUAGE: Final = ("claims", "study")
 
 
 _RUST_WORDS: Final = (
@@ -44,7 +46,7 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
     """Write a folder from its template.
 
     Args:
-        kind: "controller", "queue" or "claims".
+        kind: "controller", "queue", "claims" or "study".
         name: Name of the part.
         target: Destination.
         lang: "python" or "rust", for controllers and queues.
@@ -56,7 +58,7 @@ def write(kind: str, name: str, target: Path, *, lang: str) -> list[Path]:
         TemplateError: If the name is not valid, the template is unknown, or the folder exists.
     """
     _check_name(name, kind, lang)
-    template = _ROOT / kind if kind == "claims" else _ROOT / lang / kind
+    template = _ROOT / kind if kind in _WITHOUT_LANGUAGE else _ROOT / lang / kind
     if not template.is_dir():
         raise TemplateError(f"--lang {lang}: must be python for a {kind}; leave it out")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -97,7 +99,7 @@ def _check_name(name: str, kind: str, lang: str) -> None:
         )
     if any(name == part["name"] for part in json.loads(_BUILT_IN[kind]())):
         raise TemplateError(f"{name!r} is a built-in {kind}; choose another name, such as my_{name}")
-    if lang == "python" and kind != "claims" and name in sys.stdlib_module_names:
+    if lang == "python" and kind not in _WITHOUT_LANGUAGE and name in sys.stdlib_module_names:
         raise TemplateError(
             f"{name!r} is a module of Python's standard library; choose another name, such as my_{name}"
         )

@@ -56,6 +56,11 @@ async function begin() {
     box.plot = new KINDS_OF_PLOTS[kind](entry, box);
     if (boxes.indexOf(box) < AT_ONCE) box.plot.start(); else seen.observe(box);
   }
+  host.onPrint?.(isPrinted => {
+    view.isPrinted = isPrinted;
+    for (const plot of plots) { plot.draw(); plot.changed(); }
+  });
+  for (const plot of plots) await plot.ready(); // a print waits for nothing: it draws what has been read
 }
 
 function end() {

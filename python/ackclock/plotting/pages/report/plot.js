@@ -1,5 +1,6 @@
 // One plot over time: its lines, a legend with the values under the cursor, and the same time as all others.
 const PIXELS_A_SAMPLE = 2.5;
+const PRINTED = { half: 335, wide: 690 }; // widths on paper: A4 and Letter have 694 pixels between their margins
 
 class Plot {
   constructor(entry, box) {
@@ -13,9 +14,14 @@ class Plot {
 
   // Draw when it is first near what is seen.
   async start() {
-    if (this.isStarted) return;
-    this.isStarted = true;
-    await this.read();
+    await this.ready();
+    this.draw();
+  }
+
+  ready() { return (this.reading ??= this.read().then(() => { this.isRead = true; })); }
+
+  draw() {
+    if (this.chart || !this.isRead) return;
     this.chart = new uPlot(this.options(), this.data(), this.canvas);
     this.fill();
     this.watcher = new ResizeObserver(() => this.resize());
@@ -28,7 +34,10 @@ class Plot {
     this.chart?.destroy();
   }
 
-  get width() { return Math.max(240, this.canvas.clientWidth); }
+  get width() {
+    if (view.isPrinted) return this.box.classList.contains("wide") ? PRINTED.wide : PRINTED.half;
+    return Math.max(240, this.canvas.clientWidth);
+  }
   get height() { return this.width < 500 ? 200 : 260; }
 
   resize() {

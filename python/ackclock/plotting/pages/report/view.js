@@ -8,6 +8,7 @@ const view = {
   isSpread: content.flows.length > MANY,
   hasMarks: true,
   isZooming: false,
+  isPrinted: false,
   hidden: new Set(),
 };
 const plots = [];

@@ -1,0 +1,74 @@
+"""Words for a paper: the BibTeX entry of the program, and a paragraph on how a study or a run was made."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from ackclock import _core
+from ackclock.base.version import __version__
+from ackclock.experiments.studies.study_folder import Study
+from ackclock.results import Results
+from ackclock.results.run_labels import facts
+from ackclock.scenario.display_names import displayed
+
+YEAR: Final = 2026
+"""Year of the release."""
+
+
+def bibtex(version: str = __version__) -> str:
+    """Return the BibTeX entry of a version."""
+    return "\n".join((
+        "@software{ackclock,",
+        "  title   = {ackclock: a laboratory for TCP congestion control},",
+        "  author  = {{The ackclock developers}},",
+        f"  version = {{{version}}},",
+        f"  year    = {{{YEAR}}}",
+        "}",
+    ))  # fmt: skip
+
+
+def of_study(study: Study) -> str:
+    """Return the paragraph of a study."""
+    names = [displayed(entry.label) for entry in study.plan.controllers]
+    flows = (entry.flow.get("controller") for entry in study.plan.controllers)
+    queues = (cell.get("queue", "drop_tail") for cell in study.plan.cells)
+    statistics = (
+        "Means over seeds have 95 % confidence intervals by Student's t. Differences are paired by seed, and their "
+        "p values are adjusted by Holm's method. "
+    )
+    return (
+        f"We simulated {_listed(names)} packet by packet in ackclock {study.version} [ackclock]. "
+        f"Conditions: {study.about.rpartition('; ackclock ')[0]}. "
+        f"{statistics if len(study.plan.seeds) > 1 else ''}{_sources(flows, queues)}"
+    )
+
+
+def of_run(results: Results) -> str:
+    """Return the paragraph of a run."""
+    known = facts(results)
+    path = "; ".join(f"{key} {value}" for key, value in known.items() if key not in ("scenario", "by", "flows"))
+    flows = (flow["controller"] for flow in results.summary["flows"])
+    topology = results.scenario.get("topology", {})
+    queue = topology.get("bottleneck", {}).get("queue", "drop_tail")
+    return (
+        f"We ran {known.get('flows', 'flows')} packet by packet in {known.get('by', 'ackclock')} of ackclock "
+        f"{results.manifest['versions']['ackclock']} [ackclock]. Conditions: {path}. {_sources(flows, [queue])}"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def _sources(controllers: Iterable[Any], queues: Iterable[Any]) -> str:
+    """Return the sources of built-in parts, as the catalogue has them."""
+    known = [*_named(controllers, _core.controllers()), *_named(queues, _core.queues())]
+    return f"Algorithms follow: {'; '.join(dict.fromkeys(known))}." if known else ""
+
+
+def _named(parts: Iterable[Any], catalogue: str) -> Iterator[str]:
+    sources = {part["name"]: part["source"] for part in json.loads(catalogue)}
+    for part in parts:
+        name = part.get("kind") if isinstance(part, Mapping) else part
+        if name in sources and name != "drop_tail":
+            yield f"{displayed(str(name))} ({sources[name]})"

@@ -1,0 +1,111 @@
+"""Figures of a study: which come first, which are left out, and the roles of axes."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_hex
+
+from ackclock import _core
+from ackclock.experiments.studies.arrangement import Arrangement
+from ackclock.experiments.studies.study_folder import Study
+from ackclock.plotting.figures import encode
+from ackclock.scenario.display_names import DISPLAY_NAMES
+from test_known_answers import a_study
+
+PATH: dict[str, Any] = {
+    "rate": "10 Mbit/s",
+    "rtt": ["20 ms", "100 ms"],
+    "buffer": ["0.25 bdp", "1 bdp", "2 bdp"],
+    "queue": ["drop_tail", "fq_codel"],
+}
+
+
+@pytest.fixture(scope="module")
+def crossed() -> Study:
+    """One line-up over three axes."""
+    return a_study(path=PATH, line_ups=["pairs"])
+
+
+def _drawn(study: Study, name: str, **asked: Any) -> tuple[list[str], list[str]]:
+    """Return the labels of the legend and the titles of the panels."""
+    figures = {drawn.name: drawn for drawn in study.figures(Arrangement(**asked))}
+    figure = figures[name].draw()
+    titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_visible()]
+    return [text.get_text() for text in figure.legends[0].texts], titles
+
+
+def test_code_of_pgfplots_has_the_numbers_of_the_figure(crossed: Study) -> None:
+    """Two panels of two curves and a line at the fair share; the legend is the first panel's."""
+    code = encode(next(crossed.figures()).draw(), "tex").decode()
+    assert code.count(r"\nextgroupplot") == 2 and code.count(r"\addplot") == 6
+    assert "xtick={0.25,1,2}" in code and "ylabel={a's share (\\%)}" in code
+    assert "\n  0.25 75 0\n  1 75 0\n  2 75 0\n" in code, "the mean of two seeds, both of which give 75 %"
+    assert [code.count(name) for name in (r"\addlegendentry{DropTail}", r"\addlegendentry{FQ-CoDel}")] == [1, 1]
+    bands = next(drawn for drawn in crossed.figures() if drawn.name.startswith("convergence")).draw()
+    assert "fill opacity=0.18" in encode(bands, "tex").decode()
+    matrix = next(drawn for drawn in a_study().figures() if drawn.name == "shares").draw()
+    with pytest.raises(ValueError, match="a matrix is not drawn by pgfplots"):
+        encode(matrix, "tex")
+
+
+def test_each_built_in_part_has_a_display_name() -> None:
+    parts = [*json.loads(_core.controllers()), *json.loads(_core.queues())]
+    assert {part["name"] for part in parts} == set(DISPLAY_NAMES)
+
+
+def test_a_figure_over_the_axis_of_most_values_comes_first(crossed: Study) -> None:
+    names = [drawn.name for drawn in crossed.figures()]
+    assert names[0] == "share-over-buffer"
+    assert names.index("share-over-rtt") < names.index("trade-off") < names.index("cdf-rtt")
+    assert not [name for name in names if name.startswith("shares")], "it would have two cells, which are a curve"
+    assert len(names) <= 13
+
+
+def test_one_line_up_has_queues_as_colours_and_the_other_axis_as_panels(crossed: Study) -> None:
+    assert _drawn(crossed, "share-over-buffer") == (["DropTail", "FQ-CoDel"], ["20 ms", "100 ms"])
+    assert _drawn(crossed, "trade-off") == (["DropTail", "FQ-CoDel"], [""])
+    several = a_study(path=PATH)
+    labels, titles = _drawn(several, "queueing-over-buffer")
+    assert labels == ["a", "b"] and titles[0] == "20 ms, DropTail" and len(titles) == 4
+
+
+def test_axes_have_the_roles_that_are_asked_for(crossed: Study) -> None:
+    found = _drawn(crossed, "share-over-buffer", colour=("rtt",), panel=("queue",))
+    assert found == (["20 ms", "100 ms"], ["DropTail", "FQ-CoDel"])
+    labels, titles = _drawn(crossed, "share-over-buffer", colour=("queue",), style=("rtt",), panel=())
+    assert titles == [""] and labels[:2] == ["DropTail, 20 ms", "FQ-CoDel, 20 ms"] and len(labels) == 4
+    labels, titles = _drawn(crossed, "share-over-buffer", panel=("rtt",), names={"fq_codel": "fair", "20 ms": "near"})
+    assert (labels, titles) == (["DropTail", "fair"], ["near", "100 ms"])
+
+
+def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:
+    drawn = next(crossed.figures())
+    assert "fair share, 50 %" in drawn.caption and "a has beside b" in drawn.caption
+    figure = drawn.draw()
+    lines = [line for line in figure.axes[0].lines if list(line.get_ydata()) == [50.0, 50.0]]
+    assert [to_hex(line.get_color()) for line in lines] == ["#777777"]
+    assert figure.get_supylabel() == "a's share (%)"
+
+
+def test_the_page_leads_with_its_answer(crossed: Study, tmp_path: Path) -> None:
+    crossed.save(tmp_path, forms=("svg",))
+    page = (tmp_path / "study.html").read_text(encoding="utf-8")
+    places = [page.index(f'id="{name}"') for name in ("share-over-buffer", "differences", "means", "trade-off")]
+    assert places == sorted(places)
+    assert all(f'href="#{drawn.name}"' in page and f'id="{drawn.name}"' in page for drawn in crossed.figures())
+    assert "break-inside: avoid" in page and "@media print" in page
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium, which prints the page")
+def test_a_printed_study_has_few_pages(crossed: Study, tmp_path: Path) -> None:
+    crossed.save(tmp_path, forms=("svg",))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    subprocess.run(
+        ["chromium", *options, f"--print-to-pdf={tmp_path / 'p.pdf'}", f"file://{tmp_path / 'study.html'}"],
+        capture_output=True, check=True, timeout=300,
+    )  # fmt: skip
+    assert (tmp_path / "p.pdf").read_bytes().count(b"/Type /Page\n") <= 8
