@@ -21,13 +21,13 @@ pub(crate) struct CwndValidator {
     initial_window: u64,
     /// cwnd was what held data back, at some time in the round trip that ends at `round_end`.
     is_limited: bool,
-    /// The largest flight since then.
-    max_flight: u64,
+    /// The largest FlightSize since then.
+    max_flight_size: u64,
     /// The flight of this span is acknowledged up to here.
     round_end: u64,
     /// End of the new data that had left at the last check of the window.
     seen: u64,
-    /// The largest flight while not limited, and since when that has been so.
+    /// The largest FlightSize while not limited, and since when that has been so.
     used: u64,
     not_limited_since: SimTime,
     /// RFC 7661: acknowledged in this and the last two round trips.
@@ -40,7 +40,7 @@ impl CwndValidator {
             validation,
             initial_window: initial_window.0,
             is_limited: false,
-            max_flight: 0,
+            max_flight_size: 0,
             round_end: 0,
             seen: 0,
             used: 0,
@@ -69,12 +69,12 @@ impl CwndValidator {
         std::mem::replace(&mut self.seen, high_data) < high_data
     }
 
-    /// All that may be sent has been sent: `flight` is outstanding, up to offset `high_data`.
-    pub(crate) fn on_sent_all(&mut self, is_limited: bool, flight: u64, una: u64, high_data: u64) {
+    /// All that may be sent has been sent: `flight_size` is outstanding, up to offset `high_data`.
+    pub(crate) fn on_sent_all(&mut self, is_limited: bool, flight_size: u64, una: u64, high_data: u64) {
         let begins = una >= self.round_end;
-        if begins || is_limited || (!self.is_limited && flight > self.max_flight) {
+        if begins || is_limited || (!self.is_limited && flight_size > self.max_flight_size) {
             self.is_limited = is_limited;
-            self.max_flight = flight;
+            self.max_flight_size = flight_size;
             self.round_end = high_data;
         }
     }
@@ -106,24 +106,24 @@ impl CwndValidator {
             CwndValidation::Hold => limited_now,
             //= rfc7661-4.3-growth
             CwndValidation::Rfc7661 => limited_now || self.pipe_ack() >= cwnd() / 2,
-            CwndValidation::Linux => self.is_limited || (cwnd() < 2 * self.max_flight && in_slow_start()),
+            CwndValidation::Linux => self.is_limited || (cwnd() < 2 * self.max_flight_size && in_slow_start()),
         }
     }
 
     /// Value that a decrease starts from: in RFC 7661's non-validated phase the larger of pipeACK and what was in
-    /// flight (section 4.4.1), otherwise `flight`
-    pub(crate) fn decrease_from(&self, flight: u64, cwnd: u64) -> u64 {
+    /// flight (section 4.4.1), otherwise `flight_size`
+    pub(crate) fn decrease_from(&self, flight_size: u64, cwnd: u64) -> u64 {
         if self.validation == CwndValidation::Rfc7661 && self.pipe_ack() < cwnd / 2 {
             //= rfc7661-4.4.1-decrease
-            flight.max(self.pipe_ack()).min(cwnd)
+            flight_size.max(self.pipe_ack()).min(cwnd)
         } else {
-            flight
+            flight_size
         }
     }
 
     /// After sending: a smaller cwnd if this one has gone unused for too long.
     pub(crate) fn decay(&mut self, now: SimTime, state: WindowInUse) -> Option<u64> {
-        let WindowInUse { cwnd, flight, rto, in_slow_start } = state;
+        let WindowInUse { cwnd, flight_size, rto, in_slow_start } = state;
         match self.validation {
             CwndValidation::None | CwndValidation::Hold => None,
             CwndValidation::Rfc7661 => {
@@ -142,7 +142,7 @@ impl CwndValidator {
                     (self.used, self.not_limited_since) = (0, now);
                     return None;
                 }
-                self.used = self.used.max(flight);
+                self.used = self.used.max(flight_size);
                 if now.saturating_since(self.not_limited_since) < rto {
                     return None;
                 }
@@ -173,7 +173,7 @@ impl CwndValidator {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowInUse {
     pub(crate) cwnd: u64,
-    pub(crate) flight: u64,
+    pub(crate) flight_size: u64,
     pub(crate) rto: SimDuration,
     pub(crate) in_slow_start: bool,
 }
@@ -234,7 +234,7 @@ mod tests {
         let mut usage = CwndValidator::new(CwndValidation::Linux, Bytes(10));
         usage.on_sent_all(false, 20, 0, 20);
         let rto = SimDuration::from_millis(200);
-        let state = WindowInUse { cwnd: 100, flight: 20, rto, in_slow_start: false };
+        let state = WindowInUse { cwnd: 100, flight_size: 20, rto, in_slow_start: false };
         assert_eq!(usage.decay(SimTime(100_000_000), state), None);
         assert_eq!(usage.decay(SimTime(200_000_000), state), Some(60)); // (100 + 20) / 2
     }
@@ -245,7 +245,7 @@ mod tests {
         let mut usage = CwndValidator::new(CwndValidation::Rfc7661, Bytes(10));
         usage.on_acked(20, false);
         let rto = SimDuration::from_millis(200);
-        let state = WindowInUse { cwnd: 100, flight: 20, rto, in_slow_start: false };
+        let state = WindowInUse { cwnd: 100, flight_size: 20, rto, in_slow_start: false };
         let at = |seconds| SimTime::ZERO + SimDuration::from_secs(seconds);
         assert_eq!(usage.decay(at(299), state), None);
         assert_eq!(usage.decay(at(300), state), Some(50)); // RFC 7661 section 4.4.2: max(cwnd / 2, IW)

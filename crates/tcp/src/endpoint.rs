@@ -243,7 +243,7 @@ impl Endpoint {
     ///
     /// [`TcpInfo::delivery_rate`]: crate::TcpInfo::delivery_rate
     pub fn measure_delivery(&mut self) {
-        self.sender.flight_mut().congestion.feed.measure();
+        self.sender.measure_delivery();
     }
 
     /// Waits for a connection.
@@ -310,12 +310,12 @@ impl Endpoint {
     /// An agent that its controller has in common with others is from now on the one of the same name among these.
     pub fn join(&mut self, agents: &mut SharedAgents) {
         self.controller.join(agents);
-        self.sender.flight_mut().congestion.controller.join(agents);
+        self.sender.controller_mut().join(agents);
     }
 
     /// The controller from outside, if it is one; there is none before the handshake is over.
     pub fn external_controller(&mut self) -> Option<&mut dyn ExternalController> {
-        match &mut self.sender.flight_mut().congestion.controller {
+        match self.sender.controller_mut() {
             Controller::External(external) => Some(external.as_mut()),
             _ => None,
         }
@@ -328,7 +328,7 @@ impl Endpoint {
 
     /// The controller decides; what that lets go is sent.
     pub fn decide(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.flight_mut().congestion.controller.decide(now);
+        self.sender.controller_mut().decide(now);
         self.resume(now, out);
     }
 

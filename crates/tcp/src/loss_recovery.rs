@@ -44,7 +44,7 @@ pub(crate) struct Recovery {
     is_fack: bool,
     undo: Undo,
     /// `FlightSize` when the first duplicate ACK came that does not advance.
-    flight_before_dup_acks: Option<u64>,
+    flight_size_before_dup_acks: Option<u64>,
     /// No fast retransmit for duplicate ACKs of data below this (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
     no_recovery_below: u64,
 }
@@ -62,7 +62,7 @@ impl Recovery {
             least_dup_thresh: config.dup_thresh,
             max_dup_thresh: config.max_dup_thresh,
             dup_acks: 0,
-            flight_before_dup_acks: None,
+            flight_size_before_dup_acks: None,
             no_recovery_below: 0,
         }
     }
@@ -153,10 +153,10 @@ impl Recovery {
         self.dup_acks = 0;
     }
 
-    /// An ACK arrived with `prior_flight` outstanding.
-    pub(crate) fn count_duplicate(&mut self, is_duplicate: bool, advanced: bool, prior_flight: u64) {
-        if is_duplicate && (self.dup_acks == 0 || self.flight_before_dup_acks.is_none()) {
-            self.flight_before_dup_acks = Some(prior_flight);
+    /// An ACK arrived with `prior_flight_size` outstanding.
+    pub(crate) fn count_duplicate(&mut self, is_duplicate: bool, advanced: bool, prior_flight_size: u64) {
+        if is_duplicate && (self.dup_acks == 0 || self.flight_size_before_dup_acks.is_none()) {
+            self.flight_size_before_dup_acks = Some(prior_flight_size);
         }
         self.dup_acks = if advanced { 0 } else { self.dup_acks + u32::from(is_duplicate) };
     }
@@ -166,14 +166,16 @@ impl Recovery {
     pub(crate) fn begin_duplicates(&mut self) {
         if self.has_sack() && self.rack.is_none() && !self.is_fack {
             //= rfc6675-2-duplicate-that-advances
-            (self.dup_acks, self.flight_before_dup_acks) = (1, None);
+            (self.dup_acks, self.flight_size_before_dup_acks) = (1, None);
         }
     }
 
     //= rfc5681-3.2-without-limited-transmit
     /// Data that duplicate ACKs let out before (limited transmit) does not count as in flight (RFC 5681 section 3.2 step 2).
-    pub(crate) fn flight_at_loss(&self, flight: u64) -> u64 {
-        self.flight_before_dup_acks.filter(|_| self.dup_acks > 0).map_or(flight, |before| flight.min(before))
+    pub(crate) fn flight_size_at_loss(&self, flight_size: u64) -> u64 {
+        self.flight_size_before_dup_acks
+            .filter(|_| self.dup_acks > 0)
+            .map_or(flight_size, |before| flight_size.min(before))
     }
 
     /// A segment arrived `distance` segments after one sent later, without having been retransmitted.

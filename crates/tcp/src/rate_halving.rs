@@ -33,7 +33,7 @@ impl RateHalving {
     /// An ACK arrived, after which `pipe` is in flight.
     pub(crate) fn on_ack(&mut self, pipe: u64, mss: u64) {
         if self.is_odd && self.cwnd > self.least {
-            self.cwnd = self.cwnd.saturating_sub(mss);
+            self.cwnd = self.cwnd.saturating_sub(mss).max(mss); // counted in octets, it may have been less than two segments
         }
         self.is_odd = !self.is_odd;
         self.cwnd = self.cwnd.min(pipe + mss);
@@ -50,6 +50,17 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 1_000;
+
+    /// Linux 2.4 counts segments, and its floor, half of an ssthresh of at least two, is one: 2.5, 1.5 and no less than 1.
+    #[test]
+    fn a_window_counted_in_octets_keeps_a_segment() {
+        let mut halving = RateHalving::new(2_500, 2_000);
+        let windows = [(); 6].map(|()| {
+            halving.on_ack(10_000, MSS);
+            halving.cwnd()
+        });
+        assert_eq!(windows, [2_500, 1_500, 1_500, 1_000, 1_000, 1_000]);
+    }
 
     /// By hand: 20 segments in flight, the first lost, and an ACK for each of the 19 others: a segment leaves for every second.
     #[test]

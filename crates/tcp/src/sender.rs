@@ -15,13 +15,16 @@ mod transmitter;
 
 use std::sync::Arc;
 
-use ackclock_cc::{AckEvent, CongestionController, Growth};
+use ackclock_cc::{AckEvent, CongestionController, Controller, Growth};
 use ackclock_events::{AckArrived, Event, EventKinds};
 use ackclock_units::{Bytes, SimTime};
 use ackclock_wire::Flags;
 
+use crate::clock::TimestampClock;
 use crate::config::{AppLimitedFrom, TcpConfig};
+use crate::ecn::EcnSender;
 use crate::endpoint::SocketOption;
+use crate::episode::Episode;
 use crate::event_log::EventLog;
 use crate::write_queue::Write;
 
@@ -84,8 +87,43 @@ impl Sender {
     }
 
     #[inline]
-    pub(crate) fn flight_mut(&mut self) -> &mut Flight {
-        &mut self.acks.flight
+    pub(crate) fn clock_mut(&mut self) -> &mut TimestampClock {
+        &mut self.acks.flight.clock
+    }
+
+    #[inline]
+    pub(crate) fn ecn_mut(&mut self) -> &mut EcnSender {
+        &mut self.acks.flight.ecn
+    }
+
+    pub(crate) fn controller_mut(&mut self) -> &mut Controller {
+        &mut self.acks.flight.congestion.controller
+    }
+
+    /// Measures the delivery rate, whatever the controller requests.
+    pub(crate) fn measure_delivery(&mut self) {
+        self.acks.flight.congestion.feed.measure();
+    }
+
+    /// Episodes that have ended since the last call.
+    pub(crate) fn take_episodes(&mut self) -> Vec<Episode> {
+        self.acks.flight.congestion.episodes.take_finished()
+    }
+
+    /// Events since the last call, if there are any and somebody watches.
+    #[inline]
+    pub(crate) fn events(&mut self) -> Option<&mut Vec<Event>> {
+        self.acks.flight.congestion.log.as_mut().filter(|log| !log.is_empty()).map(|log| log.events())
+    }
+
+    /// Reports changes of the controller.
+    pub(crate) fn report_controller(&mut self, now: SimTime) {
+        self.acks.flight.congestion.report_controller(now);
+    }
+
+    /// A segment arrives whose ACK is not taken: it gives no RTT sample.
+    pub(crate) fn on_challenged(&mut self) {
+        self.acks.flight.rto.begin_ack();
     }
 
     /// Takes an acceptable ACK: `snd_una <= ack <= snd_max`.
@@ -105,7 +143,7 @@ impl Sender {
         }
         transmitter.control_acks(&acks.flight, &outcome);
         // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
-        if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
+        if outcome.prior_flight_size > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
             self.notify_controller(now, ack, &outcome);
         }
         self.acks.flight.set_timer(now, &outcome);
@@ -139,7 +177,7 @@ impl Sender {
             newly_lost: Bytes(outcome.newly_lost) + lost_before,
             lost_before,
             newly_ce_marked: Bytes((outcome.marked * flight.board.mss()).min(outcome.delivered)),
-            prior_flight_size: Bytes(outcome.prior_flight),
+            prior_flight_size: Bytes(outcome.prior_flight_size),
             snd_una: flight.board.una(),
             snd_nxt: flight.board.high_data(),
             rtt_sample: flight.rto.sample_of_ack(),
@@ -173,7 +211,7 @@ impl Sender {
     #[cold]
     fn report_ack(&mut self, now: SimTime, place: usize, sack: &SackReport, outcome: &AckOutcome) {
         let flight = &mut self.acks.flight;
-        if outcome.prior_flight > 0 {
+        if outcome.prior_flight_size > 0 {
             let (rtt, has_sample) = (flight.rto.stats(), flight.rto.has_sample());
             let arrived = AckArrived {
                 newly_delivered: Bytes(outcome.delivered),

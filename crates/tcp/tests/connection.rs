@@ -1,7 +1,7 @@
 //! Opening, data both ways, windows, closing.
 
 use crate::common::{ACCEPTOR, MSS, OPENER, Pair, plain};
-use ackclock_tcp::{DelayedAck, State, TcpConfig};
+use ackclock_tcp::{Counting, DelayedAck, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use ackclock_wire::{Flags, Segment};
 
@@ -31,6 +31,27 @@ fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     assert_eq!(syns, [0, 1_000, 3_000]); // RFC 6298: 1 s, then doubled
     assert_eq!(pair.ends[OPENER].state(), State::Established);
     assert_eq!(pair.ends[OPENER].rto(), SimDuration::from_secs(3)); // section 5.7
+}
+
+#[test]
+fn a_window_of_one_segment_lets_a_full_one_out_with_its_fin() {
+    // RFC 5681 section 2: SMSS, of which the least window is one, counts data. Linux counts segments. The window is the initial one, or
+    // what a lost SYN or SYN-ACK leaves (section 3.1).
+    for (initial_window, lost, departs_ms) in
+        [(1_000, None, 100), (10_000, Some(OPENER), 1_100), (1_000, Some(ACCEPTOR), 1_100)]
+    {
+        for counting in [Counting::Octets, Counting::Segments] {
+            let config = TcpConfig { initial_window: Bytes(initial_window), counting, ..plain() };
+            let mut pair = Pair::new(&config, &config);
+            pair.drop = Box::new(move |end, index, _| lost == Some(end) && index == 0);
+            pair.call(OPENER, ackclock_tcp::Endpoint::connect);
+            pair.write(OPENER, 1_000);
+            pair.close(OPENER);
+            pair.run_for(SimDuration::from_secs(5));
+            assert_eq!(pair.data_sent(OPENER), [(departs_ms, 1, 1_000)], "{initial_window} {lost:?} {counting:?}");
+            assert_eq!(pair.ends[OPENER].state(), State::FinWait2);
+        }
+    }
 }
 
 #[test]

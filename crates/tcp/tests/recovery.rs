@@ -1,7 +1,7 @@
 //! Segments that each loss recovery sends, one by one. Segments of 1000 octets, numbered from 1: segment k has sequence
 //! number (k - 1) * 1000 + 1. The round trip is 100 ms and nothing takes time to clock out.
 
-use crate::common::{ACCEPTOR, OPENER, Pair, plain, switches, with_recovery};
+use crate::common::{ACCEPTOR, MSS, OPENER, Pair, plain, switches, with_recovery};
 use ackclock_cc::CongestionController;
 use ackclock_tcp::{DecreaseFrom, EcnConfig, EcnMode, LossDetection, LossRecovery, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
@@ -202,6 +202,11 @@ fn prr_reaches_ssthresh_at_the_end_of_recovery() {
     assert_eq!(pair.ends[OPENER].pipe(), Bytes(10_000));
 }
 
+/// Octets of a stream: any number, or a few full segments, behind which only the FIN is left.
+fn stream() -> impl Strategy<Value = u64> {
+    prop_oneof![1_u64..60_000, (1_u64..8).prop_map(|segments| segments * u64::from(MSS))]
+}
+
 fn recovery() -> impl Strategy<Value = LossRecovery> {
     prop_oneof![
         Just(LossRecovery::Tahoe),
@@ -221,11 +226,17 @@ proptest! {
         recovery in recovery(),
         some in any::<u32>(),
         losses in proptest::collection::vec(any::<bool>(), 1..60),
-        octets in 1_u64..60_000,
+        octets in stream(),
+        window in 1_u64..=10,
         initial_sequence in any::<u32>(),
     ) {
-        let config =
-            TcpConfig { initial_sequence, max_retries: 100, syn_retries: 100, ..switches(recovery, some) };
+        let config = TcpConfig {
+            initial_window: Bytes(window * u64::from(MSS)),
+            initial_sequence,
+            max_retries: 100,
+            syn_retries: 100,
+            ..switches(recovery, some)
+        };
         let mut pair = Pair::new(&config, &config);
         let mut losses = losses.into_iter();
         pair.drop = Box::new(move |_, _, _| losses.next().unwrap_or(false));

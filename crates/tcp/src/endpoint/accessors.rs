@@ -12,7 +12,7 @@ use crate::sender::SenderCounters;
 impl Endpoint {
     /// The segment that is about to arrive brings what links wrote into data of this end.
     pub fn on_telemetry(&mut self, hops: &[HopRecord]) {
-        self.sender.flight_mut().congestion.controller.on_telemetry(hops);
+        self.sender.controller_mut().on_telemetry(hops);
     }
 
     /// Notes that `octets` of payload were dropped at the host. What may leave now does so at [`Self::deadline`].
@@ -224,7 +224,7 @@ impl Endpoint {
 
     /// Episodes that have ended since the last call.
     pub fn take_episodes(&mut self) -> Vec<Episode> {
-        self.sender.flight_mut().congestion.episodes.take_finished()
+        self.sender.take_episodes()
     }
 
     /// The episode under way, if there is one.

@@ -51,7 +51,7 @@ impl Endpoint {
 
     /// An ACK leaves at once, and that is all that becomes of what has arrived.
     fn challenge(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.flight_mut().rto.begin_ack();
+        self.sender.on_challenged();
         self.receiver.request_ack();
         self.flush_ack(now, out);
     }
@@ -131,7 +131,7 @@ impl Endpoint {
     /// The option of accurate ECN, for the sending half; that there is one allows ours.
     pub(super) fn note_accurate_option(&mut self, segment: &Segment) {
         let option = segment.accurate_ecn();
-        self.sender.flight_mut().ecn.on_option(option);
+        self.sender.ecn_mut().on_option(option);
         if option.is_some() {
             self.ecn.on_option_seen();
         }
@@ -198,7 +198,7 @@ impl Endpoint {
         if self.receiver.is_tuned()
             && let Some(timestamps) = segment.timestamps.filter(|timestamps| timestamps.echo != 0)
         {
-            let rtt = self.sender.flight_mut().clock.ticks_since(timestamps.echo, now);
+            let rtt = self.sender.clock_mut().ticks_since(timestamps.echo, now);
             self.receiver.on_rtt(rtt, timestamps.echo, segment.payload);
         }
         if segment.ack_ratio > 0 && self.negotiated.ack_control {
@@ -275,7 +275,7 @@ impl Endpoint {
             timestamps: timestamps.map(|Timestamps { value, echo }| SegmentTimestamps {
                 tsval: value,
                 tsecr: echo,
-                arrival: self.sender.flight_mut().clock.tick(now),
+                arrival: self.sender.clock_mut().tick(now),
                 tick: self.sender.flight().clock.granularity(),
             }),
         };

@@ -1,6 +1,5 @@
 //! Segments that leave an open connection: data as the sender releases it, and ACKs.
 
-use ackclock_events::{Event, ProbeKind};
 use ackclock_units::SimTime;
 use ackclock_wire::{Flags, Segment, Seq, Timestamps};
 
@@ -44,7 +43,7 @@ impl Endpoint {
     fn wait_in_fq(&mut self, now: SimTime, start: u64, mut segment: Segment) {
         let at = self.sender.transmitter.pacer.departure(now);
         if let Some(timestamps) = &mut segment.timestamps {
-            timestamps.value = self.sender.flight_mut().clock.tick(at);
+            timestamps.value = self.sender.clock_mut().tick(at);
         }
         if let Some(fq) = &mut self.sender.transmitter.fq {
             fq.push(now, at, start, &segment);
@@ -85,15 +84,15 @@ impl Endpoint {
 
     #[cold]
     pub(super) fn tell_watcher(&mut self, now: SimTime, out: &mut impl Output) {
-        self.sender.flight_mut().congestion.report_controller(now);
+        self.sender.report_controller(now);
         self.hand_over(out);
     }
 
     /// Hands over the events that are known already.
     #[inline]
     pub(super) fn hand_over(&mut self, out: &mut impl Output) {
-        if let Some(log) = self.sender.flight_mut().congestion.log.as_mut().filter(|log| !log.is_empty()) {
-            out.tell(log.events());
+        if let Some(events) = self.sender.events() {
+            out.tell(events);
         }
     }
 
@@ -176,7 +175,7 @@ impl Endpoint {
         let timestamps = self
             .negotiated
             .timestamps
-            .then(|| Timestamps { value: self.sender.flight_mut().clock.tick(now), echo: acknowledgement.ts_recent });
+            .then(|| Timestamps { value: self.sender.clock_mut().tick(now), echo: acknowledgement.ts_recent });
         *segment = Segment {
             seq: Seq::of_offset(self.initial_sequence, offset),
             ack: acknowledgement.ack,
@@ -217,7 +216,6 @@ impl Endpoint {
         //= rfc3168-6.1.6-probes
         //= rfc9293-3.8.6.1-probe-octet
         let segment = self.header(now, self.sender.flight().board.una() - 1, Flags::ACK);
-        self.sender.flight_mut().congestion.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         self.tell(now, out);
         self.send_dataless(now, &segment, out);
     }

@@ -22,7 +22,7 @@ impl Endpoint {
     pub(super) fn set_feedback(&mut self, feedback: ecn::Feedback) {
         let with_option = self.config.ecn.accurate_option;
         self.ecn.set_feedback(feedback, with_option);
-        self.sender.flight_mut().ecn.set_feedback(feedback, self.phase != ConnectionPhase::SynSent, with_option);
+        self.sender.ecn_mut().set_feedback(feedback, self.phase != ConnectionPhase::SynSent, with_option);
     }
 
     pub(super) fn acknowledges_syn(&self, segment: &Segment) -> bool {
@@ -55,8 +55,7 @@ impl Endpoint {
         //= rfc9293-3.7.1-mss-bounds-segments
         let mss = payload(self.handshake.offered_mss.min(peer));
         let window = self.initial_window(mss);
-        let mut controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
-        self.sender.flight_mut().ecn.introduce(&mut controller);
+        let controller = Controller::new(&self.controller, Bytes(mss), window, self.config.initial_ssthresh);
         self.sender.set_negotiated(mss, self.negotiated.sack, window, controller);
         self.receiver.on_syn(syn.seq.0, syn.timestamps.map(|timestamps| timestamps.value));
         if self.negotiated.ack_control {
@@ -86,7 +85,7 @@ impl Endpoint {
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.negotiated.snd_scale };
         let window = u64::from(segment.window) << shift;
         let echo = segment.timestamps.filter(|ts| ts.echo != 0 && self.negotiated.timestamps);
-        let echoed = echo.map(|ts| self.sender.flight_mut().clock.time_of(ts.echo, now));
+        let echoed = echo.map(|ts| self.sender.clock_mut().time_of(ts.echo, now));
         self.sender.on_syn_acknowledged(now, window, self.handshake.retries, echoed);
         self.transmit(now, out);
         self.flush_ack(now, out);
@@ -120,7 +119,7 @@ impl Endpoint {
                 ack_control_permitted: offer(self.config.ack_control.is_some(), self.negotiated.ack_control),
             },
             timestamps: timestamps.then(|| Timestamps {
-                value: self.sender.flight_mut().clock.tick(now),
+                value: self.sender.clock_mut().tick(now),
                 echo: if answers { acknowledgement.ts_recent } else { 0 },
             }),
             ..Segment::default()
@@ -143,10 +142,7 @@ impl Endpoint {
         // The largest number of tries is for ever, whatever comes on top of it.
         let is_last = self.handshake.retries > self.config.syn_retries.saturating_add(linear)
             || (linear > 0 && now.saturating_since(self.handshake.began) >= self.time_of_syns());
-        if !is_last && self.handshake.retries > linear {
-            self.sender.flight_mut().rto.back_off();
-        }
-        self.sender.flight_mut().on_handshake_timeout(self.handshake.retries);
+        self.sender.on_syn_timeout(self.handshake.retries, !is_last && self.handshake.retries > linear);
         self.hand_over(out);
         if is_last {
             return self.fail(now, ConnectionError::TimedOut);

@@ -50,8 +50,7 @@ impl Endpoint {
             refuse(segment, out);
             let again_after = self.config.syn_again_after_reset;
             if self.handshake.retries == 0 && !again_after.is_zero() {
-                // The SYN is sent again then, and not when its timer was to expire.
-                self.sender.flight_mut().timer.start(now + again_after);
+                self.sender.retransmit_syn_at(now + again_after);
             }
         } else if flags.has(Flags::RST) {
             //= rfc9293-3.10.7.3-reset-refuses
@@ -62,7 +61,7 @@ impl Endpoint {
             self.set_feedback(ecn::agreed(self.config.ecn, flags));
             self.negotiate(segment);
             self.ecn.on_syn_ack(segment.ecn);
-            self.sender.flight_mut().ecn.on_handshake_echo(flags);
+            self.sender.ecn_mut().on_handshake_echo(flags);
             self.note_accurate_option(segment);
             self.open(now, segment, out);
         //= rfc9293-3.5-simultaneous-open

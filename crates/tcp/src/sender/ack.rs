@@ -83,7 +83,7 @@ impl SackReport {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckOutcome {
     pub(super) prior_una: u64,
-    pub(super) prior_flight: u64,
+    pub(super) prior_flight_size: u64,
     pub(super) prior_sacked: u64,
     pub(super) delivered: u64,
     pub(super) newly_sacked: u64,
@@ -186,7 +186,7 @@ impl AckProcessor {
     }
 
     fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        let prior_flight = self.flight.board.flight_size();
+        let prior_flight_size = self.flight.board.flight_size();
         let prior_sacked = self.flight.board.sacked();
         let una = self.flight.board.una();
         let advanced = ack.ack > una;
@@ -217,16 +217,16 @@ impl AckProcessor {
         self.count_delivered(delivered, new_round, newly_sacked + acked > 0);
         let reported = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
-        let marked = if prior_flight > 0 { reported } else { 0 };
+        let marked = if prior_flight_size > 0 { reported } else { 0 };
         self.flight.counters.delivered_ce += (marked * self.flight.board.mss()).min(delivered);
-        let is_duplicate = prior_flight > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
-        self.flight.recovery.count_duplicate(is_duplicate, advanced, prior_flight);
+        let is_duplicate = prior_flight_size > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
+        self.flight.recovery.count_duplicate(is_duplicate, advanced, prior_flight_size);
         if advanced && newly_sacked > 0 {
             self.flight.recovery.begin_duplicates();
         }
         AckOutcome {
             prior_una: una,
-            prior_flight,
+            prior_flight_size,
             prior_sacked,
             delivered,
             newly_sacked,

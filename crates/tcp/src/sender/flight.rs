@@ -181,13 +181,13 @@ impl Flight {
         if !has_sent && (limit == Limit::Application || !is_limited) {
             return;
         }
-        let (flight, cwnd, rto) = (self.board.flight_size(), self.congestion.cwnd(), self.rto.rto());
+        let (flight_size, cwnd, rto) = (self.board.flight_size(), self.congestion.cwnd(), self.rto.rto());
         let (una, high_data) = (self.board.una(), self.board.high_data());
-        self.congestion.validation.on_sent_all(is_limited, flight, una, high_data);
+        self.congestion.validation.on_sent_all(is_limited, flight_size, una, high_data);
         if limit != Limit::Application || !self.recovery.is_idle() || !has_sent {
             return;
         }
-        let state = WindowInUse { cwnd, flight, rto, in_slow_start: self.congestion.in_slow_start() };
+        let state = WindowInUse { cwnd, flight_size, rto, in_slow_start: self.congestion.in_slow_start() };
         if let Some(cwnd) = self.congestion.validation.decay(now, state) {
             self.congestion.restart_unused(now, RestartCause::Unused, cwnd, self.board.mss());
         }

@@ -58,8 +58,15 @@ impl Sender {
         }
         assert!(flight.board.is_empty() || !flight.timer.is_off(), "a timer runs for what is outstanding: {self:?}");
         let is_stuck = flight.board.is_empty()
-            && self.transmitter.limited_by == Limit::Window
-            && self.deadline() == SimTime::NEVER;
-        assert!(!is_stuck || self.transmitter.next_len(&flight.board) == 0, "a closed window is probed: {self:?}");
+            && self.deadline() == SimTime::NEVER
+            && match self.transmitter.limited_by {
+                Limit::Window => true,
+                Limit::Cwnd => flight.window() >= flight.board.mss(),
+                _ => false,
+            };
+        assert!(
+            !is_stuck || self.transmitter.next_len(&flight.board) == 0,
+            "a closed window is probed, and a window of a segment lets one out: {self:?}"
+        );
     }
 }

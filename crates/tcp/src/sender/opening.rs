@@ -1,6 +1,7 @@
 //! The handshake, as the sending half sees it: what was settled, and the SYN, which occupies offset 0.
 
 use ackclock_cc::{CongestionController, Controller, RestartCause};
+use ackclock_events::Event;
 use ackclock_units::{Bytes, SimTime};
 
 use super::Sender;
@@ -12,8 +13,9 @@ use crate::tlp::Tlp;
 impl Sender {
     /// Settled at the handshake: the payload of a full segment and whether the peer reports SACK, and with that the initial
     /// window and the controller.
-    pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool, initial_window: Bytes, controller: Controller) {
+    pub(crate) fn set_negotiated(&mut self, mss: u64, sack: bool, initial_window: Bytes, mut controller: Controller) {
         let flight = &mut self.acks.flight;
+        flight.ecn.introduce(&mut controller);
         flight.board.set_mss(mss);
         flight.congestion.validation.set_initial_window(initial_window);
         if !sack {
@@ -56,6 +58,22 @@ impl Sender {
             flight.board.on_new_data(1, now);
         }
         flight.timer.start(now + flight.rto.rto());
+    }
+
+    /// The SYN is sent again at `at`, and not when its timer was to expire.
+    pub(crate) fn retransmit_syn_at(&mut self, at: SimTime) {
+        self.acks.flight.timer.start(at);
+    }
+
+    /// The timer of a SYN or a SYN-ACK has expired for the `in_a_row`-th time. It counts as every expiry does: Linux's
+    /// `tcpi_total_rto` is of "RTO timeouts, including SYN/SYN-ACK and recurring timeouts".
+    pub(crate) fn on_syn_timeout(&mut self, in_a_row: u32, backs_off: bool) {
+        let flight = &mut self.acks.flight;
+        if backs_off {
+            flight.rto.back_off();
+        }
+        flight.counters.timeouts += 1;
+        flight.congestion.report(|_| Event::TimedOut { in_a_row, rto: flight.rto.rto() });
     }
 
     /// Takes in the acknowledgement of the SYN, after `retries` retransmissions of it. `echoed` is the departure time

@@ -41,7 +41,12 @@ pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
     TcpConfig {
         prr: is(0),
         counting: if is(1) { Counting::Segments } else { Counting::Octets },
-        loss_detection: if is(2) { LossDetection::Rack } else { LossDetection::DupAcks },
+        loss_detection: match (is(2), is(24)) {
+            (true, _) => LossDetection::Rack,
+            (false, true) => LossDetection::Fack,
+            (false, false) => LossDetection::DupAcks,
+        },
+        rate_halving: is(24),
         tlp: is(3),
         undo: UndoConfig { eifel: is(4), dsack: is(5), frto: is(6) },
         timestamps: is(7),

@@ -28,7 +28,7 @@ impl AckProcessor {
     }
 
     pub(super) fn on_plain_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        let prior_flight = self.flight.board.flight_size();
+        let prior_flight_size = self.flight.board.flight_size();
         let (delivered, times) = self.acknowledge_in_order(now, ack);
         self.flight.timer.on_progress();
         self.flight.rto.on_new_ack();
@@ -37,7 +37,7 @@ impl AckProcessor {
         let new_round = self.rounds.on_ack(ack.ack, self.flight.board.high_data());
         self.count_delivered(delivered, new_round, true);
         self.take_silence(ack.flags, delivered);
-        AckOutcome { prior_flight, delivered, advanced: true, restarts_timer: true, ..AckOutcome::default() }
+        AckOutcome { prior_flight_size, delivered, advanced: true, restarts_timer: true, ..AckOutcome::default() }
     }
 
     /// New end of the highest SACKed range, if the ACK reports nothing else, in the midst of a recovery.
@@ -56,7 +56,7 @@ impl AckProcessor {
 
     /// Nothing is acknowledged by such an ACK, nor does anything begin or end.
     pub(super) fn on_lengthened_sack(&mut self, now: SimTime, ack: &IncomingAck<'_>, sacked_to: u64) -> AckOutcome {
-        let prior_flight = self.flight.board.flight_size();
+        let prior_flight_size = self.flight.board.flight_size();
         let reduced_window = self.flight.recovery.phase().reduced_window();
         let (delivered, times) = self.sack_in_order(now, sacked_to);
         // Retransmitted segments give no sample when they are SACKed.
@@ -64,10 +64,10 @@ impl AckProcessor {
         self.sample_rtt(now, None, &SendTimes::default(), Some(&once));
         self.count_delivered(delivered, false, delivered > 0);
         self.take_silence(ack.flags, delivered);
-        self.flight.recovery.count_duplicate(delivered > 0, false, prior_flight);
+        self.flight.recovery.count_duplicate(delivered > 0, false, prior_flight_size);
         let restarts_timer = self.sack_restarts_timer(times.oldest);
         let mut outcome = AckOutcome {
-            prior_flight,
+            prior_flight_size,
             delivered,
             newly_sacked: delivered,
             was_reducing: true,

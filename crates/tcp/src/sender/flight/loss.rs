@@ -87,8 +87,8 @@ impl Flight {
         let first = self.board.mark_first_segment_lost();
         outcome.newly_lost += first;
         self.count_lost(first, LossDetection::Acks);
-        let flight = self.recovery.flight_at_loss(self.board.flight_size());
-        self.begin_episode(now, CongestionCause::Timeout { repeated: false }, flight, first);
+        let flight_size = self.recovery.flight_size_at_loss(self.board.flight_size());
+        self.begin_episode(now, CongestionCause::Timeout { repeated: false }, flight_size, first);
         self.board.mark_all_lost(|_| true);
         self.enter_loss_phase(now, Frto::Off);
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
@@ -112,14 +112,14 @@ impl Flight {
         // Data that the timer has not resent yet is lost anew, though of the same window (RFC 5681 section 3.1).
         let is_anew = matches!(phase, Phase::Loss(_)) && !repeated;
         let in_one_window = phase.until().is_some_and(|until| self.board.una() < until);
-        let (flight, cwnd_before) = (self.board.flight_size(), self.congestion.cwnd());
+        let (flight_size, cwnd_before) = (self.board.flight_size(), self.congestion.cwnd());
         let newly_lost = self.recovery.mark_timed_out(now, &mut self.board, &self.rto.stats());
         self.count_lost(newly_lost, LossDetection::Timeout);
         self.congestion.report_lost(now, &mut self.board);
         let continues = self.config.timeout_in_recovery == TimeoutInRecovery::SameEpisode;
         let is_same_episode = continues && ((in_one_window && !is_anew) || repeated);
         if !is_same_episode {
-            self.begin_episode(now, CongestionCause::Timeout { repeated }, flight, newly_lost);
+            self.begin_episode(now, CongestionCause::Timeout { repeated }, flight_size, newly_lost);
             self.recovery.begin_undo(&self.board, self.tlp.retransmission()); // of one that goes on, every retransmission has to prove spurious
         }
         self.ecn.on_reduction();

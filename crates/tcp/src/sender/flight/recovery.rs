@@ -169,9 +169,9 @@ impl Flight {
 
     /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
     fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, outcome: &AckOutcome) -> RecoveryWindow {
-        let flight = self.recovery.flight_at_loss(self.board.flight_size());
+        let flight_size = self.recovery.flight_size_at_loss(self.board.flight_size());
         let prior_cwnd = self.congestion.cwnd();
-        self.begin_episode(now, cause, flight, outcome.newly_lost);
+        self.begin_episode(now, cause, flight_size, outcome.newly_lost);
         self.ecn.on_reduction();
         self.tlp.clear(); // what a probe repaired of this window is answered
         let ssthresh = self.congestion.controller.ssthresh().unwrap_or_else(|| self.congestion.controller.cwnd()).0;

@@ -1,6 +1,6 @@
 //! The sender's timer: when it runs, and the actions when it fires.
 
-use ackclock_events::Event;
+use ackclock_events::{Event, ProbeKind};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::Flight;
@@ -99,6 +99,7 @@ impl Flight {
             return false;
         }
         self.timer.start_within_user_timeout(now + interval);
+        self.congestion.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         true
     }
 
@@ -134,13 +135,6 @@ impl Flight {
         let (in_a_row, rto) = (self.timer.timeouts_in_a_row(), self.rto.rto());
         self.congestion.report_at(reported, |_| Event::TimedOut { in_a_row, rto });
         goes_on
-    }
-
-    /// The timer of a SYN or a SYN-ACK has expired for the `in_a_row`-th time. It counts as every expiry does: Linux's
-    /// `tcpi_total_rto` is of "RTO timeouts, including SYN/SYN-ACK and recurring timeouts".
-    pub(crate) fn on_handshake_timeout(&mut self, in_a_row: u32) {
-        self.counters.timeouts += 1;
-        self.congestion.report(|_| Event::TimedOut { in_a_row, rto: self.rto.rto() });
     }
 
     fn answer_losses_of_timer(&mut self, now: SimTime, found: Detected) {

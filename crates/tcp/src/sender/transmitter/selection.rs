@@ -109,7 +109,7 @@ impl Transmitter {
         }
         let len = available.min(window);
         let allowed = allowed + limited_transmit_allowance(flight);
-        if flight.board.weight(len) > allowed {
+        if flight.board.weight(len) > allowed && !self.exceeds_by_fin(&flight.board, len, allowed) {
             return self.stop(flight, now, Limit::Cwnd);
         }
         if self.is_held_back(&flight.board, len) {
@@ -127,6 +127,13 @@ impl Transmitter {
             None if self.takes_refusal(flight, now) => self.stop(flight, now, Limit::DeviceQueue),
             None => Some(self.send_new(flight, now, len)),
         }
+    }
+
+    /// True if a segment is longer than the window by its FIN alone. Nothing outstanding would ever let it out, and SMSS, of which the
+    /// least window is one, counts data (RFC 5681 section 2).
+    #[cold]
+    fn exceeds_by_fin(&self, board: &Scoreboard, len: u64, allowed: u64) -> bool {
+        board.is_empty() && len == allowed + 1 && self.queue.has_fin(board.high_data() + len)
     }
 
     /// Limit that keeps a burst from beginning now, though the windows have room for its first segment of `len` octets;
