@@ -26,7 +26,6 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ackclock_cc::ControllerConfig;
 use ackclock_declare::{Value, meant};
 use ackclock_net::{NetworkConfig, NodeId, QueueLimit};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
@@ -34,12 +33,14 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
+use self::controllers::Agents;
+pub(crate) use self::controllers::check_endpoint;
 pub(crate) use self::flows::MAX_FLOWS;
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::extensions::Extensions;
-use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
+use crate::file::{Duration, EndpointFile, ScenarioFile};
 use crate::tree::{FieldPath, Node};
 
 /// The longest run: a year. Timers and timestamps stay exact for far longer.
@@ -143,14 +144,60 @@ pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (S
     (remedy, found)
 }
 
+/// The things outside its text that a scenario names.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    /// Contents of the files.
+    pub(crate) attachments: &'a Attachments,
+    /// The providers of controllers from outside.
+    pub(crate) extensions: &'a Extensions,
+}
+
+impl Diagnostics<'_> {
+    /// Reports a name that would break the tables, files and messages in which it appears.
+    pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
+        let Some(name) = name else { return };
+        let what = if name.trim().is_empty() {
+            "must not be empty"
+        } else if name.trim() != name {
+            "must not begin or end with blanks"
+        } else if name.chars().any(char::is_control) {
+            "must not hold line breaks or other control characters"
+        } else if name.chars().count() > MAX_NAME {
+            "must have 100 characters at most"
+        } else {
+            return;
+        };
+        self.report(path, what, "write a short name, such as \"video 1\"");
+    }
+
+    /// Reports a field that is required and absent.
+    pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
+        self.report_lack(path, "is missing", format!("add it, such as {example}"));
+    }
+
+    /// Rejects fields that have no effect here.
+    pub(crate) fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
+        for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
+            self.report(&path.key(field), what, remedy);
+        }
+    }
+
+    /// Rejects a hash without a file.
+    pub(crate) fn refuse_hash(&mut self, path: &FieldPath, file: Option<&String>, hash: Option<&String>) {
+        let is_alone = hash.is_some() && file.is_none() && !self.is_unread(&path.key("file"));
+        let what = "must stand beside a file, whose hash it is";
+        self.refuse(path, &[("sha256", is_alone)], what, "add the file, or remove it");
+    }
+}
+
 /// The state of checking a scenario.
 pub(crate) struct Checker<'a, 'source> {
     pub(crate) file: &'a ScenarioFile,
     /// Some of the topology could not be read, so that nodes or links may be missing.
     topology_unread: bool,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
-    /// Contents of the files that the scenario names.
-    pub(crate) attachments: &'a Attachments,
+    pub(crate) sources: Sources<'a>,
     pub(crate) network: NetworkConfig,
     /// Every node of the network by its name.
     pub(crate) node_ids: BTreeMap<String, NodeId>,
@@ -166,25 +213,13 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) seed: u64,
     /// The duration; `None` if the scenario's is wrong, and then values that depend on it are not reported.
     duration: Option<SimDuration>,
-    /// The providers of controllers from outside.
-    pub(crate) extensions: Extensions,
     /// The result for the last end of a flow: the ends of a group are alike.
     last_end: Option<tcp::End<'a>>,
     /// The last cable that was built: the cables of a group's flows are alike.
     last_cable: Option<links::Laid>,
     /// TCP configurations that flows share, each stored once.
     shared_tcp: Shared<TcpConfig>,
-    /// Agents that several flows share, each with the first flow that names it and its controller.
-    agents: BTreeMap<String, (String, ControllerConfig)>,
-}
-
-/// Builds the configuration of one table of TCP options, and of a controller on it; mistakes go to `diagnostics`.
-pub(crate) fn check_endpoint(
-    table: &TcpTable,
-    controller: Option<&Controller>,
-    diagnostics: &mut Diagnostics<'_>,
-) -> (TcpConfig, ControllerConfig) {
-    Checker::new(&ScenarioFile::default(), &Attachments::default(), diagnostics).endpoint(table, controller)
+    agents: Agents,
 }
 
 /// Builds the configuration; `None` if `diagnostics` has grown.
@@ -195,8 +230,7 @@ pub(crate) fn check(
     extensions: &Extensions,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
-    let mut checker = Checker::new(file, attachments, diagnostics);
-    checker.extensions = extensions.clone();
+    let mut checker = Checker::new(file, Sources { attachments, extensions }, diagnostics);
     checker.review_name(&FieldPath::of("name"), file.name.as_deref());
     checker.duration = checker.duration();
     let measure = checker.measure();
@@ -235,12 +269,12 @@ pub(crate) fn check(
 }
 
 impl<'a, 'source> Checker<'a, 'source> {
-    fn new(file: &'a ScenarioFile, attachments: &'a Attachments, diagnostics: &'a mut Diagnostics<'source>) -> Self {
+    fn new(file: &'a ScenarioFile, sources: Sources<'a>, diagnostics: &'a mut Diagnostics<'source>) -> Self {
         Self {
             file,
             topology_unread: diagnostics.may_lack_nodes(),
             diagnostics,
-            attachments,
+            sources,
             network: NetworkConfig::default(),
             node_ids: BTreeMap::new(),
             files: 0,
@@ -249,11 +283,10 @@ impl<'a, 'source> Checker<'a, 'source> {
             largest_packets: Vec::new(),
             seed: file.seed.unwrap_or(1),
             duration: None,
-            extensions: Extensions::default(),
             last_end: None,
             last_cable: None,
             shared_tcp: Shared::default(),
-            agents: BTreeMap::new(),
+            agents: Agents::default(),
         }
     }
 }
@@ -261,6 +294,14 @@ impl<'a, 'source> Checker<'a, 'source> {
 impl Checker<'_, '_> {
     pub(crate) fn report(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
         self.diagnostics.report(path, message, remedy);
+    }
+
+    pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
+        self.diagnostics.review_name(path, name);
+    }
+
+    pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
+        self.diagnostics.missing(path, example);
     }
 
     /// Reports a missing part of a table or list, unless it is missing because something in it could not be read.
@@ -279,28 +320,6 @@ impl Checker<'_, '_> {
         if !self.topology_unread && !self.network.nodes.is_empty() && !self.diagnostics.may_lack_flows() {
             self.report(path, message, remedy);
         }
-    }
-
-    /// Reports a name that would break the tables, files and messages in which it appears.
-    pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
-        let Some(name) = name else { return };
-        let what = if name.trim().is_empty() {
-            "must not be empty"
-        } else if name.trim() != name {
-            "must not begin or end with blanks"
-        } else if name.chars().any(char::is_control) {
-            "must not hold line breaks or other control characters"
-        } else if name.chars().count() > MAX_NAME {
-            "must have 100 characters at most"
-        } else {
-            return;
-        };
-        self.report(path, what, "write a short name, such as \"video 1\"");
-    }
-
-    /// Reports a field that is required and absent.
-    pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
-        self.report_lack(path, "is missing", format!("add it, such as {example}"));
     }
 
     fn duration(&mut self) -> Option<SimDuration> {

@@ -9,8 +9,10 @@ use ackclock_sim::{ApplianceConfig, Copying, HandshakeOrder, SideConfig};
 use ackclock_tcp::CwndValidation;
 use ackclock_units::{Bytes, SimDuration};
 
+use super::controllers::lone_controller;
+use super::declarations::read_part;
 use super::links::{MAX_DELAY, MAX_RATE, TOO_LONG};
-use super::tcp::Layer;
+use super::tcp::{Layer, profile_of, tcp};
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
 use crate::file::{ApplianceTable, Controller, CopyingTable, List, Names, SideTable};
@@ -107,7 +109,9 @@ impl<'a> Checker<'a, '_> {
             node,
             handshake: table.and_then(|table| table.handshake).map_or(HandshakeOrder::AcceptFirst, Into::into),
             copying: self.copying(table.and_then(|table| table.copying.as_ref()), &path.key("copying")),
-            discipline: policy.map(|policy| self.chosen(policy, &Context::default(), &place)).unwrap_or_default(),
+            discipline: policy
+                .map(|policy| read_part(policy, &Context::default(), &place, self.diagnostics))
+                .unwrap_or_default(),
         };
         if config.discipline.fills_the_far_window() {
             far.count_filled_windows_as_used();
@@ -182,7 +186,7 @@ impl<'a> Checker<'a, '_> {
         let general = self.file.tcp.as_ref().map(|table| Layer { path: FieldPath::of("tcp"), table });
         let own = table.and_then(|table| table.tcp.as_ref()).map(|table| Layer { path: path.key("tcp"), table });
         let layers: Vec<Layer<'_>> = general.into_iter().chain(own).collect();
-        let tcp = self.tcp(&layers, &[controller.stack()]);
+        let tcp = tcp(&layers, &[controller.stack()], self.diagnostics);
         let place = path.key("controller");
         let config = self.side_controller(&controller, &layers, tcp.mss, &place);
         let side = SideConfig { tcp, controller: config, controller_name: controller.name() };
@@ -197,12 +201,12 @@ impl<'a> Checker<'a, '_> {
         path: &FieldPath,
     ) -> ControllerConfig {
         if !matches!(controller, Controller::Python(_) | Controller::External(_)) {
-            let profile = self.profile(layers);
-            return self.controller(&controller.over(&profile.controllers), mss, path);
+            let profile = profile_of(layers, self.diagnostics);
+            return lone_controller(&controller.over(&profile.controllers), mss, path, self.sources, self.diagnostics);
         }
         let remedy = "use one of `ackclock list controllers`; an appliance's ends run no others";
         self.report(path, "must be a built-in controller", remedy);
-        self.controller(&Controller::default(), mss, path)
+        lone_controller(&Controller::default(), mss, path, self.sources, self.diagnostics)
     }
 }
 

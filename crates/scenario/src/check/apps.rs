@@ -5,6 +5,9 @@ use ackclock_sim::{AppConfig, FilesApp, SizeDistribution, Span, VideoApp};
 use ackclock_units::{Bytes, SimDuration};
 
 use super::Checker;
+use super::declarations::{read_part, read_table};
+use super::flows::span;
+use super::sizes::sizes;
 use crate::file::{App, Fields, RequestResponseApp};
 use crate::tree::FieldPath;
 
@@ -18,18 +21,22 @@ impl Checker<'_, '_> {
         let app = match app {
             // The rates of datagrams are refused where there is a connection.
             App::Bulk(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_) => None,
-            App::Own(source) => Some(AppConfig::External(self.chosen(source, &Context::default(), path))),
-            App::File(table) => self.own(table, path).map(|file| file.app()),
+            App::Own(source) => {
+                Some(AppConfig::External(read_part(source, &Context::default(), path, self.diagnostics)))
+            }
+            App::File(table) => read_table(table, path, self.diagnostics).map(|file| file.app()),
             App::Files(table) => self.files(table, path),
             App::RequestResponse(table) => self.request_response(table, path),
-            App::Video(table) => self.own(table, path).map(|video: VideoApp| AppConfig::Video(video.client())),
-            App::OnOff(table) => self.own(table, path).map(|periods| periods.app()),
+            App::Video(table) => {
+                read_table(table, path, self.diagnostics).map(|video: VideoApp| AppConfig::Video(video.client()))
+            }
+            App::OnOff(table) => read_table(table, path, self.diagnostics).map(|periods| periods.app()),
         };
         app.unwrap_or(AppConfig::Bulk)
     }
 
     fn files(&mut self, table: &Fields<FilesApp>, path: &FieldPath) -> Option<AppConfig> {
-        let files = self.own(table, path)?;
+        let files = read_table(table, path, self.diagnostics)?;
         self.files = self.files.saturating_add(files.files());
         if self.files > MAX_FILES {
             let field = if files.sizes.is_some() { "sizes" } else { "count" };
@@ -43,12 +50,20 @@ impl Checker<'_, '_> {
     fn request_response(&mut self, table: &RequestResponseApp, path: &FieldPath) -> Option<AppConfig> {
         let request = match &table.request {
             None => Some(SizeDistribution::Constant(DEFAULT_REQUEST)),
-            Some(_) => self.sizes(table.request.as_ref(), &path.key("request"), ""),
+            Some(_) => {
+                sizes(table.request.as_ref(), &path.key("request"), "", self.sources.attachments, self.diagnostics)
+            }
         };
-        let response = self.sizes(table.response.as_ref(), &path.key("response"), "response = \"100 kB\"");
+        let response = sizes(
+            table.response.as_ref(),
+            &path.key("response"),
+            "response = \"100 kB\"",
+            self.sources.attachments,
+            self.diagnostics,
+        );
         let think = match &table.think {
             None => Span::Constant(SimDuration::ZERO),
-            Some(think) => self.span(think, &path.key("think")),
+            Some(think) => span(think, &path.key("think"), self.diagnostics),
         };
         if table.count == Some(0) {
             self.report(&path.key("count"), "must be at least 1", "write how many requests, or remove it");

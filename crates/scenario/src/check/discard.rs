@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ackclock_declare::Context;
 use ackclock_net::{DiscardRule as Rule, DiscarderConfig, NamedRule};
 
+use super::declarations::read_part;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
 use crate::file::{DiscardRule, List};
@@ -35,7 +36,7 @@ impl Checker<'_, '_> {
     }
 
     fn discard_rule(&mut self, rule: &DiscardRule, path: &FieldPath) -> Rule {
-        let NamedRule { flow, rule } = self.chosen(rule, &Context::default(), path);
+        let NamedRule { flow, rule } = read_part(rule, &Context::default(), path, self.diagnostics);
         let remedy = "remove flow, and choose packets by class, position or time";
         let flows = flow.map(|name| self.numbers_of_flow(&name, &path.key("flow"), remedy));
         Rule { flows, ..rule }

@@ -9,11 +9,13 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::interrupt::check;
 use ackclock_units::{SimDuration, SimTime};
 
-use super::quic::quic_of;
-use super::tcp::{HostTables, Layer};
+use super::controllers::check_needs;
+use super::quic::{quic, quic_of};
+use super::tcp::{HostTables, Layer, check_default_recovery, profile_of};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
 use super::{Checker, suggest};
+use crate::diagnostic::Diagnostics;
 use crate::file::{App, Controller, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
 use crate::tree::FieldPath;
 
@@ -162,26 +164,13 @@ impl<'a> Checker<'a, '_> {
             starts.push(next);
             next += match spacing {
                 None => SimDuration::ZERO,
-                Some(spacing) => match self.span(spacing, &path.key("spacing")) {
+                Some(spacing) => match span(spacing, &path.key("spacing"), self.diagnostics) {
                     Span::Constant(gap) => gap,
                     Span::Exponential(mean) => random.exponential(mean),
                 },
             };
         }
         starts
-    }
-
-    pub(crate) fn span(&mut self, spacing: &Spacing, path: &FieldPath) -> Span {
-        match spacing {
-            TextOr::Text(span) => Span::Constant(span.0),
-            TextOr::Table(table) => Span::Exponential(table.exponential.map_or_else(
-                || {
-                    self.missing(&path.key("exponential"), "exponential = \"50 ms\"");
-                    SimDuration::ZERO
-                },
-                |mean| mean.0,
-            )),
-        }
     }
 
     /// Builds a flow for each plan, and says whether the hosts of all are known. A flow with unknown hosts is still
@@ -226,10 +215,23 @@ impl<'a> Checker<'a, '_> {
             Role::Arrivals(_) | Role::Datagrams(_) => AppConfig::Bulk,
         };
         if quic.is_none() {
-            self.check_needs(&controller, &[sender, receiver], &path.key("controller"));
+            check_needs(
+                &controller,
+                &[sender, receiver],
+                &path.key("controller"),
+                &self.network.links,
+                self.diagnostics,
+            );
         }
         let named = (plan.name.as_str(), &role(table));
-        let config = self.controller_of_flow(named, &controller, sender.mss, &path.key("controller"));
+        let config = self.agents.controller_of_flow(
+            named,
+            &controller,
+            sender.mss,
+            &path.key("controller"),
+            self.sources,
+            self.diagnostics,
+        );
         let seed = self.stream_seed(config.shared_agent().unwrap_or(&plan.name));
         FlowConfig {
             name: plan.name.clone(),
@@ -256,16 +258,16 @@ impl<'a> Checker<'a, '_> {
     /// Builds the transport of a flow: TCP by the layers of its tables, or QUIC.
     fn transport(&mut self, plan: &mut FlowPlan<'a>, [from, to]: [NodeId; 2], hosts: &HostTables<'a>) -> Transport {
         let table = plan.table;
-        if let Some((quic, end)) = self.quic(plan, &plan.controller) {
-            let controller = plan.controller.over(&self.profile(&[]).controllers);
+        if let Some((quic, end)) = quic(plan, &plan.controller, self.diagnostics) {
+            let controller = plan.controller.over(&profile_of(&[], self.diagnostics).controllers);
             return Transport { controller, profile: "quic", quic: Some(quic), ends: [end; 2] };
         }
         let layers = self.layers(plan, from, hosts, ("sender_tcp", table.sender_tcp.as_ref()));
-        let profile = self.profile(&layers);
+        let profile = profile_of(&layers, self.diagnostics);
         if table.controller.is_none() && !self.diagnostics.is_unread(&plan.path.key("controller")) {
             plan.controller = profile.controller_by_default.clone();
             if plan.is_tcp() {
-                self.check_default_recovery(&layers, &plan.controller);
+                check_default_recovery(&layers, &plan.controller, self.diagnostics);
             }
         }
         let stack = plan.controller.stack();
@@ -413,5 +415,19 @@ impl<'a> Checker<'a, '_> {
             }
         }
         self.network = network;
+    }
+}
+
+/// A time between two events.
+pub(crate) fn span(spacing: &Spacing, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Span {
+    match spacing {
+        TextOr::Text(span) => Span::Constant(span.0),
+        TextOr::Table(table) => Span::Exponential(table.exponential.map_or_else(
+            || {
+                sink.missing(&path.key("exponential"), "exponential = \"50 ms\"");
+                SimDuration::ZERO
+            },
+            |mean| mean.0,
+        )),
     }
 }

@@ -11,6 +11,8 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::Checker;
+use super::channel::{channel, check_policer};
+use super::declarations::read_part;
 use super::splits::Splits;
 use super::topology::BuiltTopology;
 use super::traffic::FlowTraits;
@@ -150,7 +152,7 @@ impl Checker<'_, '_> {
         default_limit: Limit,
         pending: &mut Vec<Arc<PendingLink>>,
     ) {
-        let channel = self.channel(half, path);
+        let channel = channel(half, path, self.diagnostics);
         let rate = channel.rate.nominal();
         let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
         if framing > MAX_FRAMING {
@@ -161,7 +163,7 @@ impl Checker<'_, '_> {
         }
         let queue =
             PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
-        let config = self.chosen(&queue.queue, &queue.context(rate, None), &queue.path);
+        let config = read_part(&queue.queue, &queue.context(rate, None), &queue.path, self.diagnostics);
         let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
         pending.push(Arc::new(PendingLink { queue, discard, path: path.clone() }));
         self.network.links.push(LinkConfig {
@@ -199,8 +201,8 @@ impl Checker<'_, '_> {
         }
         let crossings = self.crossings(flows, appliances, splits);
         for ((index, pending), crossing) in topology.links.iter().enumerate().zip(&crossings) {
-            self.check_policer(index, Bytes(crossing.largest_packet), &pending.path);
             let link = &self.network.links[index];
+            check_policer(link, Bytes(crossing.largest_packet), &pending.path, self.diagnostics);
             let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
             self.largest_packets.push(largest_packet);
         }
@@ -213,7 +215,7 @@ impl Checker<'_, '_> {
             let PendingLink { queue, .. } = &*topology.links[index];
             let context = queue.context(self.network.links[index].rate, Some(crossing));
             let mistakes = self.diagnostics.count();
-            self.network.links[index].queue = self.chosen(&queue.queue, &context, &queue.path);
+            self.network.links[index].queue = read_part(&queue.queue, &context, &queue.path, self.diagnostics);
             if self.diagnostics.count() > mistakes {
                 self.diagnostics.blame_where_written(&queue.path);
             }
@@ -228,7 +230,7 @@ impl Checker<'_, '_> {
         let flows = Arc::clone(&self.flow_numbers);
         let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(&flows) };
         for PendingLink { queue, .. } in topology.links.iter().map(Arc::as_ref) {
-            _ = self.chosen(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path);
+            _ = read_part(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path, self.diagnostics);
         }
     }
 

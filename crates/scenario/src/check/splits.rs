@@ -9,8 +9,10 @@ use ackclock_tcp::{EcnMode, TcpConfig};
 
 use super::Checker;
 use super::appliances::{AppliancePlan, SidePlan};
+use super::controllers::check_needs;
 use super::flows::FlowPlan;
 use super::take::Taken;
+use super::tcp::tcp;
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
 
@@ -113,7 +115,7 @@ impl Checker<'_, '_> {
                 // It tells the sender of marks as that one's controller wants to be told.
                 let marks = Stack { loss_recovery: None, ..plan.controller.stack() };
                 let stacks = [appliance.near.controller.stack(), marks];
-                near.tcp = self.tcp(&appliance.near.layers, &stacks);
+                near.tcp = tcp(&appliance.near.layers, &stacks, self.diagnostics);
             }
             SplitConfig { flow: number, appliance: index, near, far }
         };
@@ -168,7 +170,13 @@ impl Checker<'_, '_> {
             let before = index.checked_sub(1).map(|index| &splits[index]).filter(|before| before.flow == split.flow);
             let ends = [before.map_or(*flow.sender, |before| before.far.tcp), split.near.tcp];
             match before {
-                None => self.check_needs(&plan.controller, &ends, &plan.path.key("controller")),
+                None => check_needs(
+                    &plan.controller,
+                    &ends,
+                    &plan.path.key("controller"),
+                    &self.network.links,
+                    self.diagnostics,
+                ),
                 Some(before) => self.check_side(&appliances[before.appliance].far, &ends),
             }
             self.check_side(&appliance.near, &ends);
@@ -189,7 +197,7 @@ impl Checker<'_, '_> {
     }
 
     fn check_side(&mut self, side: &SidePlan<'_>, ends: &[TcpConfig; 2]) {
-        self.check_needs(&side.controller, ends, &side.path.key("controller"));
+        check_needs(&side.controller, ends, &side.path.key("controller"), &self.network.links, self.diagnostics);
     }
 }
 

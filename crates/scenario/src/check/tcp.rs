@@ -11,6 +11,7 @@ use ackclock_tcp::TcpConfig;
 use super::controllers::table_of_switches;
 use super::topology::BuiltTopology;
 use super::{Checker, suggest};
+use crate::diagnostic::Diagnostics;
 use crate::file::{Controller, OwnTable, TcpSwitches, TcpTable};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
@@ -88,7 +89,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// The TCP of a flow's end, as [`Self::tcp`] builds it. Tables that the end before has too are not read again.
+    /// The TCP of a flow's end, as [`tcp()`] builds it. Tables that the end before has too are not read again.
     pub(crate) fn tcp_of_end(&mut self, layers: Vec<Layer<'a>>, stack: Stack) -> TcpConfig {
         let is_same = |end: &&End<'_>| {
             let mut pairs = end.layers.iter().zip(&layers);
@@ -99,75 +100,75 @@ impl<'a> Checker<'a, '_> {
         if let Some(end) = self.last_end.as_ref().filter(is_same) {
             return end.tcp;
         }
-        let tcp = self.tcp(&layers, &[stack]);
+        let tcp = tcp(&layers, &[stack], self.diagnostics);
         self.last_end = Some(End { layers, stack, tcp });
         tcp
     }
+}
 
-    /// The last profile in the layers that exists, or else the first of all profiles.
-    pub(crate) fn profile(&mut self, layers: &[Layer<'_>]) -> &'static Profile {
-        let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
-        let Some((layer, name)) = named else { return &profiles()[0] };
-        profile(name).unwrap_or_else(|| {
-            let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
-            self.report(&layer.path.key("profile"), "must be the name of a profile", suggest(name, &known));
-            &profiles()[0]
-        })
+/// The last profile in the layers that exists, or else the first of all profiles.
+pub(crate) fn profile_of(layers: &[Layer<'_>], sink: &mut Diagnostics<'_>) -> &'static Profile {
+    let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
+    let Some((layer, name)) = named else { return &profiles()[0] };
+    profile(name).unwrap_or_else(|| {
+        let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
+        sink.report(&layer.path.key("profile"), "must be the name of a profile", suggest(name, &known));
+        &profiles()[0]
+    })
+}
+
+/// The configuration of the layers over the needs of the connection's controllers. The last layer wins; a profile
+/// resets.
+pub(crate) fn tcp(layers: &[Layer<'_>], stacks: &[Stack], sink: &mut Diagnostics<'_>) -> TcpConfig {
+    let profile = profile_of(layers, sink);
+    let mut table = profile.tcp.clone();
+    for stack in stacks {
+        table.lay(&table_of_switches(stack.sets));
     }
-
-    /// The configuration of the layers over the needs of the connection's controllers. The last layer wins; a profile
-    /// resets.
-    pub(crate) fn tcp(&mut self, layers: &[Layer<'_>], stacks: &[Stack]) -> TcpConfig {
-        let profile = self.profile(layers);
-        let mut table = profile.tcp.clone();
-        for stack in stacks {
-            table.lay(&table_of_switches(stack.sets));
-        }
-        let layers = since_profile(layers);
-        for (_, brought) in profile.with.iter().filter(|(switch, _)| is_turned_on(layers, switch)) {
-            table.lay(brought);
-        }
-        for layer in layers {
-            table.lay(layer.table);
-        }
-        if let Some(word) = stacks.iter().find_map(|stack| stack.loss_recovery) {
-            self.check_recovery(layers, word);
-            table.lay(&table_of_switches(&[("loss_recovery", Setting::Word(word))]));
-        }
-        let reading = TcpSwitches::part().read(&table.0, &Context::default());
-        for mistake in reading.mistakes {
-            self.report(&place_of(layers, &mistake.field), mistake.message, mistake.remedy);
-        }
-        reading.config.config
+    let layers = since_profile(layers);
+    for (_, brought) in profile.with.iter().filter(|(switch, _)| is_turned_on(layers, switch)) {
+        table.lay(brought);
     }
-
-    /// Rejects layers in which a default controller would override the recovery that is written.
-    pub(crate) fn check_default_recovery(&mut self, layers: &[Layer<'_>], controller: &Controller) {
-        let layers = since_profile(layers).iter().rev();
-        let said = layers.map(|layer| (layer, layer.table.text("loss_recovery"))).find(|(_, said)| said.is_some());
-        if let Some((layer, said)) = said
-            && controller.stack().loss_recovery.is_some_and(|word| Some(word) != said)
-        {
-            let what = format!("must not contradict {:?}, the controller of a flow that names none", controller.kind());
-            let remedy = "name a controller: controller = \"reno\" is Reno's window with any recovery";
-            self.report(&layer.path.key("loss_recovery"), what, remedy);
-        }
+    for layer in layers {
+        table.lay(layer.table);
     }
+    if let Some(word) = stacks.iter().find_map(|stack| stack.loss_recovery) {
+        check_recovery(layers, word, sink);
+        table.lay(&table_of_switches(&[("loss_recovery", Setting::Word(word))]));
+    }
+    let reading = TcpSwitches::part().read(&table.0, &Context::default());
+    for mistake in reading.mistakes {
+        sink.report(&place_of(layers, &mistake.field), mistake.message, mistake.remedy);
+    }
+    reading.config.config
+}
 
-    /// Rejects a controller that implies a recovery which contradicts its own flow or appliance. It overrides the
-    /// options of the scenario and the host.
-    fn check_recovery(&mut self, layers: &[Layer<'_>], word: &str) {
-        let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("loss_recovery")?)));
-        let is_own = |layer: &Layer<'_>| {
-            ["flow", "appliance"].iter().any(|table| layer.path.0.first() == FieldPath::of(table).0.first())
-        };
-        if let Some((layer, said)) = said
-            && said != word
-            && is_own(layer)
-        {
-            let remedy = "remove it, or write controller = \"reno\" for Reno's window with another recovery";
-            self.report(&layer.path.key("loss_recovery"), "must not contradict the controller of the same end", remedy);
-        }
+/// Rejects layers in which a default controller would override the recovery that is written.
+pub(crate) fn check_default_recovery(layers: &[Layer<'_>], controller: &Controller, sink: &mut Diagnostics<'_>) {
+    let layers = since_profile(layers).iter().rev();
+    let said = layers.map(|layer| (layer, layer.table.text("loss_recovery"))).find(|(_, said)| said.is_some());
+    if let Some((layer, said)) = said
+        && controller.stack().loss_recovery.is_some_and(|word| Some(word) != said)
+    {
+        let what = format!("must not contradict {:?}, the controller of a flow that names none", controller.kind());
+        let remedy = "name a controller: controller = \"reno\" is Reno's window with any recovery";
+        sink.report(&layer.path.key("loss_recovery"), what, remedy);
+    }
+}
+
+/// Rejects a controller that implies a recovery which contradicts its own flow or appliance. It overrides the
+/// options of the scenario and the host.
+fn check_recovery(layers: &[Layer<'_>], word: &str, sink: &mut Diagnostics<'_>) {
+    let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("loss_recovery")?)));
+    let is_own = |layer: &Layer<'_>| {
+        ["flow", "appliance"].iter().any(|table| layer.path.0.first() == FieldPath::of(table).0.first())
+    };
+    if let Some((layer, said)) = said
+        && said != word
+        && is_own(layer)
+    {
+        let remedy = "remove it, or write controller = \"reno\" for Reno's window with another recovery";
+        sink.report(&layer.path.key("loss_recovery"), "must not contradict the controller of the same end", remedy);
     }
 }
 

@@ -12,8 +12,10 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::Checker;
 use super::attached::read_arrivals;
+use super::declarations::read_table;
 use super::flows::FlowPlan;
 use super::quic::quic_of;
+use super::sizes::{accept, sizes};
 use super::splits::Splits;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
 use crate::tree::FieldPath;
@@ -109,20 +111,6 @@ pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc
 }
 
 impl Checker<'_, '_> {
-    /// Rejects fields that have no effect here.
-    pub(super) fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
-        for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
-            self.report(&path.key(field), what, remedy);
-        }
-    }
-
-    /// Rejects a hash without a file.
-    pub(super) fn refuse_hash(&mut self, path: &FieldPath, file: Option<&String>, hash: Option<&String>) {
-        let is_alone = hash.is_some() && file.is_none() && !self.diagnostics.is_unread(&path.key("file"));
-        let what = "must stand beside a file, whose hash it is";
-        self.refuse(path, &[("sha256", is_alone)], what, "add the file, or remove it");
-    }
-
     /// Rejects fields of a single connection on an entry that makes something else.
     pub(crate) fn check_role(&mut self, table: &FlowTable, path: &FieldPath) {
         let of_connections = [
@@ -159,10 +147,15 @@ impl Checker<'_, '_> {
             }
             Role::Arrivals(_) => {
                 let what = "must not be set for short flows, which send what arrivals say";
-                self.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
-                self.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
+                self.diagnostics.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
+                self.diagnostics.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
                 let is_other = matches!(table.protocol, Some(Protocol::Udp(_) | Protocol::Quic(_)));
-                self.refuse(path, &[("protocol", is_other)], "must be \"tcp\" for short flows", "remove it");
+                self.diagnostics.refuse(
+                    path,
+                    &[("protocol", is_other)],
+                    "must be \"tcp\" for short flows",
+                    "remove it",
+                );
             }
             Role::Datagrams(_) => {
                 let tcp = [
@@ -173,8 +166,8 @@ impl Checker<'_, '_> {
                     ("port", table.port.is_some()),
                 ];
                 let what = "must not be set for datagrams, which have no connection";
-                self.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
-                self.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
+                self.diagnostics.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
+                self.diagnostics.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
             }
         }
     }
@@ -225,7 +218,7 @@ impl Checker<'_, '_> {
         if table.count == Some(0) {
             self.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
         }
-        self.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
+        self.diagnostics.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
         let arrivals = match &table.file {
             Some(name) => self.listed(table, name, path)?,
             None if self.diagnostics.is_unread(&path.key("file")) => return None,
@@ -285,10 +278,10 @@ impl Checker<'_, '_> {
             ("size", table.size.is_some()),
             ("reply", table.reply.is_some()),
         ];
-        self.refuse(path, &drawn, "must not stand beside a file of arrivals", "keep one of the two");
-        let text = self.attachments.text(name)?;
+        self.diagnostics.refuse(path, &drawn, "must not stand beside a file of arrivals", "keep one of the two");
+        let text = self.sources.attachments.text(name)?;
         let flows = read_arrivals(&text);
-        self.accept(flows, &path.key("file")).map(|flows| Arrivals::Listed(flows.into()))
+        accept(flows, &path.key("file"), self.diagnostics).map(|flows| Arrivals::Listed(flows.into()))
     }
 
     fn drawn(&mut self, table: &ArrivalsTable, flow: &FlowConfig, path: &FieldPath) -> Option<Arrivals> {
@@ -296,12 +289,20 @@ impl Checker<'_, '_> {
         let gaps = match &table.process {
             None | Some(Process::Poisson(_)) => Some(Gaps::Exponential),
             Some(Process::Periodic(_)) => Some(Gaps::Constant),
-            Some(Process::LogNormal(gaps)) => {
-                self.own(gaps, &path.key("process")).map(|gaps| Gaps::LogNormal { sigma: gaps.sigma })
-            }
+            Some(Process::LogNormal(gaps)) => read_table(gaps, &path.key("process"), self.diagnostics)
+                .map(|gaps| Gaps::LogNormal { sigma: gaps.sigma }),
         };
-        let size = self.sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }");
-        let reply = table.reply.as_ref().map(|reply| self.sizes(Some(reply), &path.key("reply"), ""));
+        let size = sizes(
+            table.size.as_ref(),
+            &path.key("size"),
+            "size = { cdf = \"web_search\" }",
+            self.sources.attachments,
+            self.diagnostics,
+        );
+        let reply = table
+            .reply
+            .as_ref()
+            .map(|reply| sizes(Some(reply), &path.key("reply"), "", self.sources.attachments, self.diagnostics));
         let frequency = self.frequency(table, path);
         let (gaps, size, reply) = (gaps?, size?, reply.map_or(Some(None), |reply| reply.map(Some))?);
         let rate = match frequency? {
@@ -365,7 +366,7 @@ impl Checker<'_, '_> {
         flow: FlowConfig,
     ) -> Option<DatagramConfig> {
         let path = &plan.path;
-        let protocol = self.own(table, &path.key("protocol"));
+        let protocol = read_table(table, &path.key("protocol"), self.diagnostics);
         let sending = self.sending(plan.table.app.as_ref(), &path.key("app"));
         let UdpProtocol { payload, until, ecn } = protocol?;
         let until = self.until(until, plan, &path.key("protocol"));
@@ -394,16 +395,22 @@ impl Checker<'_, '_> {
 
     fn sending(&mut self, app: Option<&App>, path: &FieldPath) -> Option<Sending> {
         match app {
-            Some(App::Cbr(table)) => self.own(table, path).map(|RateApp { rate }| Sending::Constant(rate)),
-            Some(App::Poisson(table)) => self.own(table, path).map(|RateApp { rate }| Sending::Poisson(rate)),
+            Some(App::Cbr(table)) => {
+                read_table(table, path, self.diagnostics).map(|RateApp { rate }| Sending::Constant(rate))
+            }
+            Some(App::Poisson(table)) => {
+                read_table(table, path, self.diagnostics).map(|RateApp { rate }| Sending::Poisson(rate))
+            }
             Some(App::OnOff(table)) => {
-                let OnOffApp { on, off, rate } = self.own(table, path)?;
+                let OnOffApp { on, off, rate } = read_table(table, path, self.diagnostics)?;
                 if rate.is_none() {
                     self.missing(&path.key("rate"), "rate = \"1 Mbit/s\"");
                 }
                 Some(Sending::OnOff { on, off, rate: rate? })
             }
-            Some(App::Media(table)) => self.own(table, path).map(|media: MediaApp| Sending::Media(Arc::new(media))),
+            Some(App::Media(table)) => {
+                read_table(table, path, self.diagnostics).map(|media: MediaApp| Sending::Media(Arc::new(media)))
+            }
             Some(app) => {
                 let what = format!(
                     "must be an application with a rate: {:?} has none, and datagrams have nothing else",
