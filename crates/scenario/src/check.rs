@@ -23,11 +23,10 @@ mod topology;
 mod trace;
 mod traffic;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_declare::{Value, meant};
-use ackclock_net::{NetworkConfig, NodeId, QueueLimit};
+use ackclock_net::{NetworkConfig, QueueLimit};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
@@ -36,6 +35,7 @@ use serde::de::DeserializeOwned;
 use self::controllers::Agents;
 pub(crate) use self::controllers::check_endpoint;
 pub(crate) use self::flows::MAX_FLOWS;
+use self::topology::build_topology;
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
@@ -154,6 +154,11 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Diagnostics<'_> {
+    /// True if no part of the network is missing through mistakes, so that paths through it mean something.
+    pub(crate) fn is_network_whole(&self) -> bool {
+        !self.has_mistake_in("topology")
+    }
+
     /// Reports a name that would break the tables, files and messages in which it appears.
     pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
         let Some(name) = name else { return };
@@ -194,13 +199,9 @@ impl Diagnostics<'_> {
 /// The state of checking a scenario.
 pub(crate) struct Checker<'a, 'source> {
     pub(crate) file: &'a ScenarioFile,
-    /// Some of the topology could not be read, so that nodes or links may be missing.
-    topology_unread: bool,
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
     pub(crate) sources: Sources<'a>,
     pub(crate) network: NetworkConfig,
-    /// Every node of the network by its name.
-    pub(crate) node_ids: BTreeMap<String, NodeId>,
     /// Number of files that flows send, up to the flow being checked.
     pub(crate) files: u64,
     /// Each flow as the network sees it.
@@ -215,8 +216,6 @@ pub(crate) struct Checker<'a, 'source> {
     duration: Option<SimDuration>,
     /// The result for the last end of a flow: the ends of a group are alike.
     last_end: Option<tcp::End<'a>>,
-    /// The last cable that was built: the cables of a group's flows are alike.
-    last_cable: Option<links::Laid>,
     /// TCP configurations that flows share, each stored once.
     shared_tcp: Shared<TcpConfig>,
     agents: Agents,
@@ -235,18 +234,19 @@ pub(crate) fn check(
     checker.duration = checker.duration();
     let measure = checker.measure();
     let mut plans = checker.plan_flows();
-    let topology = checker.build_topology(&plans);
+    let topology = build_topology(file.topology.as_ref(), &plans, checker.diagnostics);
+    checker.network = topology.network.clone();
     let hosts = checker.host_tables(&topology);
     let appliances = checker.plan_appliances(&topology);
     let (flows, are_placed) = checker.build_flows(&mut plans, &topology, &hosts);
-    let is_whole = are_placed && checker.is_network_whole();
+    let is_whole = are_placed && checker.diagnostics.is_network_whole();
     checker.flow_traits = traffic::flow_traits(&plans);
     checker.flow_numbers = traffic::flow_numbers(&plans, &checker.flow_traits);
     let splits = checker.splits(&appliances, &plans, &flows, &topology, is_whole);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
     checker.resolve_queues(&topology, &flows, &appliances, &splits, is_whole);
     checker.resolve_discards(&topology);
-    checker.changes();
+    checker.changes(&topology);
     let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
     if is_whole && !checker.diagnostics.has_mistake_in("host") {
@@ -272,11 +272,9 @@ impl<'a, 'source> Checker<'a, 'source> {
     fn new(file: &'a ScenarioFile, sources: Sources<'a>, diagnostics: &'a mut Diagnostics<'source>) -> Self {
         Self {
             file,
-            topology_unread: diagnostics.may_lack_nodes(),
             diagnostics,
             sources,
             network: NetworkConfig::default(),
-            node_ids: BTreeMap::new(),
             files: 0,
             flow_traits: Vec::new(),
             flow_numbers: Arc::default(),
@@ -284,7 +282,6 @@ impl<'a, 'source> Checker<'a, 'source> {
             seed: file.seed.unwrap_or(1),
             duration: None,
             last_end: None,
-            last_cable: None,
             shared_tcp: Shared::default(),
             agents: Agents::default(),
         }
@@ -307,19 +304,6 @@ impl Checker<'_, '_> {
     /// Reports a missing part of a table or list, unless it is missing because something in it could not be read.
     pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
         self.diagnostics.report_lack(path, message, remedy);
-    }
-
-    /// True if no part of the network is missing through mistakes, so that paths through it mean something.
-    pub(crate) fn is_network_whole(&self) -> bool {
-        !self.diagnostics.has_mistake_in("topology")
-    }
-
-    /// Reports a name that the network lacks, unless it may lack the name because parts of it could not be read.
-    pub(crate) fn report_unknown(&mut self, path: &FieldPath, message: &str, remedy: String) {
-        // Hosts of a dumbbell have the names of its flows.
-        if !self.topology_unread && !self.network.nodes.is_empty() && !self.diagnostics.may_lack_flows() {
-            self.report(path, message, remedy);
-        }
     }
 
     fn duration(&mut self) -> Option<SimDuration> {

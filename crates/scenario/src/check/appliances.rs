@@ -134,8 +134,8 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         let remedy = suggest(name, &names);
-        match self.node_ids.get(name).copied() {
-            None => self.report_unknown(&path, "must be the name of a node", remedy),
+        match topology.node_ids.get(name).copied() {
+            None => topology.report_unknown(&path, "must be the name of a node", remedy, self.diagnostics),
             Some(node) if topology.hosts.contains(&node) && !may_sit(&node) => {
                 self.report(&path, "must be a router: at a host connections end anyway", remedy);
             }

@@ -4,6 +4,7 @@ use ackclock_net::queue::Limit;
 use ackclock_net::{LinkChange, LinkId, MAX_DELAY, MAX_RATE, QueueLimit, RateConfig};
 use ackclock_units::{Bytes, SimTime};
 
+use super::topology::BuiltTopology;
 use super::{Checker, suggest};
 use crate::diagnostic::split_remedy;
 use crate::file::ChangeTable;
@@ -12,11 +13,11 @@ use crate::tree::FieldPath;
 impl Checker<'_, '_> {
     /// Reads the list of changes. Makes its links changeable, and removes the channels that add nothing to rate and
     /// delay.
-    pub(crate) fn changes(&mut self) {
+    pub(crate) fn changes(&mut self, topology: &BuiltTopology) {
         let list = self.file.change.clone().unwrap_or_default();
         let changes: Vec<_> = list
             .iter()
-            .filter_map(|(index, table)| self.change(table, &FieldPath::of("change").index(index)))
+            .filter_map(|(index, table)| self.change(table, topology, &FieldPath::of("change").index(index)))
             .collect();
         for change in &changes {
             self.network.links[change.link.index()].expect_changes();
@@ -27,9 +28,9 @@ impl Checker<'_, '_> {
         self.network.changes = changes;
     }
 
-    fn change(&mut self, table: &ChangeTable, path: &FieldPath) -> Option<LinkChange> {
+    fn change(&mut self, table: &ChangeTable, topology: &BuiltTopology, path: &FieldPath) -> Option<LinkChange> {
         let at = self.time_of_change(table, path);
-        let link = self.link_of_change(table, path);
+        let link = self.link_of_change(table, topology, path);
         if (table.rate, table.delay, table.loss) == (None, None, None) && table.limit.is_none() {
             self.report_lack(path, "must change something", "give rate, delay, loss or limit");
         }
@@ -65,7 +66,7 @@ impl Checker<'_, '_> {
         Some(SimTime(at.0.0))
     }
 
-    fn link_of_change(&mut self, table: &ChangeTable, path: &FieldPath) -> Option<LinkId> {
+    fn link_of_change(&mut self, table: &ChangeTable, topology: &BuiltTopology, path: &FieldPath) -> Option<LinkId> {
         let Some(name) = &table.link else {
             self.missing(&path.key("link"), "link = \"bottleneck\"");
             return None;
@@ -74,7 +75,7 @@ impl Checker<'_, '_> {
         if found.is_none() {
             let known: Vec<&str> = self.network.links.iter().map(|link| link.name.as_str()).collect();
             let remedy = suggest(name, &known);
-            self.report_unknown(&path.key("link"), "must be the name of a link", remedy);
+            topology.report_unknown(&path.key("link"), "must be the name of a link", remedy, self.diagnostics);
         }
         found.map(LinkId::new)
     }

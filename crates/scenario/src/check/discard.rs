@@ -14,7 +14,7 @@ use crate::tree::FieldPath;
 impl Checker<'_, '_> {
     /// Builds the discarders, once the name of every flow is known.
     pub(crate) fn resolve_discards(&mut self, topology: &BuiltTopology) {
-        for (index, pending) in topology.links.iter().enumerate() {
+        for (index, pending) in topology.cables.pending.iter().enumerate() {
             if let Some((path, rules)) = &pending.discard {
                 let name = format!("link {}", self.network.links[index].name);
                 self.network.links[index].discarder = self.add_discarder(name, path, rules);

@@ -9,12 +9,12 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::interrupt::check;
 use ackclock_units::{SimDuration, SimTime};
 
+use super::Checker;
 use super::controllers::check_needs;
 use super::quic::{quic, quic_of};
 use super::tcp::{HostTables, Layer, check_default_recovery, profile_of};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, role};
-use super::{Checker, suggest};
 use crate::diagnostic::Diagnostics;
 use crate::file::{App, Controller, Duration, FlowTable, Spacing, StartTable, TcpTable, TextOr};
 use crate::tree::FieldPath;
@@ -190,7 +190,7 @@ impl<'a> Checker<'a, '_> {
             let (from, to) = ends.unwrap_or_default();
             flows.push(self.flow(plan, from, to, hosts));
         }
-        if are_placed && self.is_network_whole() {
+        if are_placed && self.diagnostics.is_network_whole() {
             self.check_routes(plans, &flows);
         }
         (flows, are_placed)
@@ -381,7 +381,7 @@ impl<'a> Checker<'a, '_> {
         let path = plan.path.key(field);
         let Some(name) = name else {
             if default.is_none() && !self.diagnostics.has_mistake_in("topology") {
-                if let [first, .., last] = topology.host_names(&self.network)[..] {
+                if let [first, .., last] = topology.host_names()[..] {
                     let example = if field == "from" { first } else { last }.to_owned();
                     self.missing(&path, &format!("{field} = {example:?}"));
                 } else {
@@ -391,14 +391,7 @@ impl<'a> Checker<'a, '_> {
             }
             return default;
         };
-        // Hosts are listed in the order of their nodes.
-        let is_host = |node: &NodeId| topology.hosts.binary_search(node).is_ok();
-        let host = self.node_ids.get(name).copied().filter(is_host);
-        if host.is_none() {
-            let remedy = suggest(name, &topology.host_names(&self.network));
-            self.report_unknown(&path, "must be the name of a host", remedy);
-        }
-        host
+        topology.host(name, &path, self.diagnostics)
     }
 
     fn check_routes(&mut self, plans: &[FlowPlan<'_>], flows: &[FlowConfig]) {

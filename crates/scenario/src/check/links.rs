@@ -16,6 +16,7 @@ use super::declarations::read_part;
 use super::splits::Splits;
 use super::topology::BuiltTopology;
 use super::traffic::FlowTraits;
+use crate::diagnostic::Diagnostics;
 use crate::file::{HalfLink, LinkTable, Overlay, Queue};
 use crate::tree::FieldPath;
 
@@ -84,105 +85,118 @@ impl Laid {
     }
 }
 
-impl Checker<'_, '_> {
+/// The links of a network as they are laid.
+#[derive(Default)]
+pub(crate) struct Cables {
+    /// The pending parts of each link, in the order of the network.
+    pub(crate) pending: Vec<Arc<PendingLink>>,
+    /// The last cable that was built: the cables of a group's flows are alike.
+    last: Option<Laid>,
+}
+
+impl Cables {
     /// Builds a cable: a link and, if it is full duplex, its reverse direction.
-    pub(crate) fn lay(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
-        if let Some(first) = self.last_cable.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
-            return self.lay_like(first, cable, pending);
+    pub(crate) fn lay(&mut self, cable: &Cable<'_>, links: &mut Vec<LinkConfig>, sink: &mut Diagnostics<'_>) {
+        if let Some(first) = self.last.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
+            return self.lay_like(first, cable, links);
         }
-        let first = LinkId::new(self.network.links.len());
-        self.lay_new(cable, pending);
-        if self.diagnostics.is_empty() {
+        let first = LinkId::new(links.len());
+        for (link, pending) in directions(cable, first, sink) {
+            links.push(link);
+            self.pending.push(Arc::new(pending));
+        }
+        if sink.is_empty() {
             let Cable { table, path, default_limit, duplex, .. } = cable;
             let (table, path) = ((*table).clone(), path.clone());
-            self.last_cable = Some(Laid { table, path, default_limit: *default_limit, duplex: *duplex, first });
+            self.last = Some(Laid { table, path, default_limit: *default_limit, duplex: *duplex, first });
         }
     }
 
     /// Builds a cable like the one whose first link is `first`.
-    fn lay_like(&mut self, first: LinkId, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
+    fn lay_like(&mut self, first: LinkId, cable: &Cable<'_>, links: &mut Vec<LinkConfig>) {
         let (from, to) = cable.ends;
-        let link = LinkId::new(self.network.links.len());
+        let link = LinkId::new(links.len());
         let forward = (&cable.name, (from, to), None);
         let back = cable.duplex.then_some((&cable.reverse_name, (to, from), Some(link)));
         for (alike, (name, (from, to), way_back_of)) in (first.index()..).zip([forward].into_iter().chain(back)) {
-            let config = self.network.links[alike].clone();
-            self.network.links.push(LinkConfig { name: name.clone(), from, to, way_back_of, ..config });
-            pending.push(Arc::clone(&pending[alike]));
+            let config = links[alike].clone();
+            links.push(LinkConfig { name: name.clone(), from, to, way_back_of, ..config });
+            self.pending.push(Arc::clone(&self.pending[alike]));
         }
     }
+}
 
-    fn lay_new(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
-        let (from, to) = cable.ends;
-        let forward = half(cable.table);
-        let link = LinkId::new(self.network.links.len());
-        self.add_link(&cable.name, (from, to), &forward, &cable.path, cable.default_limit, pending);
-        if !cable.duplex {
-            return;
-        }
-        // What takes packets out or hurts them is meant for the direction that it is written for.
-        let base = HalfLink {
-            discard: None,
-            loss: None,
-            jitter: None,
-            reorder: None,
-            duplicate: None,
-            effect: None,
-            policer: None,
-            aggregate: None,
-            ..forward
-        };
-        let own = cable.table.reverse.clone().unwrap_or_default();
-        let is_own = cable.table.reverse.is_some();
-        let path = if is_own { cable.path.key("reverse") } else { cable.path.clone() };
-        let mut back = base.overlaid_by(&own);
-        if own.handover.is_some() {
-            back.handover = own.handover; // as a whole, not field by field
-        }
-        self.add_link(&cable.reverse_name, (to, from), &back, &path, cable.default_limit, pending);
-        self.network.links[link.index() + 1].way_back_of = Some(link);
+/// Each direction of a cable whose first link is `first`.
+fn directions(cable: &Cable<'_>, first: LinkId, sink: &mut Diagnostics<'_>) -> Vec<(LinkConfig, PendingLink)> {
+    let (from, to) = cable.ends;
+    let forward = half(cable.table);
+    let mut built = vec![direction(&cable.name, (from, to), &forward, &cable.path, cable.default_limit, sink)];
+    if !cable.duplex {
+        return built;
     }
-
-    fn add_link(
-        &mut self,
-        name: &str,
-        (from, to): (NodeId, NodeId),
-        half: &HalfLink,
-        path: &FieldPath,
-        default_limit: Limit,
-        pending: &mut Vec<Arc<PendingLink>>,
-    ) {
-        let channel = channel(half, path, self.diagnostics);
-        let rate = channel.rate.nominal();
-        let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
-        if framing > MAX_FRAMING {
-            self.report(&path.key("framing"), "must be at most 65535 bytes", "an Ethernet frame adds 38");
-        }
-        if half.device_queue == Some(0) {
-            self.report(&path.key("device_queue"), "must be at least 1 packet", "leave it out for a link without one");
-        }
-        let queue =
-            PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
-        let config = read_part(&queue.queue, &queue.context(rate, None), &queue.path, self.diagnostics);
-        let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(Arc::new(PendingLink { queue, discard, path: path.clone() }));
-        self.network.links.push(LinkConfig {
-            name: name.to_owned(),
-            from,
-            to,
-            rate,
-            delay: channel.delay.values().max().unwrap_or_default(),
-            framing,
-            queue: config,
-            device_queue: half.device_queue,
-            discarder: None,
-            capture: half.capture.unwrap_or(false),
-            telemetry: half.telemetry.unwrap_or(false),
-            way_back_of: None,
-            channel: Some(Box::new(channel)), // which goes if it comes to nothing, once changes are known
-        });
+    // What takes packets out or hurts them is meant for the direction that it is written for.
+    let base = HalfLink {
+        discard: None,
+        loss: None,
+        jitter: None,
+        reorder: None,
+        duplicate: None,
+        effect: None,
+        policer: None,
+        aggregate: None,
+        ..forward
+    };
+    let own = cable.table.reverse.clone().unwrap_or_default();
+    let is_own = cable.table.reverse.is_some();
+    let path = if is_own { cable.path.key("reverse") } else { cable.path.clone() };
+    let mut back = base.overlaid_by(&own);
+    if own.handover.is_some() {
+        back.handover = own.handover; // as a whole, not field by field
     }
+    let (link, pending) = direction(&cable.reverse_name, (to, from), &back, &path, cable.default_limit, sink);
+    built.push((LinkConfig { way_back_of: Some(first), ..link }, pending));
+    built
+}
 
+fn direction(
+    name: &str,
+    (from, to): (NodeId, NodeId),
+    half: &HalfLink,
+    path: &FieldPath,
+    default_limit: Limit,
+    sink: &mut Diagnostics<'_>,
+) -> (LinkConfig, PendingLink) {
+    let channel = channel(half, path, sink);
+    let rate = channel.rate.nominal();
+    let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
+    if framing > MAX_FRAMING {
+        sink.report(&path.key("framing"), "must be at most 65535 bytes", "an Ethernet frame adds 38");
+    }
+    if half.device_queue == Some(0) {
+        sink.report(&path.key("device_queue"), "must be at least 1 packet", "leave it out for a link without one");
+    }
+    let queue = PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
+    let config = read_part(&queue.queue, &queue.context(rate, None), &queue.path, sink);
+    let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
+    let link = LinkConfig {
+        name: name.to_owned(),
+        from,
+        to,
+        rate,
+        delay: channel.delay.values().max().unwrap_or_default(),
+        framing,
+        queue: config,
+        device_queue: half.device_queue,
+        discarder: None,
+        capture: half.capture.unwrap_or(false),
+        telemetry: half.telemetry.unwrap_or(false),
+        way_back_of: None,
+        channel: Some(Box::new(channel)), // which goes if it comes to nothing, once changes are known
+    };
+    (link, PendingLink { queue, discard, path: path.clone() })
+}
+
+impl Checker<'_, '_> {
     /// Reads queues once more, now that every flow's path is known.
     ///
     /// After mistakes on which paths or packets depend, only the names of flows in queues are checked.
@@ -200,19 +214,19 @@ impl Checker<'_, '_> {
             return self.review_flows_of_queues(topology);
         }
         let crossings = self.crossings(flows, appliances, splits);
-        for ((index, pending), crossing) in topology.links.iter().enumerate().zip(&crossings) {
+        for ((index, pending), crossing) in topology.cables.pending.iter().enumerate().zip(&crossings) {
             let link = &self.network.links[index];
             check_policer(link, Bytes(crossing.largest_packet), &pending.path, self.diagnostics);
             let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
             self.largest_packets.push(largest_packet);
         }
         // Links that one table describes differ in their packets and paths: of each table the link that asks for most is told of.
-        let mut order: Vec<usize> = (0..topology.links.len()).collect();
+        let mut order: Vec<usize> = (0..topology.cables.pending.len()).collect();
         order.sort_by_key(|&index| Reverse(self.largest_packets[index]));
         for index in order {
             let (largest_packet, rtt) = (self.largest_packets[index], crossings[index].base_rtt);
             let crossing = Crossing { rtt, largest_packet, flows: Arc::clone(&self.flow_numbers) };
-            let PendingLink { queue, .. } = &*topology.links[index];
+            let PendingLink { queue, .. } = &*topology.cables.pending[index];
             let context = queue.context(self.network.links[index].rate, Some(crossing));
             let mistakes = self.diagnostics.count();
             self.network.links[index].queue = read_part(&queue.queue, &context, &queue.path, self.diagnostics);
@@ -229,7 +243,7 @@ impl Checker<'_, '_> {
         // Of some path and packets that no limit is too small for.
         let flows = Arc::clone(&self.flow_numbers);
         let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(&flows) };
-        for PendingLink { queue, .. } in topology.links.iter().map(Arc::as_ref) {
+        for PendingLink { queue, .. } in topology.cables.pending.iter().map(Arc::as_ref) {
             _ = read_part(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path, self.diagnostics);
         }
     }

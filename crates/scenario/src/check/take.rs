@@ -105,12 +105,7 @@ impl Checker<'_, '_> {
     fn named_hosts(&mut self, names: &Names, path: &FieldPath, topology: &BuiltTopology) -> Vec<NodeId> {
         let mut hosts = Vec::new();
         for (place, name) in each(names, path) {
-            let host = self.node_ids.get(name).copied().filter(|node| topology.hosts.contains(node));
-            if host.is_none() {
-                let remedy = suggest(name, &topology.host_names(&self.network));
-                self.report_unknown(&place, "must be the name of a host", remedy);
-            }
-            hosts.extend(host);
+            hosts.extend(topology.host(name, &place, self.diagnostics));
         }
         hosts
     }

@@ -50,12 +50,7 @@ impl<'a> Checker<'a, '_> {
             }
             for (item, name) in names.each() {
                 let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
-                let node = self.node_ids.get(name).filter(|node| topology.hosts.binary_search(node).is_ok()).copied();
-                let Some(node) = node else {
-                    let remedy = suggest(name, &topology.host_names(&self.network));
-                    self.report_unknown(&name_path, "must be the name of a host", remedy);
-                    continue;
-                };
+                let Some(node) = topology.host(name, &name_path, self.diagnostics) else { continue };
                 if !seen.insert(node) {
                     let remedy = "name it once, in one table";
                     self.report(

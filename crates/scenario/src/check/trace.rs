@@ -32,7 +32,7 @@ impl Checker<'_, '_> {
         };
         let interval = table.interval.map_or(self.default_interval(), |interval| interval.0);
         let traced_links = self.traced_links(&table, topology, flows, &path);
-        let events = self.events(&table, &path);
+        let events = self.events(&table, topology, &path);
         let flow_series = chosen(table.flows, &series_of_flows(flows));
         let link_series = chosen(table.links, &self.telling_series(&traced_links));
         let internals = self.internals(table.internals.as_ref(), &path);
@@ -65,7 +65,7 @@ impl Checker<'_, '_> {
     }
 
     /// The events to record, if any.
-    fn events(&mut self, table: &TraceTable, path: &FieldPath) -> Option<EventSelection> {
+    fn events(&mut self, table: &TraceTable, topology: &BuiltTopology, path: &FieldPath) -> Option<EventSelection> {
         let kinds: EventKinds = match &table.events {
             None | Some(SeriesChoice::Word(AllOrNone::None)) => EventKinds::NONE,
             Some(SeriesChoice::Word(AllOrNone::All)) => EventKinds::ALL,
@@ -73,7 +73,8 @@ impl Checker<'_, '_> {
         };
         let link_names: Vec<String> = self.network.links.iter().map(|link| link.name.clone()).collect();
         let of_flows = self.watched_flows(table.event_flows.as_ref(), &path.key("event_flows"));
-        let of_links = self.places(table.event_links.as_ref(), &path.key("event_links"), "a link", &link_names);
+        let of_links =
+            self.places(table.event_links.as_ref(), &path.key("event_links"), "a link", &link_names, topology);
         if kinds.is_empty() {
             let is_unread = self.diagnostics.is_unread(&path.key("events"));
             for (field, is_given) in [("event_flows", of_flows.is_some()), ("event_links", of_links.is_some())] {
@@ -107,6 +108,7 @@ impl Checker<'_, '_> {
         path: &FieldPath,
         what: &str,
         known: &[String],
+        topology: &BuiltTopology,
     ) -> Option<Vec<usize>> {
         let mut places = Vec::new();
         for (index, name) in wanted?.iter() {
@@ -115,7 +117,7 @@ impl Checker<'_, '_> {
                 Some(place) => places.push(place),
                 None => {
                     let must = format!("must be the name of {what}");
-                    self.report_unknown(&path.index(index), &must, suggest(name, known));
+                    topology.report_unknown(&path.index(index), &must, suggest(name, known), self.diagnostics);
                 }
             }
         }
@@ -163,7 +165,7 @@ impl Checker<'_, '_> {
             };
         };
         let names: Vec<String> = self.network.links.iter().map(|link| link.name.clone()).collect();
-        let places = self.places(Some(wanted), &path.key("which_links"), "a link", &names);
+        let places = self.places(Some(wanted), &path.key("which_links"), "a link", &names, topology);
         places.unwrap_or_default().into_iter().map(LinkId::new).collect()
     }
 
