@@ -28,13 +28,13 @@ use std::sync::Arc;
 use ackclock_declare::{Value, meant};
 use ackclock_net::{NetworkConfig, QueueLimit};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
-use ackclock_tcp::TcpConfig;
-use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
-use self::controllers::Agents;
 pub(crate) use self::controllers::check_endpoint;
 pub(crate) use self::flows::MAX_FLOWS;
+use self::flows::{build_flows, plan_flows};
+use self::tcp::{host_tables, review_hosts};
 use self::topology::build_topology;
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
@@ -144,6 +144,26 @@ pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (S
     (remedy, found)
 }
 
+/// The run's seed and length.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    /// The duration; `None` if the scenario's is wrong, and then values that depend on it are not reported.
+    pub(crate) duration: Option<SimDuration>,
+}
+
+impl Run {
+    /// The end of the run; where it is unknown, the latest possible one.
+    pub(crate) fn end(self) -> SimDuration {
+        self.duration.unwrap_or(MAX_DURATION)
+    }
+
+    /// True if the run is known to be over at this time.
+    pub(crate) fn is_over_at(self, time: SimDuration) -> bool {
+        self.duration.is_some_and(|end| time >= end)
+    }
+}
+
 /// The things outside its text that a scenario names.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
@@ -202,8 +222,6 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
     pub(crate) sources: Sources<'a>,
     pub(crate) network: NetworkConfig,
-    /// Number of files that flows send, up to the flow being checked.
-    pub(crate) files: u64,
     /// Each flow as the network sees it.
     pub(crate) flow_traits: Vec<traffic::FlowTraits>,
     /// The names of flows and groups, each with its flows' numbers in packets: a group's name stands once for each
@@ -211,14 +229,7 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) flow_numbers: Arc<[(String, Option<usize>)]>,
     /// The largest packet that crosses each link, framing included; empty if mistakes leave it unknown.
     largest_packets: Vec<Bytes>,
-    pub(crate) seed: u64,
-    /// The duration; `None` if the scenario's is wrong, and then values that depend on it are not reported.
-    duration: Option<SimDuration>,
-    /// The result for the last end of a flow: the ends of a group are alike.
-    last_end: Option<tcp::End<'a>>,
-    /// TCP configurations that flows share, each stored once.
-    shared_tcp: Shared<TcpConfig>,
-    agents: Agents,
+    run: Run,
 }
 
 /// Builds the configuration; `None` if `diagnostics` has grown.
@@ -231,14 +242,22 @@ pub(crate) fn check(
 ) -> Option<SimulationConfig> {
     let mut checker = Checker::new(file, Sources { attachments, extensions }, diagnostics);
     checker.review_name(&FieldPath::of("name"), file.name.as_deref());
-    checker.duration = checker.duration();
+    checker.run.duration = checker.duration();
     let measure = checker.measure();
-    let mut plans = checker.plan_flows();
+    let mut plans = plan_flows(file.flow.as_ref(), checker.run, checker.diagnostics);
     let topology = build_topology(file.topology.as_ref(), &plans, checker.diagnostics);
     checker.network = topology.network.clone();
-    let hosts = checker.host_tables(&topology);
+    let hosts = host_tables(file.host.as_ref(), &topology, checker.diagnostics);
     let appliances = checker.plan_appliances(&topology);
-    let (flows, are_placed) = checker.build_flows(&mut plans, &topology, &hosts);
+    let (flows, are_placed) = build_flows(
+        &mut plans,
+        file.tcp.as_ref(),
+        &hosts,
+        &topology,
+        checker.run,
+        checker.sources,
+        checker.diagnostics,
+    );
     let is_whole = are_placed && checker.diagnostics.is_network_whole();
     checker.flow_traits = traffic::flow_traits(&plans);
     checker.flow_numbers = traffic::flow_numbers(&plans, &checker.flow_traits);
@@ -250,10 +269,10 @@ pub(crate) fn check(
     let trace = checker.trace(&topology, &flows);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
     if is_whole && !checker.diagnostics.has_mistake_in("host") {
-        checker.review_hosts(&hosts, &flows, &traffic);
+        review_hosts(&hosts, &flows, &traffic, checker.diagnostics);
     }
     let network = std::mem::take(&mut checker.network);
-    let (seed, duration) = (checker.seed, checker.duration.unwrap_or_default());
+    let (seed, duration) = (checker.run.seed, checker.run.duration.unwrap_or_default());
     diagnostics.is_empty().then(|| SimulationConfig {
         name: file.name.clone().unwrap_or_else(|| default_name.to_owned()),
         seed,
@@ -275,15 +294,10 @@ impl<'a, 'source> Checker<'a, 'source> {
             diagnostics,
             sources,
             network: NetworkConfig::default(),
-            files: 0,
             flow_traits: Vec::new(),
             flow_numbers: Arc::default(),
             largest_packets: Vec::new(),
-            seed: file.seed.unwrap_or(1),
-            duration: None,
-            last_end: None,
-            shared_tcp: Shared::default(),
-            agents: Agents::default(),
+            run: Run { seed: file.seed.unwrap_or(1), duration: None },
         }
     }
 }
@@ -319,21 +333,16 @@ impl Checker<'_, '_> {
         None
     }
 
-    /// The end of the run; where it is unknown, the latest possible one.
-    pub(crate) fn run_end(&self) -> SimDuration {
-        self.duration.unwrap_or(MAX_DURATION)
-    }
-
     fn measure(&mut self) -> MeasureWindow {
         let Some(measure) = &self.file.measure else { return MeasureWindow::default() };
         let path = FieldPath::of("measure");
-        let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.run_end(), |to| to.0));
-        if to > self.run_end() && self.duration.is_some() {
-            let remedy = format!("end the measurement by {}, or simulate longer", self.run_end());
+        let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.run.end(), |to| to.0));
+        if to > self.run.end() && self.run.duration.is_some() {
+            let remedy = format!("end the measurement by {}, or simulate longer", self.run.end());
             self.report(&path.key("to"), "must be no later than the end of the run", remedy);
         }
         if from >= to {
-            let end = self.run_end();
+            let end = self.run.end();
             let (field, remedy) = match measure.from {
                 Some(_) if from >= end => {
                     ("from", format!("begin before {end}, the end of the run, or simulate longer"))

@@ -46,7 +46,7 @@ impl Arriving {
 impl Checker<'_, '_> {
     /// Reports media with too many packets waiting at the sender, which the network does not see.
     pub(super) fn review_encoder(&mut self, media: &MediaApp, datagrams: &DatagramConfig, path: &FieldPath) {
-        if self.duration.is_none() {
+        if self.run.duration.is_none() {
             return;
         }
         let waiting = waiting_at_sender(media, datagrams);
@@ -59,7 +59,7 @@ impl Checker<'_, '_> {
 
     /// Reports the flow of datagrams with which too many packets wait; the rates are written at these places.
     pub(super) fn review_backlog(&mut self, flows: &[DatagramConfig], rates: &[FieldPath]) {
-        if self.duration.is_none() || flows.is_empty() {
+        if self.run.duration.is_none() || flows.is_empty() {
             return;
         }
         let network = std::mem::take(&mut self.network);

@@ -56,10 +56,10 @@ impl Checker<'_, '_> {
             self.missing(&path.key("at"), "at = \"10 s\"");
             return None;
         };
-        if at.0 >= self.run_end() || at.0.is_zero() {
+        if at.0 >= self.run.end() || at.0.is_zero() {
             let remedy = format!(
                 "change it after 0 s and before {}; what holds from the start stands at the link",
-                self.run_end()
+                self.run.end()
             );
             self.report(&path.key("at"), "must be after the beginning of the run and before its end", remedy);
         }

@@ -152,7 +152,7 @@ impl Checker<'_, '_> {
     fn side_for(&self, plan: &FlowPlan<'_>, appliance: &AppliancePlan<'_>, which: &str) -> SideConfig {
         let side = if which == "near" { &appliance.near.side } else { &appliance.far.side };
         let stream = format!("appliance {} {which} {}", appliance.config.name, plan.name);
-        let seed = RandomStream::new(self.seed, &stream).bits();
+        let seed = RandomStream::new(self.run.seed, &stream).bits();
         SideConfig { controller: side.controller.clone().seeded(seed), ..side.clone() }
     }
 

@@ -9,10 +9,10 @@ use ackclock_sim::{FlowConfig, TrafficConfig};
 use ackclock_tcp::TcpConfig;
 
 use super::controllers::table_of_switches;
+use super::suggest;
 use super::topology::BuiltTopology;
-use super::{Checker, suggest};
 use crate::diagnostic::Diagnostics;
-use crate::file::{Controller, OwnTable, TcpSwitches, TcpTable};
+use crate::file::{Controller, HostTable, List, OwnTable, TcpSwitches, TcpTable};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
@@ -24,7 +24,7 @@ pub(crate) struct Layer<'a> {
 }
 
 /// The TCP of an end, and the layers that it results from.
-pub(crate) struct End<'a> {
+struct End<'a> {
     layers: Vec<Layer<'a>>,
     stack: Stack,
     tcp: TcpConfig,
@@ -33,70 +33,77 @@ pub(crate) struct End<'a> {
 /// The tables of hosts that have their own.
 pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 
-impl<'a> Checker<'a, '_> {
-    /// Collects the `[[host]]` tables by node.
-    pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables<'a> {
-        let (mut tables, mut seen) = (HostTables::new(), BTreeSet::new());
-        let file = self.file;
-        let Some(hosts) = &file.host else { return tables };
-        for (index, host) in hosts.iter() {
-            let path = FieldPath::of("host").index(index);
-            let Some(names) = &host.name else {
-                self.missing(&path.key("name"), "name = \"Server\"");
-                continue;
-            };
-            if names.each().is_empty() {
-                self.report_lack(&path.key("name"), "must name a host", "name at least one host");
-            }
-            for (item, name) in names.each() {
-                let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
-                let Some(node) = topology.host(name, &name_path, self.diagnostics) else { continue };
-                if !seen.insert(node) {
-                    let remedy = "name it once, in one table";
-                    self.report(
-                        &name_path,
-                        format!("must be named once: there is a table for {name:?} already"),
-                        remedy,
-                    );
-                }
-                let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
-                tables.entry(node).or_default().extend(layer);
-            }
-            if host.tcp.is_none() {
-                self.report_lack(&path, "must have a tcp table", "add tcp = { ... }, or remove the host");
-            }
-        }
-        tables
-    }
-
-    /// Reports hosts whose table of TCP no connection uses.
-    pub(crate) fn review_hosts(&mut self, hosts: &HostTables<'_>, flows: &[FlowConfig], traffic: &TrafficConfig) {
-        let groups = traffic.arrivals.iter().map(|group| &group.flow);
-        let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
-        let ends: BTreeSet<NodeId> = connections.flat_map(|flow| [flow.from, flow.to]).collect();
-        let (used, idle): (Vec<_>, Vec<_>) = hosts.iter().partition(|(node, _)| ends.contains(node));
-        let is_used = |layer: &Layer<'_>| {
-            used.iter().flat_map(|(_, layers)| layers.iter()).any(|one| std::ptr::eq(one.table, layer.table))
+/// Collects the `[[host]]` tables by node.
+pub(crate) fn host_tables<'a>(
+    hosts: Option<&'a List<HostTable>>,
+    topology: &BuiltTopology,
+    sink: &mut Diagnostics<'_>,
+) -> HostTables<'a> {
+    let (mut tables, mut seen) = (HostTables::new(), BTreeSet::new());
+    for (index, host) in hosts.into_iter().flat_map(List::iter) {
+        let path = FieldPath::of("host").index(index);
+        let Some(names) = &host.name else {
+            sink.missing(&path.key("name"), "name = \"Server\"");
+            continue;
         };
-        for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
-            let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
-            self.report(&layer.path, "must be of a host that has a connection of TCP", remedy);
+        if names.each().is_empty() {
+            sink.report_lack(&path.key("name"), "must name a host", "name at least one host");
+        }
+        for (item, name) in names.each() {
+            let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
+            let Some(node) = topology.host(name, &name_path, sink) else { continue };
+            if !seen.insert(node) {
+                let remedy = "name it once, in one table";
+                sink.report(&name_path, format!("must be named once: there is a table for {name:?} already"), remedy);
+            }
+            let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
+            tables.entry(node).or_default().extend(layer);
+        }
+        if host.tcp.is_none() {
+            sink.report_lack(&path, "must have a tcp table", "add tcp = { ... }, or remove the host");
         }
     }
+    tables
+}
 
-    /// The TCP of a flow's end, as [`tcp()`] builds it. Tables that the end before has too are not read again.
-    pub(crate) fn tcp_of_end(&mut self, layers: Vec<Layer<'a>>, stack: Stack) -> TcpConfig {
+/// Reports hosts whose table of TCP no connection uses.
+pub(crate) fn review_hosts(
+    hosts: &HostTables<'_>,
+    flows: &[FlowConfig],
+    traffic: &TrafficConfig,
+    sink: &mut Diagnostics<'_>,
+) {
+    let groups = traffic.arrivals.iter().map(|group| &group.flow);
+    let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
+    let ends: BTreeSet<NodeId> = connections.flat_map(|flow| [flow.from, flow.to]).collect();
+    let (used, idle): (Vec<_>, Vec<_>) = hosts.iter().partition(|(node, _)| ends.contains(node));
+    let is_used = |layer: &Layer<'_>| {
+        used.iter().flat_map(|(_, layers)| layers.iter()).any(|one| std::ptr::eq(one.table, layer.table))
+    };
+    for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
+        let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
+        sink.report(&layer.path, "must be of a host that has a connection of TCP", remedy);
+    }
+}
+
+/// The result for the last end of a flow: the ends of a group are alike.
+#[derive(Default)]
+pub(crate) struct LastEnd<'a>(Option<End<'a>>);
+
+impl<'a> LastEnd<'a> {
+    /// The TCP of an end, as [`tcp()`] builds it. Tables that the end before has too are not read again.
+    pub(crate) fn tcp(&mut self, layers: Vec<Layer<'a>>, stack: Stack, sink: &mut Diagnostics<'_>) -> TcpConfig {
         let is_same = |end: &&End<'_>| {
             let mut pairs = end.layers.iter().zip(&layers);
             end.stack == stack
                 && end.layers.len() == layers.len()
                 && pairs.all(|(one, other)| std::ptr::eq(one.table, other.table))
         };
-        if let Some(end) = self.last_end.as_ref().filter(is_same) {
+        if let Some(end) = self.0.as_ref().filter(is_same) {
             return end.tcp;
         }
-        let tcp = tcp(&layers, &[stack], self.diagnostics);
-        self.last_end = Some(End { layers, stack, tcp });
+        let tcp = tcp(&layers, &[stack], sink);
+        self.0 = Some(End { layers, stack, tcp });
         tcp
     }
 }

@@ -48,7 +48,7 @@ impl Checker<'_, '_> {
         }
         let per_sample = values_per_sample(flows.len(), flow_series.len() + internals.len())
             + values_per_sample(traced_links.len(), link_series.len());
-        let duration = self.duration.unwrap_or_default();
+        let duration = self.run.duration.unwrap_or_default();
         if interval.is_zero() || (duration.0 / interval.0).saturating_mul(per_sample) > MAX_VALUES {
             let least = u128::from(duration.0) * u128::from(per_sample) / u128::from(MAX_VALUES * MILLISECOND) + 1;
             let least = u64::try_from(least).unwrap_or(u64::MAX).saturating_mul(MILLISECOND);
@@ -146,7 +146,7 @@ impl Checker<'_, '_> {
 
     /// The default interval: the larger of 10 ms and a 2000th of the duration, in whole milliseconds.
     fn default_interval(&self) -> SimDuration {
-        let part = self.run_end().0.div_ceil(2_000).div_ceil(MILLISECOND) * MILLISECOND;
+        let part = self.run.end().0.div_ceil(2_000).div_ceil(MILLISECOND) * MILLISECOND;
         SimDuration(part.max(10 * MILLISECOND))
     }
 

@@ -17,6 +17,7 @@ use super::flows::FlowPlan;
 use super::quic::quic_of;
 use super::sizes::{accept, sizes};
 use super::splits::Splits;
+use crate::diagnostic::Diagnostics;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
 use crate::tree::FieldPath;
 
@@ -110,68 +111,62 @@ pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc
     plans.iter().zip(traits).flat_map(names).collect()
 }
 
-impl Checker<'_, '_> {
-    /// Rejects fields of a single connection on an entry that makes something else.
-    pub(crate) fn check_role(&mut self, table: &FlowTable, path: &FieldPath) {
-        let of_connections = [
-            ("reply", table.reply.is_some()),
-            ("read_rate", table.read_rate.is_some()),
-            ("stops_reading", table.stops_reading.is_some()),
-            ("accepts", table.accepts.is_some()),
-            ("abort_at", table.abort_at.is_some()),
-        ];
-        match role(table) {
-            Role::Connection => {
-                if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app
-                    && (table.protocol.is_some() || !self.diagnostics.is_unread(&path.key("protocol")))
-                {
-                    let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
-                    self.report(&path.key("app"), "must not send datagrams over a connection", remedy);
-                }
-                if table.reply.is_some() && matches!(table.app, Some(App::RequestResponse(_) | App::Video(_))) {
-                    let remedy = "remove reply; the receiving end answers requests";
-                    self.report(
-                        &path.key("reply"),
-                        "must not stand beside an application that has replies of its own",
-                        remedy,
-                    );
-                }
-                if let Some(
-                    reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_)),
-                ) = &table.reply
-                {
-                    let what =
-                        format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
-                    self.report(&path.key("reply"), what, "use bulk, file, files or on_off; or turn the flow round");
-                }
+/// Rejects fields of a single connection on an entry that makes something else.
+pub(crate) fn check_role(table: &FlowTable, path: &FieldPath, sink: &mut Diagnostics<'_>) {
+    let of_connections = [
+        ("reply", table.reply.is_some()),
+        ("read_rate", table.read_rate.is_some()),
+        ("stops_reading", table.stops_reading.is_some()),
+        ("accepts", table.accepts.is_some()),
+        ("abort_at", table.abort_at.is_some()),
+    ];
+    match role(table) {
+        Role::Connection => {
+            if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app
+                && (table.protocol.is_some() || !sink.is_unread(&path.key("protocol")))
+            {
+                let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
+                sink.report(&path.key("app"), "must not send datagrams over a connection", remedy);
             }
-            Role::Arrivals(_) => {
-                let what = "must not be set for short flows, which send what arrivals say";
-                self.diagnostics.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
-                self.diagnostics.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
-                let is_other = matches!(table.protocol, Some(Protocol::Udp(_) | Protocol::Quic(_)));
-                self.diagnostics.refuse(
-                    path,
-                    &[("protocol", is_other)],
-                    "must be \"tcp\" for short flows",
-                    "remove it",
+            if table.reply.is_some() && matches!(table.app, Some(App::RequestResponse(_) | App::Video(_))) {
+                let remedy = "remove reply; the receiving end answers requests";
+                sink.report(
+                    &path.key("reply"),
+                    "must not stand beside an application that has replies of its own",
+                    remedy,
                 );
             }
-            Role::Datagrams(_) => {
-                let tcp = [
-                    ("controller", table.controller.is_some()),
-                    ("tcp", table.tcp.is_some()),
-                    ("sender_tcp", table.sender_tcp.is_some()),
-                    ("receiver_tcp", table.receiver_tcp.is_some()),
-                    ("port", table.port.is_some()),
-                ];
-                let what = "must not be set for datagrams, which have no connection";
-                self.diagnostics.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
-                self.diagnostics.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
+            if let Some(
+                reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_)),
+            ) = &table.reply
+            {
+                let what = format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
+                sink.report(&path.key("reply"), what, "use bulk, file, files or on_off; or turn the flow round");
             }
         }
+        Role::Arrivals(_) => {
+            let what = "must not be set for short flows, which send what arrivals say";
+            sink.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
+            sink.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
+            let is_other = matches!(table.protocol, Some(Protocol::Udp(_) | Protocol::Quic(_)));
+            sink.refuse(path, &[("protocol", is_other)], "must be \"tcp\" for short flows", "remove it");
+        }
+        Role::Datagrams(_) => {
+            let tcp = [
+                ("controller", table.controller.is_some()),
+                ("tcp", table.tcp.is_some()),
+                ("sender_tcp", table.sender_tcp.is_some()),
+                ("receiver_tcp", table.receiver_tcp.is_some()),
+                ("port", table.port.is_some()),
+            ];
+            let what = "must not be set for datagrams, which have no connection";
+            sink.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
+            sink.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
+        }
     }
+}
 
+impl Checker<'_, '_> {
     /// Separates the connections in the plans from other traffic.
     pub(crate) fn split_traffic(
         &mut self,
@@ -237,7 +232,7 @@ impl Checker<'_, '_> {
         let wanted = wanted.min(table.count.map_or(f64::INFINITY, |count| count as f64));
         let connections = (1 + splits.len()) as f64;
         *expected += wanted * connections;
-        if *expected > MAX_ARRIVALS && self.duration.is_some() {
+        if *expected > MAX_ARRIVALS && self.run.duration.is_some() {
             let field = if table.load.is_some() { "load" } else { "rate" };
             let each = if splits.is_empty() { String::new() } else { format!(" of {connections} connections") };
             let what =
@@ -251,7 +246,7 @@ impl Checker<'_, '_> {
     /// The time at which a flow's traffic ends. Members of a group whose random starts are too late send nothing: a
     /// correct scenario is correct with every seed.
     fn until(&mut self, until: Option<SimDuration>, plan: &FlowPlan<'_>, path: &FieldPath) -> SimTime {
-        let end = SimTime(self.run_end().0);
+        let end = SimTime(self.run.end().0);
         let until = until.map_or(end, |until| SimTime(until.0).min(end));
         // A start after the end of the run has been reported.
         if until <= plan.start && plan.start < end && !plan.is_start_drawn {
