@@ -23,19 +23,22 @@ mod topology;
 mod trace;
 mod traffic;
 
-use std::sync::Arc;
-
 use ackclock_declare::{Value, meant};
 use ackclock_net::{NetworkConfig, QueueLimit};
 use ackclock_sim::{MeasureWindow, SimulationConfig};
-use ackclock_units::{Bytes, SimDuration, SimTime};
+use ackclock_units::{SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
+use self::changes::{changes, expect_changes};
 pub(crate) use self::controllers::check_endpoint;
+use self::discard::resolve_discards;
 pub(crate) use self::flows::MAX_FLOWS;
 use self::flows::{build_flows, plan_flows};
+use self::links::{crossings, resolve_queues};
 use self::tcp::{host_tables, review_hosts};
-use self::topology::build_topology;
+use self::topology::{BuiltTopology, build_topology};
+use self::trace::trace;
+use self::traffic::{flow_numbers, flow_traits};
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
@@ -222,13 +225,6 @@ pub(crate) struct Checker<'a, 'source> {
     pub(crate) diagnostics: &'a mut Diagnostics<'source>,
     pub(crate) sources: Sources<'a>,
     pub(crate) network: NetworkConfig,
-    /// Each flow as the network sees it.
-    pub(crate) flow_traits: Vec<traffic::FlowTraits>,
-    /// The names of flows and groups, each with its flows' numbers in packets: a group's name stands once for each
-    /// flow.
-    pub(crate) flow_numbers: Arc<[(String, Option<usize>)]>,
-    /// The largest packet that crosses each link, framing included; empty if mistakes leave it unknown.
-    largest_packets: Vec<Bytes>,
     run: Run,
 }
 
@@ -245,7 +241,7 @@ pub(crate) fn check(
     checker.run.duration = checker.duration();
     let measure = checker.measure();
     let mut plans = plan_flows(file.flow.as_ref(), checker.run, checker.diagnostics);
-    let topology = build_topology(file.topology.as_ref(), &plans, checker.diagnostics);
+    let mut topology = build_topology(file.topology.as_ref(), &plans, checker.diagnostics);
     checker.network = topology.network.clone();
     let hosts = host_tables(file.host.as_ref(), &topology, checker.diagnostics);
     let appliances = checker.plan_appliances(&topology);
@@ -259,14 +255,20 @@ pub(crate) fn check(
         checker.diagnostics,
     );
     let is_whole = are_placed && checker.diagnostics.is_network_whole();
-    checker.flow_traits = traffic::flow_traits(&plans);
-    checker.flow_numbers = traffic::flow_numbers(&plans, &checker.flow_traits);
+    let traits = flow_traits(&plans);
+    let flow_numbers = flow_numbers(&plans, &traits);
     let splits = checker.splits(&appliances, &plans, &flows, &topology, is_whole);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
-    checker.resolve_queues(&topology, &flows, &appliances, &splits, is_whole);
-    checker.resolve_discards(&topology);
-    checker.changes(&topology);
-    let trace = checker.trace(&topology, &flows);
+    let BuiltTopology { network, cables, node_discards, .. } = &mut topology;
+    let may_cross =
+        is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !checker.diagnostics.has_mistake_in(of));
+    let crossings = may_cross.then(|| crossings(network, &flows, &traits, &appliances, &splits));
+    let largest_packets = resolve_queues(network, &cables.pending, crossings, &flow_numbers, checker.diagnostics);
+    resolve_discards(network, &cables.pending, node_discards, &flow_numbers, checker.diagnostics);
+    let changes = changes(file.change.as_ref(), &topology, &largest_packets, checker.run, checker.diagnostics);
+    expect_changes(&mut topology.network, changes);
+    let trace = trace(file.trace.as_ref(), &topology, &flows, &flow_numbers, checker.run, checker.diagnostics);
+    checker.network.clone_from(&topology.network);
     let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
     if is_whole && !checker.diagnostics.has_mistake_in("host") {
         review_hosts(&hosts, &flows, &traffic, checker.diagnostics);
@@ -294,9 +296,6 @@ impl<'a, 'source> Checker<'a, 'source> {
             diagnostics,
             sources,
             network: NetworkConfig::default(),
-            flow_traits: Vec::new(),
-            flow_numbers: Arc::default(),
-            largest_packets: Vec::new(),
             run: Run { seed: file.seed.unwrap_or(1), duration: None },
         }
     }
@@ -313,11 +312,6 @@ impl Checker<'_, '_> {
 
     pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
         self.diagnostics.missing(path, example);
-    }
-
-    /// Reports a missing part of a table or list, unless it is missing because something in it could not be read.
-    pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        self.diagnostics.report_lack(path, message, remedy);
     }
 
     fn duration(&mut self) -> Option<SimDuration> {

@@ -5,17 +5,15 @@ use std::sync::Arc;
 
 use ackclock_declare::{Context, Crossing, LinkContext};
 use ackclock_net::queue::Limit;
-use ackclock_net::{LinkConfig, LinkId, NodeId, Router};
+use ackclock_net::{LinkConfig, LinkId, NetworkConfig, NodeId, Router};
 use ackclock_sim::{ApplianceConfig, FlowConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use super::Checker;
 use super::channel::{channel, check_policer};
 use super::declarations::read_part;
 use super::splits::Splits;
-use super::topology::BuiltTopology;
-use super::traffic::FlowTraits;
+use super::traffic::{FlowNumbers, FlowTraits};
 use crate::diagnostic::Diagnostics;
 use crate::file::{HalfLink, LinkTable, Overlay, Queue};
 use crate::tree::FieldPath;
@@ -196,88 +194,89 @@ fn direction(
     (link, PendingLink { queue, discard, path: path.clone() })
 }
 
-impl Checker<'_, '_> {
-    /// Reads queues once more, now that every flow's path is known.
-    ///
-    /// After mistakes on which paths or packets depend, only the names of flows in queues are checked.
-    pub(crate) fn resolve_queues(
-        &mut self,
-        topology: &BuiltTopology,
-        flows: &[FlowConfig],
-        appliances: &[ApplianceConfig],
-        splits: &Splits,
-        is_whole: bool,
-    ) {
-        let is_whole =
-            is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !self.diagnostics.has_mistake_in(of));
-        if !is_whole {
-            return self.review_flows_of_queues(topology);
-        }
-        let crossings = self.crossings(flows, appliances, splits);
-        for ((index, pending), crossing) in topology.cables.pending.iter().enumerate().zip(&crossings) {
-            let link = &self.network.links[index];
-            check_policer(link, Bytes(crossing.largest_packet), &pending.path, self.diagnostics);
-            let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
-            self.largest_packets.push(largest_packet);
-        }
-        // Links that one table describes differ in their packets and paths: of each table the link that asks for most is told of.
-        let mut order: Vec<usize> = (0..topology.cables.pending.len()).collect();
-        order.sort_by_key(|&index| Reverse(self.largest_packets[index]));
-        for index in order {
-            let (largest_packet, rtt) = (self.largest_packets[index], crossings[index].base_rtt);
-            let crossing = Crossing { rtt, largest_packet, flows: Arc::clone(&self.flow_numbers) };
-            let PendingLink { queue, .. } = &*topology.cables.pending[index];
-            let context = queue.context(self.network.links[index].rate, Some(crossing));
-            let mistakes = self.diagnostics.count();
-            self.network.links[index].queue = read_part(&queue.queue, &context, &queue.path, self.diagnostics);
-            if self.diagnostics.count() > mistakes {
-                self.diagnostics.blame_where_written(&queue.path);
-            }
+/// Reads queues once more, now that every flow's path is known, and returns the largest packet that crosses each link,
+/// framing included.
+///
+/// Without `crossings`, after mistakes on which paths or packets depend, only the names of flows in queues are checked.
+pub(crate) fn resolve_queues(
+    network: &mut NetworkConfig,
+    pending: &[Arc<PendingLink>],
+    crossings: Option<Vec<Crossed>>,
+    flow_numbers: &Arc<FlowNumbers>,
+    sink: &mut Diagnostics<'_>,
+) -> Vec<Bytes> {
+    let Some(crossings) = crossings else {
+        review_flows_of_queues(pending, flow_numbers, sink);
+        return Vec::new();
+    };
+    let mut largest_packets = Vec::with_capacity(pending.len());
+    for ((link, pending), crossing) in network.links.iter().zip(pending).zip(&crossings) {
+        check_policer(link, Bytes(crossing.largest_packet), &pending.path, sink);
+        largest_packets.push(Bytes(crossing.largest_packet + link.framing.0));
+    }
+    // Links that one table describes differ in their packets and paths: of each table the link that asks for most is told of.
+    let mut order: Vec<usize> = (0..pending.len()).collect();
+    order.sort_by_key(|&index| Reverse(largest_packets[index]));
+    for index in order {
+        let (largest_packet, rtt) = (largest_packets[index], crossings[index].base_rtt);
+        let crossing = Crossing { rtt, largest_packet, flows: Arc::clone(flow_numbers) };
+        let PendingLink { queue, .. } = &*pending[index];
+        let context = queue.context(network.links[index].rate, Some(crossing));
+        let mistakes = sink.count();
+        network.links[index].queue = read_part(&queue.queue, &context, &queue.path, sink);
+        if sink.count() > mistakes {
+            sink.blame_where_written(&queue.path);
         }
     }
+    largest_packets
+}
 
-    fn review_flows_of_queues(&mut self, topology: &BuiltTopology) {
-        if self.diagnostics.may_lack_flows() {
-            return; // it may be the name of one
-        }
-        // Of some path and packets that no limit is too small for.
-        let flows = Arc::clone(&self.flow_numbers);
-        let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(&flows) };
-        for PendingLink { queue, .. } in topology.cables.pending.iter().map(Arc::as_ref) {
-            _ = read_part(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path, self.diagnostics);
-        }
+fn review_flows_of_queues(pending: &[Arc<PendingLink>], flow_numbers: &Arc<FlowNumbers>, sink: &mut Diagnostics<'_>) {
+    if sink.may_lack_flows() {
+        return; // it may be the name of one
     }
+    // Of some path and packets that no limit is too small for.
+    let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(flow_numbers) };
+    for PendingLink { queue, .. } in pending.iter().map(Arc::as_ref) {
+        _ = read_part(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path, sink);
+    }
+}
 
-    /// The properties of flows that matter to the queue of each link. The round trip is from end to end, over
-    /// appliances too, so that a limit in bdp does not depend on appliances.
-    fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Crossed> {
-        let mut crossings = vec![Crossed::default(); self.network.links.len()];
-        let mut router = Router::new(&self.network);
-        for (flow, traits) in flows.iter().zip(&self.flow_traits) {
-            let is_answered = flow.reply.is_some() || traits.has_answers;
-            let mut crossed = Vec::new();
-            for Section { from, to, data } in sections(flow, traits, appliances, splits) {
-                let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
-                for (from, to, packet) in [(from, to, data), (to, from, reply)] {
-                    let links = router.shortest_path(from, to).unwrap_or_default();
-                    crossed.extend(links.into_iter().map(|link| (link, packet)));
-                }
-            }
-            let rtt = SimDuration(crossed.iter().map(|&(link, _)| self.network.link(link).delay.0).sum());
-            for (link, packet) in crossed {
-                let crossing = &mut crossings[link.index()];
-                crossing.base_rtt = crossing.base_rtt.max(Some(rtt));
-                crossing.largest_packet = crossing.largest_packet.max(packet);
+/// The properties of flows that matter to the queue of each link. The round trip is from end to end, over
+/// appliances too, so that a limit in bdp does not depend on appliances.
+pub(crate) fn crossings(
+    network: &NetworkConfig,
+    flows: &[FlowConfig],
+    traits: &[FlowTraits],
+    appliances: &[ApplianceConfig],
+    splits: &Splits,
+) -> Vec<Crossed> {
+    let mut crossings = vec![Crossed::default(); network.links.len()];
+    let mut router = Router::new(network);
+    for (flow, traits) in flows.iter().zip(traits) {
+        let is_answered = flow.reply.is_some() || traits.has_answers;
+        let mut crossed = Vec::new();
+        for Section { from, to, data } in sections(flow, traits, appliances, splits) {
+            let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
+            for (from, to, packet) in [(from, to, data), (to, from, reply)] {
+                let links = router.shortest_path(from, to).unwrap_or_default();
+                crossed.extend(links.into_iter().map(|link| (link, packet)));
             }
         }
-        crossings
+        let rtt = SimDuration(crossed.iter().map(|&(link, _)| network.link(link).delay.0).sum());
+        for (link, packet) in crossed {
+            let crossing = &mut crossings[link.index()];
+            crossing.base_rtt = crossing.base_rtt.max(Some(rtt));
+            crossing.largest_packet = crossing.largest_packet.max(packet);
+        }
     }
+    crossings
 }
 
 /// The properties of flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest
 /// packet without framing.
 #[derive(Clone, Default)]
-struct Crossed {
+pub(crate) struct Crossed {
     base_rtt: Option<SimDuration>,
     largest_packet: u64,
 }

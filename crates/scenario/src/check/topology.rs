@@ -19,6 +19,9 @@ use crate::tree::FieldPath;
 const MAX_HOSTS: u64 = 100_000;
 const MAX_HOPS: u64 = 1_000;
 
+/// A node with a discard list, and the place of the list.
+pub(crate) type NodeDiscard = (NodeId, FieldPath, List<DiscardRule>);
+
 /// The network as built, with facts for later steps.
 #[derive(Default)]
 pub(crate) struct BuiltTopology {
@@ -29,7 +32,7 @@ pub(crate) struct BuiltTopology {
     is_unread: bool,
     pub(crate) cables: Cables,
     /// Discard lists of nodes.
-    pub(crate) node_discards: Vec<(NodeId, FieldPath, List<DiscardRule>)>,
+    pub(crate) node_discards: Vec<NodeDiscard>,
     /// The nodes that are appliances, and their places in the file.
     pub(crate) appliances: Vec<(NodeId, FieldPath)>,
     /// The links to trace by default.
@@ -80,6 +83,16 @@ impl BuiltTopology {
 
     pub(crate) fn host_names(&self) -> Vec<&str> {
         self.hosts.iter().map(|&host| self.network.node(host).name.as_str()).collect()
+    }
+
+    /// The link with this name; a name that is not known is reported.
+    pub(crate) fn link(&self, name: &str, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Option<LinkId> {
+        let link = self.network.links.iter().position(|link| link.name == name);
+        if link.is_none() {
+            let known: Vec<&str> = self.network.links.iter().map(|link| link.name.as_str()).collect();
+            self.report_unknown(path, "must be the name of a link", suggest(name, &known), sink);
+        }
+        link.map(LinkId::new)
     }
 
     /// Reports a name that the network lacks, unless it may lack the name because parts of it could not be read.

@@ -97,8 +97,11 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
     plans.iter().map(traits).collect()
 }
 
+/// The names of flows and groups, each with its flows' numbers in packets: a group's name stands once for each flow.
+pub(crate) type FlowNumbers = [(String, Option<usize>)];
+
 /// The names of flows and of groups, each with the number of a flow that it stands for.
-pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc<[(String, Option<usize>)]> {
+pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc<FlowNumbers> {
     let names = |(plan, traits): (&FlowPlan<'_>, &FlowTraits)| {
         let group = Some(plan.entry_name()).filter(|group| *group != plan.name);
         let number = traits.number;
