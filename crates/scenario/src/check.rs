@@ -29,12 +29,14 @@ use ackclock_sim::{MeasureWindow, SimulationConfig};
 use ackclock_units::{SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
+use self::appliances::{check_hosts_apart, plan_appliances};
 use self::changes::{changes, expect_changes};
 pub(crate) use self::controllers::check_endpoint;
 use self::discard::resolve_discards;
 pub(crate) use self::flows::MAX_FLOWS;
 use self::flows::{build_flows, plan_flows};
 use self::links::{crossings, resolve_queues};
+use self::splits::splits;
 use self::tcp::{host_tables, review_hosts};
 use self::topology::{BuiltTopology, build_topology};
 use self::trace::trace;
@@ -244,7 +246,9 @@ pub(crate) fn check(
     let mut topology = build_topology(file.topology.as_ref(), &plans, checker.diagnostics);
     checker.network = topology.network.clone();
     let hosts = host_tables(file.host.as_ref(), &topology, checker.diagnostics);
-    let appliances = checker.plan_appliances(&topology);
+    let appliances =
+        plan_appliances(file.appliance.as_ref(), file.tcp.as_ref(), &topology, checker.sources, checker.diagnostics);
+    check_hosts_apart(file.host.as_ref(), &appliances, checker.diagnostics);
     let (flows, are_placed) = build_flows(
         &mut plans,
         file.tcp.as_ref(),
@@ -257,7 +261,7 @@ pub(crate) fn check(
     let is_whole = are_placed && checker.diagnostics.is_network_whole();
     let traits = flow_traits(&plans);
     let flow_numbers = flow_numbers(&plans, &traits);
-    let splits = checker.splits(&appliances, &plans, &flows, &topology, is_whole);
+    let splits = splits(&appliances, &plans, &flows, &topology, checker.run.seed, is_whole, checker.diagnostics);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
     let BuiltTopology { network, cables, node_discards, .. } = &mut topology;
     let may_cross =
