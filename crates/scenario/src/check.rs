@@ -15,6 +15,7 @@ mod flows;
 mod links;
 mod policy;
 mod quic;
+mod run;
 mod sizes;
 mod splits;
 mod take;
@@ -24,9 +25,8 @@ mod trace;
 mod traffic;
 
 use ackclock_declare::{Value, meant};
-use ackclock_net::{NetworkConfig, QueueLimit};
-use ackclock_sim::{MeasureWindow, SimulationConfig};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_net::QueueLimit;
+use ackclock_sim::SimulationConfig;
 use serde::de::DeserializeOwned;
 
 use self::appliances::{check_hosts_apart, plan_appliances};
@@ -36,20 +36,18 @@ use self::discard::resolve_discards;
 pub(crate) use self::flows::MAX_FLOWS;
 use self::flows::{build_flows, plan_flows};
 use self::links::{crossings, resolve_queues};
+use self::run::{Run, measure};
 use self::splits::splits;
 use self::tcp::{host_tables, review_hosts};
 use self::topology::{BuiltTopology, build_topology};
 use self::trace::trace;
-use self::traffic::{flow_numbers, flow_traits};
+use self::traffic::{flow_numbers, flow_traits, split_traffic};
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::extensions::Extensions;
-use crate::file::{Duration, EndpointFile, ScenarioFile};
+use crate::file::{EndpointFile, ScenarioFile};
 use crate::tree::{FieldPath, Node};
-
-/// The longest run: a year. Timers and timestamps stay exact for far longer.
-const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
 /// The most names in a remedy.
 const MOST_LISTED: usize = 24;
@@ -149,26 +147,6 @@ pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (S
     (remedy, found)
 }
 
-/// The run's seed and length.
-#[derive(Clone, Copy)]
-pub(crate) struct Run {
-    pub(crate) seed: u64,
-    /// The duration; `None` if the scenario's is wrong, and then values that depend on it are not reported.
-    pub(crate) duration: Option<SimDuration>,
-}
-
-impl Run {
-    /// The end of the run; where it is unknown, the latest possible one.
-    pub(crate) fn end(self) -> SimDuration {
-        self.duration.unwrap_or(MAX_DURATION)
-    }
-
-    /// True if the run is known to be over at this time.
-    pub(crate) fn is_over_at(self, time: SimDuration) -> bool {
-        self.duration.is_some_and(|end| time >= end)
-    }
-}
-
 /// The things outside its text that a scenario names.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
@@ -221,136 +199,51 @@ impl Diagnostics<'_> {
     }
 }
 
-/// The state of checking a scenario.
-pub(crate) struct Checker<'a, 'source> {
-    pub(crate) file: &'a ScenarioFile,
-    pub(crate) diagnostics: &'a mut Diagnostics<'source>,
-    pub(crate) sources: Sources<'a>,
-    pub(crate) network: NetworkConfig,
-    run: Run,
-}
-
-/// Builds the configuration; `None` if `diagnostics` has grown.
+/// Builds the configuration, one pass after the other; `None` if `sink` has grown.
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
     attachments: &Attachments,
     extensions: &Extensions,
-    diagnostics: &mut Diagnostics<'_>,
+    sink: &mut Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
-    let mut checker = Checker::new(file, Sources { attachments, extensions }, diagnostics);
-    checker.review_name(&FieldPath::of("name"), file.name.as_deref());
-    checker.run.duration = checker.duration();
-    let measure = checker.measure();
-    let mut plans = plan_flows(file.flow.as_ref(), checker.run, checker.diagnostics);
-    let mut topology = build_topology(file.topology.as_ref(), &plans, checker.diagnostics);
-    checker.network = topology.network.clone();
-    let hosts = host_tables(file.host.as_ref(), &topology, checker.diagnostics);
-    let appliances =
-        plan_appliances(file.appliance.as_ref(), file.tcp.as_ref(), &topology, checker.sources, checker.diagnostics);
-    check_hosts_apart(file.host.as_ref(), &appliances, checker.diagnostics);
-    let (flows, are_placed) = build_flows(
-        &mut plans,
-        file.tcp.as_ref(),
-        &hosts,
-        &topology,
-        checker.run,
-        checker.sources,
-        checker.diagnostics,
-    );
-    let is_whole = are_placed && checker.diagnostics.is_network_whole();
+    let sources = Sources { attachments, extensions };
+    sink.review_name(&FieldPath::of("name"), file.name.as_deref());
+    let run = Run::new(file.seed, file.duration, sink);
+    let measure = measure(file.measure.as_ref(), run, sink);
+    let mut plans = plan_flows(file.flow.as_ref(), run, sink);
+    let mut topology = build_topology(file.topology.as_ref(), &plans, sink);
+    let hosts = host_tables(file.host.as_ref(), &topology, sink);
+    let appliances = plan_appliances(file.appliance.as_ref(), file.tcp.as_ref(), &topology, sources, sink);
+    check_hosts_apart(file.host.as_ref(), &appliances, sink);
+    let (flows, are_placed) = build_flows(&mut plans, file.tcp.as_ref(), &hosts, &topology, run, sources, sink);
+    let is_whole = are_placed && sink.is_network_whole();
     let traits = flow_traits(&plans);
     let flow_numbers = flow_numbers(&plans, &traits);
-    let splits = splits(&appliances, &plans, &flows, &topology, checker.run.seed, is_whole, checker.diagnostics);
+    let splits = splits(&appliances, &plans, &flows, &topology, run.seed, is_whole, sink);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
     let BuiltTopology { network, cables, node_discards, .. } = &mut topology;
-    let may_cross =
-        is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !checker.diagnostics.has_mistake_in(of));
+    let may_cross = is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !sink.has_mistake_in(of));
     let crossings = may_cross.then(|| crossings(network, &flows, &traits, &appliances, &splits));
-    let largest_packets = resolve_queues(network, &cables.pending, crossings, &flow_numbers, checker.diagnostics);
-    resolve_discards(network, &cables.pending, node_discards, &flow_numbers, checker.diagnostics);
-    let changes = changes(file.change.as_ref(), &topology, &largest_packets, checker.run, checker.diagnostics);
+    let largest_packets = resolve_queues(network, &cables.pending, crossings, &flow_numbers, sink);
+    resolve_discards(network, &cables.pending, node_discards, &flow_numbers, sink);
+    let changes = changes(file.change.as_ref(), &topology, &largest_packets, run, sink);
     expect_changes(&mut topology.network, changes);
-    let trace = trace(file.trace.as_ref(), &topology, &flows, &flow_numbers, checker.run, checker.diagnostics);
-    checker.network.clone_from(&topology.network);
-    let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
-    if is_whole && !checker.diagnostics.has_mistake_in("host") {
-        review_hosts(&hosts, &flows, &traffic, checker.diagnostics);
+    let trace = trace(file.trace.as_ref(), &topology, &flows, &flow_numbers, run, sink);
+    let (flows, traffic) = split_traffic(&plans, flows, &splits, &topology.network, run, attachments, sink);
+    if is_whole && !sink.has_mistake_in("host") {
+        review_hosts(&hosts, &flows, &traffic, sink);
     }
-    let network = std::mem::take(&mut checker.network);
-    let (seed, duration) = (checker.run.seed, checker.run.duration.unwrap_or_default());
-    diagnostics.is_empty().then(|| SimulationConfig {
+    sink.is_empty().then(|| SimulationConfig {
         name: file.name.clone().unwrap_or_else(|| default_name.to_owned()),
-        seed,
-        duration,
+        seed: run.seed,
+        duration: run.duration.unwrap_or_default(),
         measure,
-        network,
+        network: topology.network,
         flows,
         appliances,
         splits: splits.connections,
         traffic,
         trace,
     })
-}
-
-impl<'a, 'source> Checker<'a, 'source> {
-    fn new(file: &'a ScenarioFile, sources: Sources<'a>, diagnostics: &'a mut Diagnostics<'source>) -> Self {
-        Self {
-            file,
-            diagnostics,
-            sources,
-            network: NetworkConfig::default(),
-            run: Run { seed: file.seed.unwrap_or(1), duration: None },
-        }
-    }
-}
-
-impl Checker<'_, '_> {
-    pub(crate) fn report(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        self.diagnostics.report(path, message, remedy);
-    }
-
-    pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
-        self.diagnostics.review_name(path, name);
-    }
-
-    pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
-        self.diagnostics.missing(path, example);
-    }
-
-    fn duration(&mut self) -> Option<SimDuration> {
-        let path = FieldPath::of("duration");
-        match self.file.duration {
-            None => self.missing(&path, "duration = \"50 s\""),
-            Some(Duration(SimDuration::ZERO)) => self.report(&path, "must be more than zero", "simulate at least 1 ns"),
-            Some(Duration(duration)) if duration > MAX_DURATION => {
-                self.report(&path, "must be at most a year", "simulate at most 8784 h");
-            }
-            Some(Duration(duration)) => return Some(duration),
-        }
-        None
-    }
-
-    fn measure(&mut self) -> MeasureWindow {
-        let Some(measure) = &self.file.measure else { return MeasureWindow::default() };
-        let path = FieldPath::of("measure");
-        let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.run.end(), |to| to.0));
-        if to > self.run.end() && self.run.duration.is_some() {
-            let remedy = format!("end the measurement by {}, or simulate longer", self.run.end());
-            self.report(&path.key("to"), "must be no later than the end of the run", remedy);
-        }
-        if from >= to {
-            let end = self.run.end();
-            let (field, remedy) = match measure.from {
-                Some(_) if from >= end => {
-                    ("from", format!("begin before {end}, the end of the run, or simulate longer"))
-                }
-                Some(_) => ("from", format!("begin before {to} and end after {from}")),
-                None => ("to", format!("end after {from}")),
-            };
-            self.report(&path.key(field), "must leave some time to measure", remedy);
-        }
-        let time = |duration: Duration| SimTime(duration.0.0);
-        MeasureWindow { from: measure.from.map(time), until: measure.to.map(time) }
-    }
 }

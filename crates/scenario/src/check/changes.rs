@@ -4,7 +4,7 @@ use ackclock_net::queue::Limit;
 use ackclock_net::{LinkChange, LinkConfig, LinkId, MAX_DELAY, MAX_RATE, NetworkConfig, QueueLimit, RateConfig};
 use ackclock_units::{Bytes, SimTime};
 
-use super::Run;
+use super::run::Run;
 use super::topology::BuiltTopology;
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::file::{ChangeTable, List};

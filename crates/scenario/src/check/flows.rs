@@ -9,13 +9,14 @@ use ackclock_tcp::TcpConfig;
 use ackclock_units::interrupt::check;
 use ackclock_units::{Shared, SimDuration, SimTime};
 
+use super::Sources;
 use super::apps::app;
 use super::controllers::{Agents, check_needs};
 use super::quic::{quic, quic_of};
+use super::run::Run;
 use super::tcp::{HostTables, LastEnd, Layer, check_default_recovery, profile_of};
 use super::topology::BuiltTopology;
 use super::traffic::{Role, check_role, role};
-use super::{Run, Sources};
 use crate::diagnostic::Diagnostics;
 use crate::file::{App, Controller, Duration, FlowTable, List, Spacing, StartTable, TcpTable, TextOr};
 use crate::tree::FieldPath;

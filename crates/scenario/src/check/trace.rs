@@ -5,8 +5,8 @@ use ackclock_net::{LinkId, NetworkConfig, Router};
 use ackclock_sim::{EventSelection, FlowConfig, FlowSeries, LinkSeries, Sampling, TraceConfig};
 use ackclock_units::SimDuration;
 
-use super::Run;
 use super::discard::numbers_of_flow;
+use super::run::Run;
 use super::topology::BuiltTopology;
 use super::traffic::FlowNumbers;
 use crate::diagnostic::Diagnostics;

@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use ackclock_declare::Context;
-use ackclock_net::Router;
+use ackclock_net::{NetworkConfig, Router};
 use ackclock_sim::{
     Arrivals, ArrivalsConfig, DatagramConfig, FlowConfig, Gaps, MediaApp, OnOffApp, QuicConfig, RateApp, Sending,
     SizeDistribution, SplitConfig, TrafficConfig, UdpProtocol,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use super::Checker;
 use super::attached::read_arrivals;
+use super::backlog::{review_backlog, review_encoder};
 use super::declarations::read_table;
 use super::flows::FlowPlan;
 use super::quic::quic_of;
+use super::run::Run;
 use super::sizes::{accept, sizes};
 use super::splits::Splits;
+use crate::attachments::Attachments;
 use crate::diagnostic::Diagnostics;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
 use crate::tree::FieldPath;
@@ -169,40 +171,54 @@ pub(crate) fn check_role(table: &FlowTable, path: &FieldPath, sink: &mut Diagnos
     }
 }
 
-impl Checker<'_, '_> {
-    /// Separates the connections in the plans from other traffic.
-    pub(crate) fn split_traffic(
-        &mut self,
-        plans: &[FlowPlan<'_>],
-        flows: Vec<FlowConfig>,
-        splits: &Splits,
-    ) -> (Vec<FlowConfig>, TrafficConfig) {
-        let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
-        let mut expected = 0.0;
-        let mut groups = 0..;
-        let mut rates = Vec::new();
-        for (plan, flow) in plans.iter().zip(flows) {
-            match role(plan.table) {
-                Role::Connection => connections.push(flow),
-                Role::Arrivals(table) => {
-                    let path = plan.path.key("arrivals");
-                    let own = splits.of_group(groups.next().expect("numbers do not end"));
-                    let until = self.until(table.until.map(|until| until.0), plan, &path);
-                    traffic.arrivals.extend(self.arrivals(table, flow, until, own, &path, &mut expected));
-                }
-                Role::Datagrams(table) => {
-                    if let Some(datagrams) = self.datagrams(table, plan, flow) {
-                        let field = if matches!(datagrams.sending, Sending::Media(_)) { "min_rate" } else { "rate" };
-                        rates.push(plan.path.key("app").key(field));
-                        traffic.datagrams.push(datagrams);
-                    }
+/// Separates the connections in the plans from other traffic.
+pub(crate) fn split_traffic(
+    plans: &[FlowPlan<'_>],
+    flows: Vec<FlowConfig>,
+    splits: &Splits,
+    network: &NetworkConfig,
+    run: Run,
+    attachments: &Attachments,
+    sink: &mut Diagnostics<'_>,
+) -> (Vec<FlowConfig>, TrafficConfig) {
+    let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
+    let mut short = ShortFlows { network, run, attachments, expected: 0.0 };
+    let mut groups = 0..;
+    let mut rates = Vec::new();
+    for (plan, flow) in plans.iter().zip(flows) {
+        match role(plan.table) {
+            Role::Connection => connections.push(flow),
+            Role::Arrivals(table) => {
+                let path = plan.path.key("arrivals");
+                let own = splits.of_group(groups.next().expect("numbers do not end"));
+                let until = until_of(table.until.map(|until| until.0), plan, &path, run, sink);
+                traffic.arrivals.extend(short.arrivals(table, flow, until, own, &path, sink));
+            }
+            Role::Datagrams(table) => {
+                if let Some(datagrams) = datagrams(table, plan, flow, run, sink) {
+                    let field = if matches!(datagrams.sending, Sending::Media(_)) { "min_rate" } else { "rate" };
+                    rates.push(plan.path.key("app").key(field));
+                    traffic.datagrams.push(datagrams);
                 }
             }
         }
-        self.review_backlog(&traffic.datagrams, &rates);
-        (connections, traffic)
     }
+    if run.duration.is_some() {
+        review_backlog(&traffic.datagrams, &rates, network, sink);
+    }
+    (connections, traffic)
+}
 
+/// Groups of short flows, which have a limit together.
+struct ShortFlows<'a> {
+    network: &'a NetworkConfig,
+    run: Run,
+    attachments: &'a Attachments,
+    /// The number of connections that they make, up to the group being checked.
+    expected: f64,
+}
+
+impl ShortFlows<'_> {
     fn arrivals(
         &mut self,
         table: &ArrivalsTable,
@@ -210,23 +226,23 @@ impl Checker<'_, '_> {
         until: SimTime,
         splits: Vec<SplitConfig>,
         path: &FieldPath,
-        expected: &mut f64,
+        sink: &mut Diagnostics<'_>,
     ) -> Option<ArrivalsConfig> {
-        let buckets = self.buckets(table, path);
+        let buckets = buckets(table, path, sink);
         if table.count == Some(0) {
-            self.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
+            sink.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
         }
-        self.diagnostics.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
+        sink.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
         let arrivals = match &table.file {
-            Some(name) => self.listed(table, name, path)?,
-            None if self.diagnostics.is_unread(&path.key("file")) => return None,
-            None => self.drawn(table, &flow, path)?,
+            Some(name) => listed(table, name, path, self.attachments, sink)?,
+            None if sink.is_unread(&path.key("file")) => return None,
+            None => self.drawn(table, &flow, path, sink)?,
         };
         if let Arrivals::Listed(list) = &arrivals
             && list.iter().all(|listed| flow.start + listed.after >= until)
         {
             let remedy = "use an earlier start, a later until or a longer run, or remove the flow";
-            self.report(&path.key("file"), "must have a flow that begins before until and the end of the run", remedy);
+            sink.report(&path.key("file"), "must have a flow that begins before until and the end of the run", remedy);
         }
         let wanted = match &arrivals {
             Arrivals::Drawn { mean_gap, .. } => until.saturating_since(flow.start).0 as f64 / mean_gap,
@@ -234,193 +250,190 @@ impl Checker<'_, '_> {
         };
         let wanted = wanted.min(table.count.map_or(f64::INFINITY, |count| count as f64));
         let connections = (1 + splits.len()) as f64;
-        *expected += wanted * connections;
-        if *expected > MAX_ARRIVALS && self.run.duration.is_some() {
+        self.expected += wanted * connections;
+        if self.expected > MAX_ARRIVALS && self.run.duration.is_some() {
             let field = if table.load.is_some() { "load" } else { "rate" };
             let each = if splits.is_empty() { String::new() } else { format!(" of {connections} connections") };
             let what =
                 format!("must make fewer than {wanted:.0} flows{each}: all groups together may make {MAX_ARRIVALS:.0}");
-            self.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
+            sink.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
         }
         let count = table.count.unwrap_or(u64::MAX).min(MAX_ARRIVALS as u64);
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets, splits })
     }
 
-    /// The time at which a flow's traffic ends. Members of a group whose random starts are too late send nothing: a
-    /// correct scenario is correct with every seed.
-    fn until(&mut self, until: Option<SimDuration>, plan: &FlowPlan<'_>, path: &FieldPath) -> SimTime {
-        let end = SimTime(self.run.end().0);
-        let until = until.map_or(end, |until| SimTime(until.0).min(end));
-        // A start after the end of the run has been reported.
-        if until <= plan.start && plan.start < end && !plan.is_start_drawn {
-            self.report(&path.key("until"), "must be later than the start", "let it be later, or remove it");
-        }
-        until
-    }
-
-    fn buckets(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Vec<Bytes> {
-        let Some(buckets) = &table.buckets else { return DEFAULT_BUCKETS.map(Bytes).to_vec() };
-        let sizes: Vec<Bytes> = buckets.iter().map(|(_, size)| size.0).collect();
-        if !sizes.is_sorted_by(|a, b| a < b) || sizes.first() == Some(&Bytes::ZERO) {
-            let remedy = "write them in rising order, such as [\"10 kB\", \"1 MB\"]";
-            self.report(&path.key("buckets"), "must be sizes in rising order, each above zero", remedy);
-        }
-        sizes
-    }
-
-    fn listed(&mut self, table: &ArrivalsTable, name: &str, path: &FieldPath) -> Option<Arrivals> {
-        let drawn = [
-            ("rate", table.rate.is_some()),
-            ("load", table.load.is_some()),
-            ("process", table.process.is_some()),
-            ("size", table.size.is_some()),
-            ("reply", table.reply.is_some()),
-        ];
-        self.diagnostics.refuse(path, &drawn, "must not stand beside a file of arrivals", "keep one of the two");
-        let text = self.sources.attachments.text(name)?;
-        let flows = read_arrivals(&text);
-        accept(flows, &path.key("file"), self.diagnostics).map(|flows| Arrivals::Listed(flows.into()))
-    }
-
-    fn drawn(&mut self, table: &ArrivalsTable, flow: &FlowConfig, path: &FieldPath) -> Option<Arrivals> {
+    fn drawn(
+        &self,
+        table: &ArrivalsTable,
+        flow: &FlowConfig,
+        path: &FieldPath,
+        sink: &mut Diagnostics<'_>,
+    ) -> Option<Arrivals> {
         // Each is looked at before any is missed, so that all mistakes are told at once.
         let gaps = match &table.process {
             None | Some(Process::Poisson(_)) => Some(Gaps::Exponential),
             Some(Process::Periodic(_)) => Some(Gaps::Constant),
-            Some(Process::LogNormal(gaps)) => read_table(gaps, &path.key("process"), self.diagnostics)
-                .map(|gaps| Gaps::LogNormal { sigma: gaps.sigma }),
+            Some(Process::LogNormal(gaps)) => {
+                read_table(gaps, &path.key("process"), sink).map(|gaps| Gaps::LogNormal { sigma: gaps.sigma })
+            }
         };
-        let size = sizes(
-            table.size.as_ref(),
-            &path.key("size"),
-            "size = { cdf = \"web_search\" }",
-            self.sources.attachments,
-            self.diagnostics,
-        );
-        let reply = table
-            .reply
-            .as_ref()
-            .map(|reply| sizes(Some(reply), &path.key("reply"), "", self.sources.attachments, self.diagnostics));
-        let frequency = self.frequency(table, path);
+        let size =
+            sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }", self.attachments, sink);
+        let reply =
+            table.reply.as_ref().map(|reply| sizes(Some(reply), &path.key("reply"), "", self.attachments, sink));
+        let frequency = frequency(table, path, sink);
         let (gaps, size, reply) = (gaps?, size?, reply.map_or(Some(None), |reply| reply.map(Some))?);
         let rate = match frequency? {
             Frequency::Rate(rate) => rate,
-            Frequency::Load(load) => self.rate_of_load(load, flow, &size, reply.as_ref())?,
+            Frequency::Load(load) => rate_of_load(load, flow, &size, reply.as_ref(), self.network)?,
         };
         Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
     }
+}
 
-    /// The frequency of arrivals in the table.
-    fn frequency(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Option<Frequency> {
-        match (table.rate, table.load) {
-            (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),
-            (Some(_), None) => self.report(
-                &path.key("rate"),
-                "must be more than 0 and at most \"1000000 /ms\"",
-                "write how many flows arrive in a time, such as \"100 /s\"",
-            ),
-            (None, Some(load)) if load > 0.0 && load <= 100.0 => return Some(Frequency::Load(load)),
-            (None, Some(_)) => self.report(
-                &path.key("load"),
-                "must be more than 0 and at most 100",
-                "use a fraction such as 0.6; more than 1 is an overload",
-            ),
-            (None, None) if ["load", "file"].iter().any(|field| self.diagnostics.is_unread(&path.key(field))) => {}
-            (None, None) => self.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file"),
-            (Some(_), Some(_)) => {
-                self.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");
-            }
-        }
-        None
+/// The time at which a flow's traffic ends. Members of a group whose random starts are too late send nothing: a
+/// correct scenario is correct with every seed.
+fn until_of(
+    until: Option<SimDuration>,
+    plan: &FlowPlan<'_>,
+    path: &FieldPath,
+    run: Run,
+    sink: &mut Diagnostics<'_>,
+) -> SimTime {
+    let end = SimTime(run.end().0);
+    let until = until.map_or(end, |until| SimTime(until.0).min(end));
+    // A start after the end of the run has been reported.
+    if until <= plan.start && plan.start < end && !plan.is_start_drawn {
+        sink.report(&path.key("until"), "must be later than the start", "let it be later, or remove it");
     }
+    until
+}
 
-    /// Flows per second whose payload takes the fraction `load` of the slowest link, in the direction with more
-    /// payload.
-    fn rate_of_load(
-        &mut self,
-        load: f64,
-        flow: &FlowConfig,
-        size: &SizeDistribution,
-        reply: Option<&SizeDistribution>,
-    ) -> Option<f64> {
-        let network = std::mem::take(&mut self.network);
-        let mut router = Router::new(&network);
-        let mut seconds = |from, to, sizes: Option<&SizeDistribution>| {
-            let path = router.shortest_path(from, to)?;
-            let slowest = path.iter().map(|&link| network.link(link).rate.0).min()?;
-            Some(sizes.map_or(0.0, SizeDistribution::mean) * 8.0 / slowest as f64)
-        };
-        let ways = [seconds(flow.from, flow.to, Some(size)), seconds(flow.to, flow.from, reply)];
-        drop(router);
-        self.network = network;
-        let busiest = ways.into_iter().flatten().fold(0.0, f64::max);
-        (busiest > 0.0).then(|| load / busiest)
+fn buckets(table: &ArrivalsTable, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Vec<Bytes> {
+    let Some(buckets) = &table.buckets else { return DEFAULT_BUCKETS.map(Bytes).to_vec() };
+    let sizes: Vec<Bytes> = buckets.iter().map(|(_, size)| size.0).collect();
+    if !sizes.is_sorted_by(|a, b| a < b) || sizes.first() == Some(&Bytes::ZERO) {
+        let remedy = "write them in rising order, such as [\"10 kB\", \"1 MB\"]";
+        sink.report(&path.key("buckets"), "must be sizes in rising order, each above zero", remedy);
     }
+    sizes
+}
 
-    fn datagrams(
-        &mut self,
-        table: &Fields<UdpProtocol>,
-        plan: &FlowPlan<'_>,
-        flow: FlowConfig,
-    ) -> Option<DatagramConfig> {
-        let path = &plan.path;
-        let protocol = read_table(table, &path.key("protocol"), self.diagnostics);
-        let sending = self.sending(plan.table.app.as_ref(), &path.key("app"));
-        let UdpProtocol { payload, until, ecn } = protocol?;
-        let until = self.until(until, plan, &path.key("protocol"));
-        let sending = sending?;
-        if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
-            let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
-            self.report(&path.key("protocol").key("payload"), what, "use a larger payload, or remove it");
+fn listed(
+    table: &ArrivalsTable,
+    name: &str,
+    path: &FieldPath,
+    attachments: &Attachments,
+    sink: &mut Diagnostics<'_>,
+) -> Option<Arrivals> {
+    let drawn = [
+        ("rate", table.rate.is_some()),
+        ("load", table.load.is_some()),
+        ("process", table.process.is_some()),
+        ("size", table.size.is_some()),
+        ("reply", table.reply.is_some()),
+    ];
+    sink.refuse(path, &drawn, "must not stand beside a file of arrivals", "keep one of the two");
+    let text = attachments.text(name)?;
+    let flows = read_arrivals(&text);
+    accept(flows, &path.key("file"), sink).map(|flows| Arrivals::Listed(flows.into()))
+}
+
+/// The frequency of arrivals in the table.
+fn frequency(table: &ArrivalsTable, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Option<Frequency> {
+    match (table.rate, table.load) {
+        (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),
+        (Some(_), None) => sink.report(
+            &path.key("rate"),
+            "must be more than 0 and at most \"1000000 /ms\"",
+            "write how many flows arrive in a time, such as \"100 /s\"",
+        ),
+        (None, Some(load)) if load > 0.0 && load <= 100.0 => return Some(Frequency::Load(load)),
+        (None, Some(_)) => sink.report(
+            &path.key("load"),
+            "must be more than 0 and at most 100",
+            "use a fraction such as 0.6; more than 1 is an overload",
+        ),
+        (None, None) if ["load", "file"].iter().any(|field| sink.is_unread(&path.key(field))) => {}
+        (None, None) => sink.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file"),
+        (Some(_), Some(_)) => {
+            sink.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");
         }
-        let FlowConfig { name, from, to, capture, start, .. } = flow;
-        let datagrams = DatagramConfig {
-            name,
-            from,
-            to,
-            capture,
-            start,
-            until,
-            payload: payload.0 as u32,
-            sending,
-            ecn: ecn.into(),
-        };
-        if let Sending::Media(media) = &datagrams.sending {
-            self.review_encoder(media, &datagrams, &path.key("app"));
-        }
-        Some(datagrams)
     }
+    None
+}
 
-    fn sending(&mut self, app: Option<&App>, path: &FieldPath) -> Option<Sending> {
-        match app {
-            Some(App::Cbr(table)) => {
-                read_table(table, path, self.diagnostics).map(|RateApp { rate }| Sending::Constant(rate))
+/// Flows per second whose payload takes the fraction `load` of the slowest link, in the direction with more
+/// payload.
+fn rate_of_load(
+    load: f64,
+    flow: &FlowConfig,
+    size: &SizeDistribution,
+    reply: Option<&SizeDistribution>,
+    network: &NetworkConfig,
+) -> Option<f64> {
+    let mut router = Router::new(network);
+    let mut seconds = |from, to, sizes: Option<&SizeDistribution>| {
+        let path = router.shortest_path(from, to)?;
+        let slowest = path.iter().map(|&link| network.link(link).rate.0).min()?;
+        Some(sizes.map_or(0.0, SizeDistribution::mean) * 8.0 / slowest as f64)
+    };
+    let ways = [seconds(flow.from, flow.to, Some(size)), seconds(flow.to, flow.from, reply)];
+    let busiest = ways.into_iter().flatten().fold(0.0, f64::max);
+    (busiest > 0.0).then(|| load / busiest)
+}
+
+fn datagrams(
+    table: &Fields<UdpProtocol>,
+    plan: &FlowPlan<'_>,
+    flow: FlowConfig,
+    run: Run,
+    sink: &mut Diagnostics<'_>,
+) -> Option<DatagramConfig> {
+    let path = &plan.path;
+    let protocol = read_table(table, &path.key("protocol"), sink);
+    let sending = sending(plan.table.app.as_ref(), &path.key("app"), sink);
+    let UdpProtocol { payload, until, ecn } = protocol?;
+    let until = until_of(until, plan, &path.key("protocol"), run, sink);
+    let sending = sending?;
+    if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
+        let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
+        sink.report(&path.key("protocol").key("payload"), what, "use a larger payload, or remove it");
+    }
+    let FlowConfig { name, from, to, capture, start, .. } = flow;
+    let datagrams =
+        DatagramConfig { name, from, to, capture, start, until, payload: payload.0 as u32, sending, ecn: ecn.into() };
+    if let Sending::Media(media) = &datagrams.sending
+        && run.duration.is_some()
+    {
+        review_encoder(media, &datagrams, &path.key("app"), sink);
+    }
+    Some(datagrams)
+}
+
+fn sending(app: Option<&App>, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Option<Sending> {
+    match app {
+        Some(App::Cbr(table)) => read_table(table, path, sink).map(|RateApp { rate }| Sending::Constant(rate)),
+        Some(App::Poisson(table)) => read_table(table, path, sink).map(|RateApp { rate }| Sending::Poisson(rate)),
+        Some(App::OnOff(table)) => {
+            let OnOffApp { on, off, rate } = read_table(table, path, sink)?;
+            if rate.is_none() {
+                sink.missing(&path.key("rate"), "rate = \"1 Mbit/s\"");
             }
-            Some(App::Poisson(table)) => {
-                read_table(table, path, self.diagnostics).map(|RateApp { rate }| Sending::Poisson(rate))
-            }
-            Some(App::OnOff(table)) => {
-                let OnOffApp { on, off, rate } = read_table(table, path, self.diagnostics)?;
-                if rate.is_none() {
-                    self.missing(&path.key("rate"), "rate = \"1 Mbit/s\"");
-                }
-                Some(Sending::OnOff { on, off, rate: rate? })
-            }
-            Some(App::Media(table)) => {
-                read_table(table, path, self.diagnostics).map(|media: MediaApp| Sending::Media(Arc::new(media)))
-            }
-            Some(app) => {
-                let what = format!(
-                    "must be an application with a rate: {:?} has none, and datagrams have nothing else",
-                    app.kind()
-                );
-                self.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate, or \"media\"");
-                None
-            }
-            None => {
-                self.missing(path, "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
-                None
-            }
+            Some(Sending::OnOff { on, off, rate: rate? })
+        }
+        Some(App::Media(table)) => read_table(table, path, sink).map(|media: MediaApp| Sending::Media(Arc::new(media))),
+        Some(app) => {
+            let what = format!(
+                "must be an application with a rate: {:?} has none, and datagrams have nothing else",
+                app.kind()
+            );
+            sink.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate, or \"media\"");
+            None
+        }
+        None => {
+            sink.missing(path, "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
+            None
         }
     }
 }
