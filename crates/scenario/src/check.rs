@@ -13,6 +13,7 @@ mod discard;
 mod external;
 mod flows;
 mod links;
+mod location;
 mod policy;
 mod quic;
 mod run;
@@ -46,38 +47,27 @@ use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::extensions::Extensions;
-use crate::file::{EndpointFile, ScenarioFile};
+use crate::file::ScenarioFile;
 use crate::tree::{FieldPath, Node};
 
 /// The most names in a remedy.
 const MOST_LISTED: usize = 24;
 
-/// The longest name, in characters.
-const MAX_NAME: usize = 100;
-
-/// Reads a scenario from the tree, reporting every value that cannot be read and going on without it.
-pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> ScenarioFile {
-    read_all(tree, diagnostics)
-}
-
-/// Reads a single endpoint from the tree, as [`read_file`] reads a scenario.
-pub(crate) fn read_endpoint(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> EndpointFile {
-    read_all(tree, diagnostics)
-}
-
-fn read_all<T: DeserializeOwned + Default>(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> T {
+/// Reads a scenario or a single endpoint from the tree, reporting every value that cannot be read and going on without
+/// it.
+pub(crate) fn read_file<T: DeserializeOwned + Default>(tree: &Node, sink: &Diagnostics<'_>) -> T {
     let mut tree = tree.clone();
-    while !diagnostics.is_full() {
+    while !sink.is_full() {
         let error = match read::<T>(&tree) {
             Ok(file) => return file,
             Err(error) => error,
         };
         let path = error.path.clone().unwrap_or_default();
         // Of a list with an item that could not be read no more is known.
-        if !diagnostics.is_unread(&path) {
-            report_unreadable(diagnostics, &path, &error);
+        if !sink.is_unread(&path) {
+            report_unreadable(sink, &path, &error);
         }
-        diagnostics.blame(path.clone());
+        sink.blame(path.clone());
         if !prune_at_or_above(&mut tree, path) {
             break; // nothing is left to take out
         }
@@ -96,11 +86,11 @@ fn prune_at_or_above(tree: &mut Node, mut path: FieldPath) -> bool {
     true
 }
 
-fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error: &ReadError) {
+fn report_unreadable(sink: &Diagnostics<'_>, path: &FieldPath, error: &ReadError) {
     match &error.problem {
         Problem::UnknownField { known } => {
-            let remedy = diagnostics.instead_of_field(path, known);
-            diagnostics.report_key(path, "is not a known field", remedy);
+            let remedy = sink.instead_of_field(path, known);
+            sink.report_key(path, "is not a known field", remedy);
         }
         Problem::UnknownKind { found, known } => {
             let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
@@ -108,16 +98,16 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
             } else if known.is_empty() {
                 "name a part that an entry of `use` brings; none is built in".to_owned()
             } else {
-                let said = diagnostics.kinds_at(path);
+                let said = sink.kinds_at(path);
                 let about = |name| said.iter().find(|(kind, _)| *kind == name).map_or("", |(_, about)| *about);
                 let known: Vec<_> = known.iter().map(|name| (*name, about(*name))).collect();
                 suggest_described(found, &known).0
             };
-            diagnostics.report(path, format!("must be one of the names known here, not {found:?}"), remedy);
+            sink.report(path, format!("must be one of the names known here, not {found:?}"), remedy);
         }
         Problem::Other(message) => {
             let (what, remedy) = split_remedy(message);
-            diagnostics.report(path, what, remedy);
+            sink.report(path, what, remedy);
         }
     }
 }
@@ -156,59 +146,16 @@ pub(crate) struct Sources<'a> {
     pub(crate) extensions: &'a Extensions,
 }
 
-impl Diagnostics<'_> {
-    /// True if no part of the network is missing through mistakes, so that paths through it mean something.
-    pub(crate) fn is_network_whole(&self) -> bool {
-        !self.has_mistake_in("topology")
-    }
-
-    /// Reports a name that would break the tables, files and messages in which it appears.
-    pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
-        let Some(name) = name else { return };
-        let what = if name.trim().is_empty() {
-            "must not be empty"
-        } else if name.trim() != name {
-            "must not begin or end with blanks"
-        } else if name.chars().any(char::is_control) {
-            "must not hold line breaks or other control characters"
-        } else if name.chars().count() > MAX_NAME {
-            "must have 100 characters at most"
-        } else {
-            return;
-        };
-        self.report(path, what, "write a short name, such as \"video 1\"");
-    }
-
-    /// Reports a field that is required and absent.
-    pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
-        self.report_lack(path, "is missing", format!("add it, such as {example}"));
-    }
-
-    /// Rejects fields that have no effect here.
-    pub(crate) fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
-        for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
-            self.report(&path.key(field), what, remedy);
-        }
-    }
-
-    /// Rejects a hash without a file.
-    pub(crate) fn refuse_hash(&mut self, path: &FieldPath, file: Option<&String>, hash: Option<&String>) {
-        let is_alone = hash.is_some() && file.is_none() && !self.is_unread(&path.key("file"));
-        let what = "must stand beside a file, whose hash it is";
-        self.refuse(path, &[("sha256", is_alone)], what, "add the file, or remove it");
-    }
-}
-
 /// Builds the configuration, one pass after the other; `None` if `sink` has grown.
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
     attachments: &Attachments,
     extensions: &Extensions,
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
     let sources = Sources { attachments, extensions };
-    sink.review_name(&FieldPath::of("name"), file.name.as_deref());
+    sink.root("name").review_name(file.name.as_deref());
     let run = Run::new(file.seed, file.duration, sink);
     let measure = measure(file.measure.as_ref(), run, sink);
     let mut plans = plan_flows(file.flow.as_ref(), run, sink);
@@ -217,7 +164,7 @@ pub(crate) fn check(
     let appliances = plan_appliances(file.appliance.as_ref(), file.tcp.as_ref(), &topology, sources, sink);
     check_hosts_apart(file.host.as_ref(), &appliances, sink);
     let (flows, are_placed) = build_flows(&mut plans, file.tcp.as_ref(), &hosts, &topology, run, sources, sink);
-    let is_whole = are_placed && sink.is_network_whole();
+    let is_whole = are_placed && !sink.has_mistake_in("topology");
     let traits = flow_traits(&plans);
     let flow_numbers = flow_numbers(&plans, &traits);
     let splits = splits(&appliances, &plans, &flows, &topology, run.seed, is_whole, sink);
@@ -230,9 +177,9 @@ pub(crate) fn check(
     let changes = changes(file.change.as_ref(), &topology, &largest_packets, run, sink);
     expect_changes(&mut topology.network, changes);
     let trace = trace(file.trace.as_ref(), &topology, &flows, &flow_numbers, run, sink);
-    let (flows, traffic) = split_traffic(&plans, flows, &splits, &topology.network, run, attachments, sink);
+    let (flows, traffic) = split_traffic(&plans, flows, &splits, &topology.network, run, attachments);
     if is_whole && !sink.has_mistake_in("host") {
-        review_hosts(&hosts, &flows, &traffic, sink);
+        review_hosts(&hosts, &flows, &traffic);
     }
     sink.is_empty().then(|| SimulationConfig {
         name: file.name.clone().unwrap_or_else(|| default_name.to_owned()),

@@ -7,9 +7,8 @@ use ackclock_net::{LinkConfig, LinkId, NetworkConfig, QueueConfig, QueueLimit, R
 use ackclock_sim::{DatagramConfig, MediaApp, Sending, Span};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
+use super::location::Location;
 use super::traffic::HEADERS;
-use crate::diagnostic::Diagnostics;
-use crate::tree::FieldPath;
 
 /// The most datagrams that may wait on a link: each takes some hundred octets.
 const MAX_WAITING: f64 = 1e7;
@@ -44,27 +43,17 @@ impl Arriving {
 }
 
 /// Reports media with too many packets waiting at the sender, which the network does not see.
-pub(super) fn review_encoder(
-    media: &MediaApp,
-    datagrams: &DatagramConfig,
-    path: &FieldPath,
-    sink: &mut Diagnostics<'_>,
-) {
+pub(super) fn review_encoder(media: &MediaApp, datagrams: &DatagramConfig, at: &Location<'_>) {
     let waiting = waiting_at_sender(media, datagrams);
     if waiting > MAX_WAITING {
         let what = format!("must not let {waiting:.0} packets wait at the sender, which take all memory");
         let remedy = "use a shorter discard_after, a smaller key_frame, or a longer key_interval";
-        sink.report(&path.key("discard_after"), what, remedy);
+        at.key("discard_after").report(what, remedy);
     }
 }
 
 /// Reports the flow of datagrams with which too many packets wait; the rates are written at these places.
-pub(super) fn review_backlog(
-    flows: &[DatagramConfig],
-    rates: &[FieldPath],
-    network: &NetworkConfig,
-    sink: &mut Diagnostics<'_>,
-) {
+pub(super) fn review_backlog(flows: &[DatagramConfig], rates: &[Location<'_>], network: &NetworkConfig) {
     if flows.is_empty() {
         return;
     }
@@ -76,7 +65,7 @@ pub(super) fn review_backlog(
             let what = format!("must not leave {waiting:.0} datagrams waiting at link {link:?}, which take all memory");
             let remedy =
                 "use a lower rate, larger datagrams or an earlier until, or give that link's queue a lower limit";
-            sink.report(rate, what, remedy);
+            rate.report(what, remedy);
         }
     }
 }

@@ -4,11 +4,11 @@ use ackclock_net::queue::Limit;
 use ackclock_net::{LinkChange, LinkConfig, LinkId, MAX_DELAY, MAX_RATE, NetworkConfig, QueueLimit, RateConfig};
 use ackclock_units::{Bytes, SimTime};
 
+use super::location::Location;
 use super::run::Run;
 use super::topology::BuiltTopology;
 use crate::diagnostic::{Diagnostics, split_remedy};
-use crate::file::{ChangeTable, List};
-use crate::tree::FieldPath;
+use crate::file::{ChangeTable, Duration, List};
 
 /// Reads the list of changes.
 pub(crate) fn changes(
@@ -16,10 +16,9 @@ pub(crate) fn changes(
     topology: &BuiltTopology,
     largest_packets: &[Bytes],
     run: Run,
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> Vec<LinkChange> {
-    let change =
-        |(index, table)| change(table, &FieldPath::of("change").index(index), topology, largest_packets, run, sink);
+    let change = |(index, table)| change(table, &sink.root("change").index(index), topology, largest_packets, run);
     list.into_iter().flat_map(List::iter).filter_map(change).collect()
 }
 
@@ -36,103 +35,92 @@ pub(crate) fn expect_changes(network: &mut NetworkConfig, changes: Vec<LinkChang
 
 fn change(
     table: &ChangeTable,
-    path: &FieldPath,
+    at: &Location<'_>,
     topology: &BuiltTopology,
     largest_packets: &[Bytes],
     run: Run,
-    sink: &mut Diagnostics<'_>,
 ) -> Option<LinkChange> {
-    let at = time_of_change(table, path, run, sink);
-    let link = link_of_change(table, topology, path, sink);
+    let time = time_of_change(table, at, run);
+    let link = link_of_change(table, topology, at);
     if (table.rate, table.delay, table.loss) == (None, None, None) && table.limit.is_none() {
-        sink.report_lack(path, "must change something", "give rate, delay, loss or limit");
+        at.report_lack("must change something", "give rate, delay, loss or limit");
     }
     let rate = table.rate.map(|rate| rate.0);
     if rate.is_some_and(|rate| rate > MAX_RATE) {
-        sink.report(&path.key("rate"), format!("must be at most {MAX_RATE}"), "use a lower rate");
+        at.key("rate").report(format!("must be at most {MAX_RATE}"), "use a lower rate");
     }
     let delay = table.delay.map(|delay| delay.0);
     if delay.is_some_and(|delay| delay > MAX_DELAY) {
-        sink.report(&path.key("delay"), format!("must be at most {MAX_DELAY}"), "use a shorter delay");
+        at.key("delay").report(format!("must be at most {MAX_DELAY}"), "use a shorter delay");
     }
     if table.loss.is_some_and(|p| !(0.0..=1.0).contains(&p)) {
-        sink.report(&path.key("loss"), "must be between 0 and 1", "write 0.01 for one packet in a hundred");
+        at.key("loss").report("must be between 0 and 1", "write 0.01 for one packet in a hundred");
     }
     let largest_packet = link.and_then(|link| largest_packets.get(link.index()).copied());
     let limit = table.limit.as_ref();
-    let limit = limit.and_then(|text| limit_of_change(text, largest_packet, &path.key("limit"), sink));
+    let limit = limit.and_then(|text| limit_of_change(text, largest_packet, &at.key("limit")));
     let link = link?;
-    review_link_of_change(topology.network.link(link), table, path, sink);
-    Some(LinkChange { at: at?, link, rate, delay, loss: table.loss, limit })
+    review_link_of_change(topology.network.link(link), table, at);
+    Some(LinkChange { at: time?, link, rate, delay, loss: table.loss, limit })
 }
 
-fn time_of_change(table: &ChangeTable, path: &FieldPath, run: Run, sink: &mut Diagnostics<'_>) -> Option<SimTime> {
-    let Some(at) = table.at else {
-        sink.missing(&path.key("at"), "at = \"10 s\"");
+fn time_of_change(table: &ChangeTable, at: &Location<'_>, run: Run) -> Option<SimTime> {
+    let Some(Duration(time)) = table.at else {
+        at.key("at").missing("at = \"10 s\"");
         return None;
     };
-    if at.0 >= run.end() || at.0.is_zero() {
+    if time >= run.end() || time.is_zero() {
         let remedy =
             format!("change it after 0 s and before {}; what holds from the start stands at the link", run.end());
-        sink.report(&path.key("at"), "must be after the beginning of the run and before its end", remedy);
+        at.key("at").report("must be after the beginning of the run and before its end", remedy);
     }
-    Some(SimTime(at.0.0))
+    Some(SimTime(time.0))
 }
 
-fn link_of_change(
-    table: &ChangeTable,
-    topology: &BuiltTopology,
-    path: &FieldPath,
-    sink: &mut Diagnostics<'_>,
-) -> Option<LinkId> {
+fn link_of_change(table: &ChangeTable, topology: &BuiltTopology, at: &Location<'_>) -> Option<LinkId> {
     let Some(name) = &table.link else {
-        sink.missing(&path.key("link"), "link = \"bottleneck\"");
+        at.key("link").missing("link = \"bottleneck\"");
         return None;
     };
-    topology.link(name, &path.key("link"), sink)
+    topology.link(name, &at.key("link"))
 }
 
-fn limit_of_change(
-    text: &str,
-    largest_packet: Option<Bytes>,
-    path: &FieldPath,
-    sink: &mut Diagnostics<'_>,
-) -> Option<QueueLimit> {
+fn limit_of_change(text: &str, largest_packet: Option<Bytes>, at: &Location<'_>) -> Option<QueueLimit> {
     match text.parse::<Limit>() {
         Ok(Limit::Of(limit)) => {
             if let Some(message) = limit.lacks_room_for(largest_packet.unwrap_or(Bytes::ZERO)) {
-                sink.report(path, message, "use at least \"1 packet\"");
+                at.report(message, "use at least \"1 packet\"");
             }
             Some(limit)
         }
         Ok(Limit::Bdp(_)) => {
-            sink.report(path, "must not be in bdp, which changes with the link", "give it in packets, bytes or time");
+            at.report("must not be in bdp, which changes with the link", "give it in packets, bytes or time");
             None
         }
         Err(error) => {
             let remedy = "write it like \"100 packets\", \"150 kB\", \"20 ms\" or \"unlimited\"";
-            sink.report(path, split_remedy(error.what()).0, remedy);
+            at.report(split_remedy(error.what()).0, remedy);
             None
         }
     }
 }
 
 /// Rejects changes of a property that already varies by itself.
-fn review_link_of_change(config: &LinkConfig, table: &ChangeTable, path: &FieldPath, sink: &mut Diagnostics<'_>) {
+fn review_link_of_change(config: &LinkConfig, table: &ChangeTable, at: &Location<'_>) {
     let channel = config.channel.as_deref();
     let by_itself = channel.is_some_and(|channel| !matches!(channel.rate, RateConfig::Constant(_)));
     let moves = channel.is_some_and(|channel| channel.delay.only_value().is_none());
     let takes_limit = table.limit.is_none() || config.takes_limit();
     if by_itself {
         let what = "must be the name of a link whose rate does not change by itself";
-        sink.report(&path.key("link"), what, "write the change into the link's own schedule");
+        at.key("link").report(what, "write the change into the link's own schedule");
     }
     if moves && table.delay.is_some() {
         let what = "must not be given of a link whose delay changes by itself";
-        sink.report(&path.key("delay"), what, "write the change into the link's own schedule");
+        at.key("delay").report(what, "write the change into the link's own schedule");
     }
     if !takes_limit {
         let what = "must not be given of a link whose queue has no single limit that can change";
-        sink.report(&path.key("limit"), what, "use another queue, such as drop_tail or fq_codel");
+        at.key("limit").report(what, "use another queue, such as drop_tail or fq_codel");
     }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::Sources;
 use super::declarations::read_part;
 use super::external::{program, python};
+use super::location::Location;
 use super::policy::policy;
 use super::tcp::{Layer, profile_of, tcp};
 use super::traffic::Role;
@@ -18,25 +19,24 @@ use crate::attachments::Attachments;
 use crate::diagnostic::Diagnostics;
 use crate::extensions::Extensions;
 use crate::file::{Controller, TcpTable};
-use crate::tree::FieldPath;
 
 /// An endpoint outside any network; without a controller it has its stack's.
 pub(crate) fn check_endpoint(
     table: &TcpTable,
     controller: Option<&Controller>,
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> (TcpConfig, ControllerConfig) {
-    let layers = [Layer { path: FieldPath::of("tcp"), table }];
-    let profile = profile_of(&layers, sink);
+    let layers = [Layer { at: sink.root("tcp"), table }];
+    let profile = profile_of(&layers);
     let controller = controller.unwrap_or(&profile.controller_by_default);
     if matches!(controller, Controller::Policy(_)) {
         let remedy = "use another controller; a policy runs in a scenario";
-        sink.report(&FieldPath::of("controller"), "is a policy, whose file is not read here", remedy);
+        sink.root("controller").report("is a policy, whose file is not read here", remedy);
     }
     let sources = Sources { attachments: &Attachments::default(), extensions: &Extensions::default() };
     let tcp = tcp(&layers, &[controller.stack()], sink);
     let controller = controller.over(&profile.controllers);
-    let controller = lone_controller(&controller, tcp.mss, &FieldPath::of("controller"), sources, sink);
+    let controller = lone_controller(&controller, tcp.mss, &sink.root("controller"), sources);
     (tcp, controller)
 }
 
@@ -44,12 +44,11 @@ pub(crate) fn check_endpoint(
 pub(super) fn lone_controller(
     controller: &Controller,
     mss: u32,
-    path: &FieldPath,
+    at: &Location<'_>,
     sources: Sources<'_>,
-    sink: &mut Diagnostics<'_>,
 ) -> ControllerConfig {
-    let config = any_controller(controller, mss, path, sources, sink);
-    refuse_shared_agent(&config, path, "is of a flow's own controller alone", sink);
+    let config = any_controller(controller, mss, at, sources);
+    refuse_shared_agent(&config, at, "is of a flow's own controller alone");
     config
 }
 
@@ -64,13 +63,12 @@ impl Agents {
         (flow, role): (&str, &Role<'_>),
         controller: &Controller,
         mss: u32,
-        path: &FieldPath,
+        at: &Location<'_>,
         sources: Sources<'_>,
-        sink: &mut Diagnostics<'_>,
     ) -> ControllerConfig {
-        let config = any_controller(controller, mss, path, sources, sink);
+        let config = any_controller(controller, mss, at, sources);
         if !matches!(role, Role::Connection) {
-            refuse_shared_agent(&config, path, "is of flows that last: short flows come and go", sink);
+            refuse_shared_agent(&config, at, "is of flows that last: short flows come and go");
             return config;
         }
         let Some(agent) = config.shared_agent() else { return config };
@@ -79,49 +77,37 @@ impl Agents {
             let what =
                 format!("must have the same kind and parameters as in flow {:?}, which names {agent:?}, too", first.0);
             let remedy = "write both controllers alike, or name another agent";
-            sink.report(&path.key("agent"), what, remedy);
+            at.key("agent").report(what, remedy);
         }
         config
     }
 }
 
-fn refuse_shared_agent(config: &ControllerConfig, path: &FieldPath, what: &str, sink: &mut Diagnostics<'_>) {
+fn refuse_shared_agent(config: &ControllerConfig, at: &Location<'_>, what: &str) {
     if config.shared_agent().is_some() {
-        sink.report(&path.key("agent"), what, "remove it: the controller then has an agent of its own");
+        at.key("agent").report(what, "remove it: the controller then has an agent of its own");
     }
 }
 
-fn any_controller(
-    controller: &Controller,
-    mss: u32,
-    path: &FieldPath,
-    sources: Sources<'_>,
-    sink: &mut Diagnostics<'_>,
-) -> ControllerConfig {
+fn any_controller(controller: &Controller, mss: u32, at: &Location<'_>, sources: Sources<'_>) -> ControllerConfig {
     match controller {
-        Controller::BuiltIn(part) => read_part(part, &Context { mss: mss.into(), ..Context::default() }, path, sink),
-        Controller::Policy(table) => policy(table, mss, path, sources, sink),
-        Controller::Python(table) => python(table, path, sources.extensions, sink),
-        Controller::External(table) => program(table, path, sources.extensions, sink),
+        Controller::BuiltIn(part) => read_part(part, &Context { mss: mss.into(), ..Context::default() }, at),
+        Controller::Policy(table) => policy(table, mss, at, sources),
+        Controller::Python(table) => python(table, at, sources.extensions),
+        Controller::External(table) => program(table, at, sources.extensions),
     }
 }
 
 /// Reports a controller that does not work on the TCP below it.
-pub(crate) fn check_needs(
-    controller: &Controller,
-    ends: &[TcpConfig; 2],
-    path: &FieldPath,
-    links: &[LinkConfig],
-    sink: &mut Diagnostics<'_>,
-) {
+pub(crate) fn check_needs(controller: &Controller, ends: &[TcpConfig; 2], at: &Location<'_>, links: &[LinkConfig]) {
     for need in controller.stack().needs {
         let wanted = value_of(need.setting);
         if ends.iter().any(|tcp| table_of(tcp).get(need.switch) != Some(&wanted)) {
-            sink.report(path, need.why, need.remedy);
+            at.report(need.why, need.remedy);
         }
     }
     if controller.stack().telemetry && !links.is_empty() && !links.iter().any(|link| link.telemetry) {
-        sink.report(path, "works on what links write into packets, and none does", "set telemetry = true on the links");
+        at.report("works on what links write into packets, and none does", "set telemetry = true on the links");
     }
 }
 

@@ -7,12 +7,12 @@ use ackclock_net::{DiscardRule as Rule, DiscarderConfig, NamedRule, NetworkConfi
 
 use super::declarations::read_part;
 use super::links::PendingLink;
+use super::location::Location;
 use super::suggest;
 use super::topology::NodeDiscard;
 use super::traffic::FlowNumbers;
 use crate::diagnostic::Diagnostics;
 use crate::file::{DiscardRule, List};
-use crate::tree::FieldPath;
 
 /// Builds the discarders of links and nodes, once the name of every flow is known.
 pub(crate) fn resolve_discards(
@@ -20,17 +20,17 @@ pub(crate) fn resolve_discards(
     pending: &[Arc<PendingLink>],
     nodes: &[NodeDiscard],
     flow_numbers: &FlowNumbers,
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) {
     for (index, pending) in pending.iter().enumerate() {
         if let Some((path, rules)) = &pending.discard {
-            let rules = discard_rules(rules, path, flow_numbers, sink);
+            let rules = discard_rules(rules, &sink.at(path), flow_numbers);
             let name = format!("link {}", network.links[index].name);
             network.links[index].discarder = add_discarder(&mut network.discarders, name, rules);
         }
     }
     for (node, path, rules) in nodes {
-        let rules = discard_rules(rules, path, flow_numbers, sink);
+        let rules = discard_rules(rules, &sink.at(path), flow_numbers);
         let name = format!("node {}", network.node(*node).name);
         network.node_mut(*node).discarder = add_discarder(&mut network.discarders, name, rules);
     }
@@ -44,40 +44,29 @@ fn add_discarder(discarders: &mut Vec<DiscarderConfig>, name: String, rules: Vec
     Some(discarders.len() - 1)
 }
 
-fn discard_rules(
-    rules: &List<DiscardRule>,
-    path: &FieldPath,
-    flow_numbers: &FlowNumbers,
-    sink: &mut Diagnostics<'_>,
-) -> Vec<Rule> {
-    let mut rule = |rule, path: &FieldPath| {
-        let NamedRule { flow, rule } = read_part(rule, &Context::default(), path, sink);
+fn discard_rules(rules: &List<DiscardRule>, at: &Location<'_>, flow_numbers: &FlowNumbers) -> Vec<Rule> {
+    let rule = |rule, at: &Location<'_>| {
+        let NamedRule { flow, rule } = read_part(rule, &Context::default(), at);
         let remedy = "remove flow, and choose packets by class, position or time";
-        let flows = flow.map(|name| numbers_of_flow(&name, &path.key("flow"), remedy, flow_numbers, sink));
+        let flows = flow.map(|name| numbers_of_flow(&name, &at.key("flow"), remedy, flow_numbers));
         Rule { flows, ..rule }
     };
-    rules.iter().map(|(index, one)| rule(one, &path.index(index))).collect()
+    rules.iter().map(|(index, one)| rule(one, &at.index(index))).collect()
 }
 
 /// The numbers in packets of the named flow, or of the flows in the named group.
 ///
 /// The `remedy` is for a group of short flows, whose packets have none.
-pub(super) fn numbers_of_flow(
-    name: &str,
-    path: &FieldPath,
-    remedy: &str,
-    flow_numbers: &FlowNumbers,
-    sink: &mut Diagnostics<'_>,
-) -> Vec<usize> {
+pub(super) fn numbers_of_flow(name: &str, at: &Location<'_>, remedy: &str, flow_numbers: &FlowNumbers) -> Vec<usize> {
     let meant = flow_numbers.iter().filter(|(known, _)| known == name).map(|(_, number)| *number);
     let meant: Vec<Option<usize>> = meant.collect();
-    if !sink.may_lack_flows() {
+    if !at.sink.may_lack_flows() {
         if meant.is_empty() {
             let names: Vec<&str> = flow_numbers.iter().map(|(known, _)| known.as_str()).collect();
-            sink.report(path, "must be the name of a flow", suggest(name, &names));
+            at.report("must be the name of a flow", suggest(name, &names));
         } else if meant.contains(&None) {
             let what = "must not be a group of short flows, whose packets have no number of their own";
-            sink.report(path, what, remedy);
+            at.report(what, remedy);
         }
     }
     meant.into_iter().flatten().collect()

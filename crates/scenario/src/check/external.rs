@@ -3,43 +3,31 @@
 use ackclock_cc::{ControllerConfig, FixedConfig};
 use serde_json::{Map, Value};
 
-use crate::diagnostic::Diagnostics;
+use super::location::Location;
 use crate::extensions::{BlamedField, ControllerRequest, Extensions, Origin};
 use crate::file::{ExternalParameters, PythonParameters};
-use crate::tree::FieldPath;
 
-pub(super) fn python(
-    table: &PythonParameters,
-    path: &FieldPath,
-    extensions: &Extensions,
-    sink: &mut Diagnostics<'_>,
-) -> ControllerConfig {
-    let name = (table.class.as_deref(), path.key("class"), "class = \"mymodule:MyController\"");
-    external(Origin::Python, name, table.parameters.as_ref(), path, extensions, sink)
+pub(super) fn python(table: &PythonParameters, at: &Location<'_>, extensions: &Extensions) -> ControllerConfig {
+    let name = (table.class.as_deref(), at.key("class"), "class = \"mymodule:MyController\"");
+    external(Origin::Python, name, table.parameters.as_ref(), at, extensions)
 }
 
-pub(super) fn program(
-    table: &ExternalParameters,
-    path: &FieldPath,
-    extensions: &Extensions,
-    sink: &mut Diagnostics<'_>,
-) -> ControllerConfig {
-    let name = (table.name.as_deref(), path.key("name"), "name = \"my-controller\"");
-    external(Origin::Program, name, table.parameters.as_ref(), path, extensions, sink)
+pub(super) fn program(table: &ExternalParameters, at: &Location<'_>, extensions: &Extensions) -> ControllerConfig {
+    let name = (table.name.as_deref(), at.key("name"), "name = \"my-controller\"");
+    external(Origin::Program, name, table.parameters.as_ref(), at, extensions)
 }
 
 fn external(
     origin: Origin,
-    (name, place, example): (Option<&str>, FieldPath, &str),
+    (name, place, example): (Option<&str>, Location<'_>, &str),
     parameters: Option<&Map<String, Value>>,
-    path: &FieldPath,
+    at: &Location<'_>,
     extensions: &Extensions,
-    sink: &mut Diagnostics<'_>,
 ) -> ControllerConfig {
     // Stands in for what is not there; the mistake keeps it from being run.
     let nothing = ControllerConfig::Fixed(FixedConfig::default());
     let Some(name) = name else {
-        sink.missing(&place, example);
+        place.missing(example);
         return nothing;
     };
     let none = Map::new();
@@ -49,9 +37,9 @@ fn external(
         Err(refusal) => {
             let place = match refusal.field {
                 BlamedField::Name => place,
-                BlamedField::Parameters => path.key("parameters"),
+                BlamedField::Parameters => at.key("parameters"),
             };
-            sink.report(&place, refusal.message, refusal.remedy);
+            place.report(refusal.message, refusal.remedy);
             nothing
         }
     }

@@ -12,6 +12,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
 use super::channel::{channel, check_policer};
 use super::declarations::read_part;
+use super::location::Location;
 use super::splits::Splits;
 use super::traffic::{FlowNumbers, FlowTraits};
 use crate::diagnostic::Diagnostics;
@@ -62,7 +63,7 @@ pub(crate) struct Cable<'a> {
     pub(crate) reverse_name: String,
     pub(crate) ends: (NodeId, NodeId),
     pub(crate) table: &'a LinkTable,
-    pub(crate) path: FieldPath,
+    pub(crate) at: Location<'a>,
     pub(crate) default_limit: Limit,
     pub(crate) duplex: bool,
 }
@@ -78,7 +79,7 @@ pub(crate) struct Laid {
 
 impl Laid {
     fn is_like(&self, cable: &Cable<'_>) -> bool {
-        let of_cable = (&cable.path, cable.default_limit, cable.duplex);
+        let of_cable = (&cable.at.path, cable.default_limit, cable.duplex);
         (&self.path, self.default_limit, self.duplex) == of_cable && self.table == *cable.table
     }
 }
@@ -94,18 +95,18 @@ pub(crate) struct Cables {
 
 impl Cables {
     /// Builds a cable: a link and, if it is full duplex, its reverse direction.
-    pub(crate) fn lay(&mut self, cable: &Cable<'_>, links: &mut Vec<LinkConfig>, sink: &mut Diagnostics<'_>) {
+    pub(crate) fn lay(&mut self, cable: &Cable<'_>, links: &mut Vec<LinkConfig>) {
         if let Some(first) = self.last.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
             return self.lay_like(first, cable, links);
         }
         let first = LinkId::new(links.len());
-        for (link, pending) in directions(cable, first, sink) {
+        for (link, pending) in directions(cable, first) {
             links.push(link);
             self.pending.push(Arc::new(pending));
         }
-        if sink.is_empty() {
-            let Cable { table, path, default_limit, duplex, .. } = cable;
-            let (table, path) = ((*table).clone(), path.clone());
+        if cable.at.sink.is_empty() {
+            let Cable { table, at, default_limit, duplex, .. } = cable;
+            let (table, path) = ((*table).clone(), at.path.clone());
             self.last = Some(Laid { table, path, default_limit: *default_limit, duplex: *duplex, first });
         }
     }
@@ -125,10 +126,10 @@ impl Cables {
 }
 
 /// Each direction of a cable whose first link is `first`.
-fn directions(cable: &Cable<'_>, first: LinkId, sink: &mut Diagnostics<'_>) -> Vec<(LinkConfig, PendingLink)> {
+fn directions(cable: &Cable<'_>, first: LinkId) -> Vec<(LinkConfig, PendingLink)> {
     let (from, to) = cable.ends;
     let forward = half(cable.table);
-    let mut built = vec![direction(&cable.name, (from, to), &forward, &cable.path, cable.default_limit, sink)];
+    let mut built = vec![direction(&cable.name, (from, to), &forward, &cable.at, cable.default_limit)];
     if !cable.duplex {
         return built;
     }
@@ -145,13 +146,12 @@ fn directions(cable: &Cable<'_>, first: LinkId, sink: &mut Diagnostics<'_>) -> V
         ..forward
     };
     let own = cable.table.reverse.clone().unwrap_or_default();
-    let is_own = cable.table.reverse.is_some();
-    let path = if is_own { cable.path.key("reverse") } else { cable.path.clone() };
+    let at = if cable.table.reverse.is_some() { cable.at.key("reverse") } else { cable.at.clone() };
     let mut back = base.overlaid_by(&own);
     if own.handover.is_some() {
         back.handover = own.handover; // as a whole, not field by field
     }
-    let (link, pending) = direction(&cable.reverse_name, (to, from), &back, &path, cable.default_limit, sink);
+    let (link, pending) = direction(&cable.reverse_name, (to, from), &back, &at, cable.default_limit);
     built.push((LinkConfig { way_back_of: Some(first), ..link }, pending));
     built
 }
@@ -160,22 +160,22 @@ fn direction(
     name: &str,
     (from, to): (NodeId, NodeId),
     half: &HalfLink,
-    path: &FieldPath,
+    at: &Location<'_>,
     default_limit: Limit,
-    sink: &mut Diagnostics<'_>,
 ) -> (LinkConfig, PendingLink) {
-    let channel = channel(half, path, sink);
+    let channel = channel(half, at);
     let rate = channel.rate.nominal();
     let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
     if framing > MAX_FRAMING {
-        sink.report(&path.key("framing"), "must be at most 65535 bytes", "an Ethernet frame adds 38");
+        at.key("framing").report("must be at most 65535 bytes", "an Ethernet frame adds 38");
     }
     if half.device_queue == Some(0) {
-        sink.report(&path.key("device_queue"), "must be at least 1 packet", "leave it out for a link without one");
+        at.key("device_queue").report("must be at least 1 packet", "leave it out for a link without one");
     }
-    let queue = PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
-    let config = read_part(&queue.queue, &queue.context(rate, None), &queue.path, sink);
-    let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
+    let place = at.key("queue");
+    let queue = PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: place.path.clone() };
+    let config = read_part(&queue.queue, &queue.context(rate, None), &place);
+    let discard = half.discard.clone().map(|rules| (at.path.key("discard"), rules));
     let link = LinkConfig {
         name: name.to_owned(),
         from,
@@ -191,7 +191,7 @@ fn direction(
         way_back_of: None,
         channel: Some(Box::new(channel)), // which goes if it comes to nothing, once changes are known
     };
-    (link, PendingLink { queue, discard, path: path.clone() })
+    (link, PendingLink { queue, discard, path: at.path.clone() })
 }
 
 /// Reads queues once more, now that every flow's path is known, and returns the largest packet that crosses each link,
@@ -203,7 +203,7 @@ pub(crate) fn resolve_queues(
     pending: &[Arc<PendingLink>],
     crossings: Option<Vec<Crossed>>,
     flow_numbers: &Arc<FlowNumbers>,
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> Vec<Bytes> {
     let Some(crossings) = crossings else {
         review_flows_of_queues(pending, flow_numbers, sink);
@@ -211,7 +211,7 @@ pub(crate) fn resolve_queues(
     };
     let mut largest_packets = Vec::with_capacity(pending.len());
     for ((link, pending), crossing) in network.links.iter().zip(pending).zip(&crossings) {
-        check_policer(link, Bytes(crossing.largest_packet), &pending.path, sink);
+        check_policer(link, Bytes(crossing.largest_packet), &sink.at(&pending.path));
         largest_packets.push(Bytes(crossing.largest_packet + link.framing.0));
     }
     // Links that one table describes differ in their packets and paths: of each table the link that asks for most is told of.
@@ -223,7 +223,7 @@ pub(crate) fn resolve_queues(
         let PendingLink { queue, .. } = &*pending[index];
         let context = queue.context(network.links[index].rate, Some(crossing));
         let mistakes = sink.count();
-        network.links[index].queue = read_part(&queue.queue, &context, &queue.path, sink);
+        network.links[index].queue = read_part(&queue.queue, &context, &sink.at(&queue.path));
         if sink.count() > mistakes {
             sink.blame_where_written(&queue.path);
         }
@@ -231,14 +231,14 @@ pub(crate) fn resolve_queues(
     largest_packets
 }
 
-fn review_flows_of_queues(pending: &[Arc<PendingLink>], flow_numbers: &Arc<FlowNumbers>, sink: &mut Diagnostics<'_>) {
+fn review_flows_of_queues(pending: &[Arc<PendingLink>], flow_numbers: &Arc<FlowNumbers>, sink: &Diagnostics<'_>) {
     if sink.may_lack_flows() {
         return; // it may be the name of one
     }
     // Of some path and packets that no limit is too small for.
     let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(flow_numbers) };
     for PendingLink { queue, .. } in pending.iter().map(Arc::as_ref) {
-        _ = read_part(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path, sink);
+        _ = read_part(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &sink.at(&queue.path));
     }
 }
 

@@ -7,28 +7,21 @@ use ackclock_cc::{Controller as Running, ControllerConfig, ExternalConfig, Fixed
 
 use super::Sources;
 use super::controllers::lone_controller;
-use crate::diagnostic::Diagnostics;
+use super::location::Location;
 use crate::file::{Controller, PolicyParameters};
-use crate::tree::FieldPath;
 
-pub(super) fn policy(
-    table: &PolicyParameters,
-    mss: u32,
-    path: &FieldPath,
-    sources: Sources<'_>,
-    sink: &mut Diagnostics<'_>,
-) -> ControllerConfig {
+pub(super) fn policy(table: &PolicyParameters, mss: u32, at: &Location<'_>, sources: Sources<'_>) -> ControllerConfig {
     // Stands in for what is not there; the mistake keeps it from being run.
     let nothing = ControllerConfig::Fixed(FixedConfig::default());
     let own = table.own();
     if matches!(own, Controller::Policy(_)) {
         let remedy = "name one that moves the window by itself, such as \"cubic\"";
-        sink.report(&path.key("controller"), "must be no policy itself", remedy);
+        at.key("controller").report("must be no policy itself", remedy);
         return nothing;
     }
-    let own = lone_controller(&own, mss, &path.key("controller"), sources, sink);
+    let own = lone_controller(&own, mss, &at.key("controller"), sources);
     let Some(file) = &table.file else {
-        sink.missing(&path.key("file"), "file = \"policy.onnx\"");
+        at.key("file").missing("file = \"policy.onnx\"");
         return nothing;
     };
     let Some(content) = sources.attachments.content(file) else { return nothing };
@@ -36,7 +29,7 @@ pub(super) fn policy(
     match Policy::from_onnx(&content, settings.as_deref()) {
         Ok(policy) => match policy.learner() {
             Some(learner) => {
-                check_alone(table, path, sink);
+                check_alone(table, at);
                 learner
             }
             None => ControllerConfig::External(driven_by(Arc::new(policy), own)),
@@ -46,19 +39,19 @@ pub(super) fn policy(
                 PolicyPlace::File => "file",
                 PolicyPlace::Agent => "agent",
             };
-            sink.report(&path.key(field), error.what, error.remedy);
+            at.key(field).report(error.what, error.remedy);
             nothing
         }
     }
 }
 
 /// Rejects `controller` beside a file that names its learner, which had slow start and losses itself.
-fn check_alone(table: &PolicyParameters, path: &FieldPath, sink: &mut Diagnostics<'_>) {
+fn check_alone(table: &PolicyParameters, at: &Location<'_>) {
     if table.names_own == Some(true) {
         let what =
             format!("must not stand beside a file whose metadata {LEARNER_KEY} name the controller that learnt it");
         let remedy = "remove it: that one has slow start and answers losses as it did when it learnt";
-        sink.report(&path.key("controller"), what, remedy);
+        at.key("controller").report(what, remedy);
     }
 }
 

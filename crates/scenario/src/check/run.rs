@@ -5,7 +5,6 @@ use ackclock_units::{SimDuration, SimTime};
 
 use crate::diagnostic::Diagnostics;
 use crate::file::{Duration, MeasureTable};
-use crate::tree::FieldPath;
 
 /// The longest run: a year. Timers and timestamps stay exact for far longer.
 const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
@@ -19,7 +18,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(seed: Option<u64>, length: Option<Duration>, sink: &mut Diagnostics<'_>) -> Self {
+    pub(crate) fn new(seed: Option<u64>, length: Option<Duration>, sink: &Diagnostics<'_>) -> Self {
         Self { seed: seed.unwrap_or(1), duration: duration(length, sink) }
     }
 
@@ -34,13 +33,13 @@ impl Run {
     }
 }
 
-fn duration(duration: Option<Duration>, sink: &mut Diagnostics<'_>) -> Option<SimDuration> {
-    let path = FieldPath::of("duration");
+fn duration(duration: Option<Duration>, sink: &Diagnostics<'_>) -> Option<SimDuration> {
+    let at = sink.root("duration");
     match duration {
-        None => sink.missing(&path, "duration = \"50 s\""),
-        Some(Duration(SimDuration::ZERO)) => sink.report(&path, "must be more than zero", "simulate at least 1 ns"),
+        None => at.missing("duration = \"50 s\""),
+        Some(Duration(SimDuration::ZERO)) => at.report("must be more than zero", "simulate at least 1 ns"),
         Some(Duration(duration)) if duration > MAX_DURATION => {
-            sink.report(&path, "must be at most a year", "simulate at most 8784 h");
+            at.report("must be at most a year", "simulate at most 8784 h");
         }
         Some(Duration(duration)) => return Some(duration),
     }
@@ -48,13 +47,13 @@ fn duration(duration: Option<Duration>, sink: &mut Diagnostics<'_>) -> Option<Si
 }
 
 /// The window of measurement.
-pub(crate) fn measure(table: Option<&MeasureTable>, run: Run, sink: &mut Diagnostics<'_>) -> MeasureWindow {
+pub(crate) fn measure(table: Option<&MeasureTable>, run: Run, sink: &Diagnostics<'_>) -> MeasureWindow {
     let Some(measure) = table else { return MeasureWindow::default() };
-    let path = FieldPath::of("measure");
+    let at = sink.root("measure");
     let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(run.end(), |to| to.0));
     if to > run.end() && run.duration.is_some() {
         let remedy = format!("end the measurement by {}, or simulate longer", run.end());
-        sink.report(&path.key("to"), "must be no later than the end of the run", remedy);
+        at.key("to").report("must be no later than the end of the run", remedy);
     }
     if from >= to {
         let end = run.end();
@@ -63,7 +62,7 @@ pub(crate) fn measure(table: Option<&MeasureTable>, run: Run, sink: &mut Diagnos
             Some(_) => ("from", format!("begin before {to} and end after {from}")),
             None => ("to", format!("end after {from}")),
         };
-        sink.report(&path.key(field), "must leave some time to measure", remedy);
+        at.key(field).report("must leave some time to measure", remedy);
     }
     let time = |duration: Duration| SimTime(duration.0.0);
     MeasureWindow { from: measure.from.map(time), until: measure.to.map(time) }

@@ -52,23 +52,23 @@ pub(crate) fn splits(
     topology: &BuiltTopology,
     seed: u64,
     is_whole: bool,
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> Splits {
     if appliances.is_empty() {
         return Splits::default();
     }
     let network = &topology.network;
     if is_whole {
-        check_no_ends(appliances, flows, network, sink);
+        check_no_ends(appliances, flows, network);
     }
-    let taken: Vec<Taken> = appliances.iter().map(|plan| taken(plan, plans, flows, topology, sink)).collect();
+    let taken: Vec<Taken<'_>> = appliances.iter().map(|plan| taken(plan, plans, flows, topology)).collect();
     if !is_whole || sink.has_mistake_in("flow") || sink.has_mistake_in("appliance") {
         return Splits::default(); // a network with mistakes lacks links, a scenario with mistakes flows
     }
     let ways = ways(appliances, flows, network);
     for (index, (appliance, taken)) in appliances.iter().zip(&taken).enumerate() {
         let node = &network.node(appliance.config.node).name;
-        check_crossings(appliance, index, node, taken, plans, &ways, sink);
+        check_crossings(appliance, index, node, taken, plans, &ways);
     }
     let mut splits = Splits::default();
     for kind in [Kind::Connection, Kind::Group] {
@@ -79,11 +79,11 @@ pub(crate) fn splits(
             let is_split_by = |appliance: &usize| {
                 plans[position].is_tcp() && taken[*appliance].holds(position) && ways[position].crosses(*appliance)
             };
-            let there = along(&plans[position], &ways[position], is_split_by, sink);
-            found.extend(split(number, &plans[position], &there, appliances, seed, sink));
+            let there = along(&plans[position], &ways[position], is_split_by);
+            found.extend(split(number, &plans[position], &there, appliances, seed));
         }
         let flows: Vec<_> = positions.iter().map(|&position| (&plans[position], &flows[position])).collect();
-        check_sections(&found, appliances, &flows, &network.links, sink);
+        check_sections(&found, appliances, &flows, &network.links);
         match kind {
             Kind::Connection => splits.connections = found,
             Kind::Group => splits.groups = found,
@@ -93,16 +93,11 @@ pub(crate) fn splits(
 }
 
 /// The appliances that split a flow, in the order of its path.
-fn along(
-    plan: &FlowPlan<'_>,
-    way: &OnTheWay,
-    is_split_by: impl Fn(&usize) -> bool,
-    sink: &mut Diagnostics<'_>,
-) -> Vec<usize> {
+fn along(plan: &FlowPlan<'_>, way: &OnTheWay, is_split_by: impl Fn(&usize) -> bool) -> Vec<usize> {
     let there: Vec<usize> = way.there.iter().filter(|index| is_split_by(index)).copied().collect();
     if !there.iter().rev().eq(way.back.iter().filter(|index| is_split_by(index))) {
         let what = "must cross its appliances in the same order both ways";
-        sink.report(&plan.path, what, "let both directions be routed over the same nodes");
+        plan.at.report(what, "let both directions be routed over the same nodes");
     }
     there
 }
@@ -114,7 +109,6 @@ fn split(
     there: &[usize],
     appliances: &[AppliancePlan<'_>],
     seed: u64,
-    sink: &mut Diagnostics<'_>,
 ) -> Vec<SplitConfig> {
     let split = |(place, &index): (usize, &usize)| {
         let appliance = &appliances[index];
@@ -123,7 +117,7 @@ fn split(
             // It tells the sender of marks as that one's controller wants to be told.
             let marks = Stack { loss_recovery: None, ..plan.controller.stack() };
             let stacks = [appliance.near.controller.stack(), marks];
-            near.tcp = tcp(&appliance.near.layers, &stacks, sink);
+            near.tcp = tcp(&appliance.near.layers, &stacks, plan.at.sink);
         }
         SplitConfig { flow: number, appliance: index, near, far }
     };
@@ -131,18 +125,13 @@ fn split(
 }
 
 /// Rejects an appliance on a node at which flows begin or end.
-fn check_no_ends(
-    appliances: &[AppliancePlan<'_>],
-    flows: &[FlowConfig],
-    network: &NetworkConfig,
-    sink: &mut Diagnostics<'_>,
-) {
+fn check_no_ends(appliances: &[AppliancePlan<'_>], flows: &[FlowConfig], network: &NetworkConfig) {
     for appliance in appliances {
         let node = appliance.config.node;
         let is_found = network.nodes.get(node.index()).is_some_and(|node| appliance.node_name() == Some(&node.name));
         if is_found && let Some(flow) = flows.iter().find(|flow| flow.from == node || flow.to == node) {
             let what = format!("must be a router: the flow {:?} begins or ends there", flow.name);
-            sink.report(&appliance.path.key("node"), what, "choose a node between the hosts");
+            appliance.at.key("node").report(what, "choose a node between the hosts");
         }
     }
 }
@@ -173,7 +162,6 @@ fn check_sections(
     appliances: &[AppliancePlan<'_>],
     flows: &[(&FlowPlan<'_>, &FlowConfig)],
     links: &[LinkConfig],
-    sink: &mut Diagnostics<'_>,
 ) {
     let mut without_ecn = BTreeSet::new();
     for (index, split) in splits.iter().enumerate() {
@@ -182,12 +170,12 @@ fn check_sections(
         let before = index.checked_sub(1).map(|index| &splits[index]).filter(|before| before.flow == split.flow);
         let ends = [before.map_or(*flow.sender, |before| before.far.tcp), split.near.tcp];
         match before {
-            None => check_needs(&plan.controller, &ends, &plan.path.key("controller"), links, sink),
-            Some(before) => check_side(&appliances[before.appliance].far, &ends, links, sink),
+            None => check_needs(&plan.controller, &ends, &plan.at.key("controller"), links),
+            Some(before) => check_side(&appliances[before.appliance].far, &ends, links),
         }
-        check_side(&appliance.near, &ends, links, sink);
+        check_side(&appliance.near, &ends, links);
         if splits.get(index + 1).is_none_or(|next| next.flow != split.flow) {
-            check_side(&appliance.far, &[split.far.tcp, *flow.receiver], links, sink);
+            check_side(&appliance.far, &[split.far.tcp, *flow.receiver], links);
         }
         if appliance.config.discipline.raises_ece() && !agrees_on_ecn(&ends) && without_ecn.insert(split.appliance) {
             let what = format!(
@@ -196,13 +184,13 @@ fn check_sections(
             );
             let remedy = "write tcp = { ecn = \"request\" } at the top; or give the flow's sender_tcp ecn = \"request\" \
                           and near.tcp ecn = \"accept\"";
-            sink.report(&appliance.path.key("buffer_policy"), what, remedy);
+            appliance.at.key("buffer_policy").report(what, remedy);
         }
     }
 }
 
-fn check_side(side: &SidePlan<'_>, ends: &[TcpConfig; 2], links: &[LinkConfig], sink: &mut Diagnostics<'_>) {
-    check_needs(&side.controller, ends, &side.path.key("controller"), links, sink);
+fn check_side(side: &SidePlan<'_>, ends: &[TcpConfig; 2], links: &[LinkConfig]) {
+    check_needs(&side.controller, ends, &side.at.key("controller"), links);
 }
 
 /// The kind of traffic that an appliance can split.

@@ -7,22 +7,21 @@ use ackclock_sim::FlowConfig;
 
 use super::appliances::AppliancePlan;
 use super::flows::FlowPlan;
+use super::location::Location;
 use super::splits::OnTheWay;
 use super::suggest;
 use super::topology::BuiltTopology;
-use crate::diagnostic::Diagnostics;
 use crate::file::{List, Names};
-use crate::tree::FieldPath;
 
 /// The flows that an appliance may take, if they cross it.
-pub(crate) struct Taken {
+pub(crate) struct Taken<'a> {
     /// The permission for each planned flow.
     allowed: Vec<bool>,
     /// The flows that are named, and their places.
-    named: Vec<(usize, FieldPath)>,
+    named: Vec<(usize, Location<'a>)>,
 }
 
-impl Taken {
+impl Taken<'_> {
     /// True if the flow at this position may be taken.
     pub(crate) fn holds(&self, position: usize) -> bool {
         self.allowed[position]
@@ -37,88 +36,78 @@ impl Taken {
 }
 
 /// The flows that the appliance's entry allows; unknown names are mistakes.
-pub(super) fn taken(
-    appliance: &AppliancePlan<'_>,
+pub(super) fn taken<'a>(
+    appliance: &AppliancePlan<'a>,
     plans: &[FlowPlan<'_>],
     flows: &[FlowConfig],
     topology: &BuiltTopology,
-    sink: &mut Diagnostics<'_>,
-) -> Taken {
+) -> Taken<'a> {
     let allowed = plans.iter().map(FlowPlan::is_tcp).collect();
     let mut taken = Taken { allowed, named: Vec::new() };
     let Some(table) = appliance.table.and_then(|table| table.take.as_ref()) else { return taken };
-    let path = appliance.path.key("take");
+    let at = appliance.at.key("take");
     if let Some(names) = &table.flows {
-        taken.named = named_flows(names, &path.key("flows"), plans, sink);
+        taken.named = named_flows(names, &at.key("flows"), plans);
         let wanted: BTreeSet<usize> = taken.named.iter().map(|(position, _)| *position).collect();
         taken.keep(|position| wanted.contains(&position));
     }
     if let Some(names) = &table.from {
-        let hosts = named_hosts(names, &path.key("from"), topology, sink);
+        let hosts = named_hosts(names, &at.key("from"), topology);
         taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.from)));
     }
     if let Some(names) = &table.to {
-        let hosts = named_hosts(names, &path.key("to"), topology, sink);
+        let hosts = named_hosts(names, &at.key("to"), topology);
         taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.to)));
     }
     if let Some(names) = &table.controller {
-        check_controllers(names, &path.key("controller"), plans, sink);
+        check_controllers(names, &at.key("controller"), plans);
         taken.keep(|position| names.each().iter().any(|(_, name)| has_controller(&plans[position], name)));
     }
     if let Some(ports) = &table.port {
-        check_ports(ports, &path.key("port"), plans, sink);
+        check_ports(ports, &at.key("port"), plans);
         taken.keep(|position| ports.iter().any(|(_, port)| *port == plans[position].port()));
     }
     taken
 }
 
-fn named_flows(
-    names: &Names,
-    path: &FieldPath,
-    plans: &[FlowPlan<'_>],
-    sink: &mut Diagnostics<'_>,
-) -> Vec<(usize, FieldPath)> {
+fn named_flows<'a>(names: &Names, at: &Location<'a>, plans: &[FlowPlan<'_>]) -> Vec<(usize, Location<'a>)> {
     let mut found = Vec::new();
-    for (place, name) in each(names, path) {
+    for (place, name) in each(names, at) {
         let is_meant = |plan: &FlowPlan<'_>| plan.name == name || plan.entry_name() == name;
         let positions: Vec<usize> = (0..plans.len()).filter(|&position| is_meant(&plans[position])).collect();
-        if positions.is_empty() && !sink.may_lack_flows() {
+        if positions.is_empty() && !at.sink.may_lack_flows() {
             let mut known: Vec<&str> = plans.iter().flat_map(|plan| [plan.entry_name(), &plan.name]).collect();
             known.dedup();
-            sink.report(&place, "must be the name of a flow", suggest(name, &known));
+            place.report("must be the name of a flow", suggest(name, &known));
         }
         if positions.iter().any(|&position| !plans[position].is_tcp()) {
             let what = format!("must name flows of TCP: {name:?} sends datagrams, which cannot be split");
-            sink.report(&place, what, "remove it; name flows of TCP, or groups of short ones");
+            place.report(what, "remove it; name flows of TCP, or groups of short ones");
         }
         found.extend(positions.into_iter().map(|position| (position, place.clone())));
     }
     found
 }
 
-fn named_hosts(names: &Names, path: &FieldPath, topology: &BuiltTopology, sink: &mut Diagnostics<'_>) -> Vec<NodeId> {
-    let mut hosts = Vec::new();
-    for (place, name) in each(names, path) {
-        hosts.extend(topology.host(name, &place, sink));
-    }
-    hosts
+fn named_hosts(names: &Names, at: &Location<'_>, topology: &BuiltTopology) -> Vec<NodeId> {
+    each(names, at).filter_map(|(place, name)| topology.host(name, &place)).collect()
 }
 
-fn check_controllers(names: &Names, path: &FieldPath, plans: &[FlowPlan<'_>], sink: &mut Diagnostics<'_>) {
-    for (place, name) in each(names, path) {
+fn check_controllers(names: &Names, at: &Location<'_>, plans: &[FlowPlan<'_>]) {
+    for (place, name) in each(names, at) {
         if !plans.iter().any(|plan| has_controller(plan, name)) {
             let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller.name()).collect();
             let known: Vec<String> = known.into_iter().collect();
-            sink.report(&place, "must be the controller of some flow", suggest(name, &known));
+            place.report("must be the controller of some flow", suggest(name, &known));
         }
     }
 }
 
-fn check_ports(ports: &List<u16>, path: &FieldPath, plans: &[FlowPlan<'_>], sink: &mut Diagnostics<'_>) {
+fn check_ports(ports: &List<u16>, at: &Location<'_>, plans: &[FlowPlan<'_>]) {
     let known: BTreeSet<u16> = plans.iter().map(FlowPlan::port).collect();
     for (index, port) in ports.iter().filter(|(_, port)| !known.contains(port)) {
         let remedy = format!("write port = {port} at a flow, or use one of {known:?}");
-        sink.report(&path.index(index), "must be the port of some flow", remedy);
+        at.index(index).report("must be the port of some flow", remedy);
     }
 }
 
@@ -127,10 +116,9 @@ pub(super) fn check_crossings(
     appliance: &AppliancePlan<'_>,
     index: usize,
     node: &str,
-    taken: &Taken,
+    taken: &Taken<'_>,
     plans: &[FlowPlan<'_>],
     ways: &[OnTheWay],
-    sink: &mut Diagnostics<'_>,
 ) {
     let mut named = taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)).peekable();
     let is_any_astray = named.peek().is_some();
@@ -142,7 +130,7 @@ pub(super) fn check_crossings(
             _ => "does not cross",
         };
         let remedy = "remove it, or let both of its ways lead over the node";
-        sink.report(place, format!("the flow {:?} {what} the node {node:?}", plans[*position].name), remedy);
+        place.report(format!("the flow {:?} {what} the node {node:?}", plans[*position].name), remedy);
     }
     let is_taken = |position: usize| taken.holds(position) && ways[position].crosses(index);
     if !is_any_astray && !(0..plans.len()).any(is_taken) {
@@ -154,13 +142,13 @@ pub(super) fn check_crossings(
             Some(_) => ("take", format!("must allow some connection that crosses the node {node:?} there and back")),
         };
         let remedy = "let a flow cross it, or remove the appliance";
-        sink.report(&appliance.path.key(field), what, remedy);
+        appliance.at.key(field).report(what, remedy);
     }
 }
 
 /// Each name with its place in the file.
-fn each<'a>(names: &'a Names, path: &'a FieldPath) -> impl Iterator<Item = (FieldPath, &'a str)> {
-    let place = |index: Option<usize>| index.map_or_else(|| path.clone(), |index| path.index(index));
+fn each<'a, 'b>(names: &'b Names, at: &'b Location<'a>) -> impl Iterator<Item = (Location<'a>, &'b str)> {
+    let place = |index: Option<usize>| index.map_or_else(|| at.clone(), |index| at.index(index));
     names.each().into_iter().map(move |(index, name)| (place(index), name))
 }
 

@@ -9,6 +9,7 @@ use ackclock_sim::{FlowConfig, TrafficConfig};
 use ackclock_tcp::TcpConfig;
 
 use super::controllers::table_of_switches;
+use super::location::Location;
 use super::suggest;
 use super::topology::BuiltTopology;
 use crate::diagnostic::Diagnostics;
@@ -19,7 +20,7 @@ use crate::tree::FieldPath;
 /// One layer of options, with its place in the file.
 #[derive(Clone)]
 pub(crate) struct Layer<'a> {
-    pub(crate) path: FieldPath,
+    pub(crate) at: Location<'a>,
     pub(crate) table: &'a TcpTable,
 }
 
@@ -37,42 +38,37 @@ pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 pub(crate) fn host_tables<'a>(
     hosts: Option<&'a List<HostTable>>,
     topology: &BuiltTopology,
-    sink: &mut Diagnostics<'_>,
+    sink: &'a Diagnostics<'a>,
 ) -> HostTables<'a> {
     let (mut tables, mut seen) = (HostTables::new(), BTreeSet::new());
     for (index, host) in hosts.into_iter().flat_map(List::iter) {
-        let path = FieldPath::of("host").index(index);
+        let at = sink.root("host").index(index);
         let Some(names) = &host.name else {
-            sink.missing(&path.key("name"), "name = \"Server\"");
+            at.key("name").missing("name = \"Server\"");
             continue;
         };
         if names.each().is_empty() {
-            sink.report_lack(&path.key("name"), "must name a host", "name at least one host");
+            at.key("name").report_lack("must name a host", "name at least one host");
         }
         for (item, name) in names.each() {
-            let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
-            let Some(node) = topology.host(name, &name_path, sink) else { continue };
+            let name_at = item.map_or(at.key("name"), |item| at.key("name").index(item));
+            let Some(node) = topology.host(name, &name_at) else { continue };
             if !seen.insert(node) {
                 let remedy = "name it once, in one table";
-                sink.report(&name_path, format!("must be named once: there is a table for {name:?} already"), remedy);
+                name_at.report(format!("must be named once: there is a table for {name:?} already"), remedy);
             }
-            let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
+            let layer = host.tcp.as_ref().map(|table| Layer { at: at.key("tcp"), table });
             tables.entry(node).or_default().extend(layer);
         }
         if host.tcp.is_none() {
-            sink.report_lack(&path, "must have a tcp table", "add tcp = { ... }, or remove the host");
+            at.report_lack("must have a tcp table", "add tcp = { ... }, or remove the host");
         }
     }
     tables
 }
 
 /// Reports hosts whose table of TCP no connection uses.
-pub(crate) fn review_hosts(
-    hosts: &HostTables<'_>,
-    flows: &[FlowConfig],
-    traffic: &TrafficConfig,
-    sink: &mut Diagnostics<'_>,
-) {
+pub(crate) fn review_hosts(hosts: &HostTables<'_>, flows: &[FlowConfig], traffic: &TrafficConfig) {
     let groups = traffic.arrivals.iter().map(|group| &group.flow);
     let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
     let ends: BTreeSet<NodeId> = connections.flat_map(|flow| [flow.from, flow.to]).collect();
@@ -82,7 +78,7 @@ pub(crate) fn review_hosts(
     };
     for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
         let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
-        sink.report(&layer.path, "must be of a host that has a connection of TCP", remedy);
+        layer.at.report("must be of a host that has a connection of TCP", remedy);
     }
 }
 
@@ -92,7 +88,7 @@ pub(crate) struct LastEnd<'a>(Option<End<'a>>);
 
 impl<'a> LastEnd<'a> {
     /// The TCP of an end, as [`tcp()`] builds it. Tables that the end before has too are not read again.
-    pub(crate) fn tcp(&mut self, layers: Vec<Layer<'a>>, stack: Stack, sink: &mut Diagnostics<'_>) -> TcpConfig {
+    pub(crate) fn tcp(&mut self, layers: Vec<Layer<'a>>, stack: Stack, sink: &Diagnostics<'_>) -> TcpConfig {
         let is_same = |end: &&End<'_>| {
             let mut pairs = end.layers.iter().zip(&layers);
             end.stack == stack
@@ -109,20 +105,20 @@ impl<'a> LastEnd<'a> {
 }
 
 /// The last profile in the layers that exists, or else the first of all profiles.
-pub(crate) fn profile_of(layers: &[Layer<'_>], sink: &mut Diagnostics<'_>) -> &'static Profile {
+pub(crate) fn profile_of(layers: &[Layer<'_>]) -> &'static Profile {
     let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
     let Some((layer, name)) = named else { return &profiles()[0] };
     profile(name).unwrap_or_else(|| {
         let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
-        sink.report(&layer.path.key("profile"), "must be the name of a profile", suggest(name, &known));
+        layer.at.key("profile").report("must be the name of a profile", suggest(name, &known));
         &profiles()[0]
     })
 }
 
 /// The configuration of the layers over the needs of the connection's controllers. The last layer wins; a profile
 /// resets.
-pub(crate) fn tcp(layers: &[Layer<'_>], stacks: &[Stack], sink: &mut Diagnostics<'_>) -> TcpConfig {
-    let profile = profile_of(layers, sink);
+pub(crate) fn tcp(layers: &[Layer<'_>], stacks: &[Stack], sink: &Diagnostics<'_>) -> TcpConfig {
+    let profile = profile_of(layers);
     let mut table = profile.tcp.clone();
     for stack in stacks {
         table.lay(&table_of_switches(stack.sets));
@@ -135,18 +131,18 @@ pub(crate) fn tcp(layers: &[Layer<'_>], stacks: &[Stack], sink: &mut Diagnostics
         table.lay(layer.table);
     }
     if let Some(word) = stacks.iter().find_map(|stack| stack.loss_recovery) {
-        check_recovery(layers, word, sink);
+        check_recovery(layers, word);
         table.lay(&table_of_switches(&[("loss_recovery", Setting::Word(word))]));
     }
     let reading = TcpSwitches::part().read(&table.0, &Context::default());
     for mistake in reading.mistakes {
-        sink.report(&place_of(layers, &mistake.field), mistake.message, mistake.remedy);
+        place_of(layers, &mistake.field, sink).report(mistake.message, mistake.remedy);
     }
     reading.config.config
 }
 
 /// Rejects layers in which a default controller would override the recovery that is written.
-pub(crate) fn check_default_recovery(layers: &[Layer<'_>], controller: &Controller, sink: &mut Diagnostics<'_>) {
+pub(crate) fn check_default_recovery(layers: &[Layer<'_>], controller: &Controller) {
     let layers = since_profile(layers).iter().rev();
     let said = layers.map(|layer| (layer, layer.table.text("loss_recovery"))).find(|(_, said)| said.is_some());
     if let Some((layer, said)) = said
@@ -154,23 +150,23 @@ pub(crate) fn check_default_recovery(layers: &[Layer<'_>], controller: &Controll
     {
         let what = format!("must not contradict {:?}, the controller of a flow that names none", controller.kind());
         let remedy = "name a controller: controller = \"reno\" is Reno's window with any recovery";
-        sink.report(&layer.path.key("loss_recovery"), what, remedy);
+        layer.at.key("loss_recovery").report(what, remedy);
     }
 }
 
 /// Rejects a controller that implies a recovery which contradicts its own flow or appliance. It overrides the
 /// options of the scenario and the host.
-fn check_recovery(layers: &[Layer<'_>], word: &str, sink: &mut Diagnostics<'_>) {
+fn check_recovery(layers: &[Layer<'_>], word: &str) {
     let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("loss_recovery")?)));
     let is_own = |layer: &Layer<'_>| {
-        ["flow", "appliance"].iter().any(|table| layer.path.0.first() == FieldPath::of(table).0.first())
+        ["flow", "appliance"].iter().any(|table| layer.at.path.0.first() == FieldPath::of(table).0.first())
     };
     if let Some((layer, said)) = said
         && said != word
         && is_own(layer)
     {
         let remedy = "remove it, or write controller = \"reno\" for Reno's window with another recovery";
-        sink.report(&layer.path.key("loss_recovery"), "must not contradict the controller of the same end", remedy);
+        layer.at.key("loss_recovery").report("must not contradict the controller of the same end", remedy);
     }
 }
 
@@ -185,9 +181,9 @@ fn is_turned_on(layers: &[Layer<'_>], switch: &str) -> bool {
 }
 
 /// The path at which a field was set last: "rto.min" of a table within, or the table.
-fn place_of(layers: &[Layer<'_>], field: &str) -> FieldPath {
+fn place_of<'a>(layers: &[Layer<'a>], field: &str, sink: &'a Diagnostics<'a>) -> Location<'a> {
     let (table, within) = field.split_once('.').unwrap_or((field, ""));
     let sets = |layer: &&Layer<'_>| layer.table.0.get(table).is_some_and(|value| value.get(within).is_some());
     let layer = layers.iter().rev().find(sets).or_else(|| layers.iter().rev().find(|layer| layer.table.says(table)));
-    layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).below(field)
+    layer.map_or_else(|| sink.root("tcp"), |layer| layer.at.clone()).below(field)
 }

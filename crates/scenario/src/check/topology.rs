@@ -8,6 +8,7 @@ use ackclock_units::SimDuration;
 
 use super::flows::FlowPlan;
 use super::links::{Cable, Cables, MAX_DELAY, TOO_LONG};
+use super::location::Location;
 use super::suggest;
 use crate::diagnostic::Diagnostics;
 use crate::file::{
@@ -51,32 +52,32 @@ pub(crate) struct BuiltTopology {
 pub(crate) fn build_topology(
     table: Option<&Topology>,
     plans: &[FlowPlan<'_>],
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> BuiltTopology {
-    let path = FieldPath::of("topology");
+    let at = sink.root("topology");
     let mut built = BuiltTopology { is_unread: sink.may_lack_nodes(), ..BuiltTopology::default() };
     match table {
-        None => sink.missing(&path, "[topology] with kind = \"dumbbell\", access and bottleneck"),
-        Some(Topology::Dumbbell(table)) => built.build_dumbbell(table, plans, &path, sink),
-        Some(Topology::Chain(table)) => built.build_chain(table, &path, sink),
-        Some(Topology::Star(table)) => built.build_star(table, &path, sink),
-        Some(Topology::ParkingLot(table)) => built.build_parking_lot(table, &path, sink),
-        Some(Topology::Explicit(table)) => built.build_explicit(table, &path, sink),
+        None => at.missing("[topology] with kind = \"dumbbell\", access and bottleneck"),
+        Some(Topology::Dumbbell(table)) => built.build_dumbbell(table, plans, &at),
+        Some(Topology::Chain(table)) => built.build_chain(table, &at),
+        Some(Topology::Star(table)) => built.build_star(table, &at),
+        Some(Topology::ParkingLot(table)) => built.build_parking_lot(table, &at),
+        Some(Topology::Explicit(table)) => built.build_explicit(table, &at),
     }
     let has_own_names = !matches!(table, Some(Topology::Dumbbell(_) | Topology::ParkingLot(_)));
-    if has_own_names && sink.is_network_whole() {
-        check_link_names(&built.network.links, &path, sink);
+    if has_own_names && !sink.has_mistake_in("topology") {
+        check_link_names(&built.network.links, &at);
     }
     built
 }
 
 impl BuiltTopology {
     /// The host with this name; a name that is not known is reported.
-    pub(crate) fn host(&self, name: &str, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Option<NodeId> {
+    pub(crate) fn host(&self, name: &str, at: &Location<'_>) -> Option<NodeId> {
         // Hosts are listed in the order of their nodes.
         let host = self.node_ids.get(name).filter(|node| self.hosts.binary_search(node).is_ok()).copied();
         if host.is_none() {
-            self.report_unknown(path, "must be the name of a host", suggest(name, &self.host_names()), sink);
+            self.report_unknown(at, "must be the name of a host", suggest(name, &self.host_names()));
         }
         host
     }
@@ -86,20 +87,20 @@ impl BuiltTopology {
     }
 
     /// The link with this name; a name that is not known is reported.
-    pub(crate) fn link(&self, name: &str, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Option<LinkId> {
+    pub(crate) fn link(&self, name: &str, at: &Location<'_>) -> Option<LinkId> {
         let link = self.network.links.iter().position(|link| link.name == name);
         if link.is_none() {
             let known: Vec<&str> = self.network.links.iter().map(|link| link.name.as_str()).collect();
-            self.report_unknown(path, "must be the name of a link", suggest(name, &known), sink);
+            self.report_unknown(at, "must be the name of a link", suggest(name, &known));
         }
         link.map(LinkId::new)
     }
 
     /// Reports a name that the network lacks, unless it may lack the name because parts of it could not be read.
-    pub(crate) fn report_unknown(&self, path: &FieldPath, message: &str, remedy: String, sink: &mut Diagnostics<'_>) {
+    pub(crate) fn report_unknown(&self, at: &Location<'_>, message: &str, remedy: String) {
         // Hosts of a dumbbell have the names of its flows.
-        if !self.is_unread && !self.network.nodes.is_empty() && !sink.may_lack_flows() {
-            sink.report(path, message, remedy);
+        if !self.is_unread && !self.network.nodes.is_empty() && !at.sink.may_lack_flows() {
+            at.report(message, remedy);
         }
     }
 
@@ -110,26 +111,20 @@ impl BuiltTopology {
         node
     }
 
-    fn build_dumbbell(
-        &mut self,
-        table: &Dumbbell,
-        plans: &[FlowPlan<'_>],
-        path: &FieldPath,
-        sink: &mut Diagnostics<'_>,
-    ) {
+    fn build_dumbbell(&mut self, table: &Dumbbell, plans: &[FlowPlan<'_>], at: &Location<'_>) {
         let (left, right) = (self.add_node("left"), self.add_node("right"));
-        let bottleneck = required_link(table.bottleneck.as_ref(), &path.key("bottleneck"), sink);
-        let access = required_link(table.access.as_ref(), &path.key("access"), sink);
+        let bottleneck = required_link(table.bottleneck.as_ref(), &at.key("bottleneck"));
+        let access = required_link(table.access.as_ref(), &at.key("access"));
         let (name, limit) = ("bottleneck".to_owned(), Limit::ONE_BDP);
-        self.lay(&cable(name, (left, right), &bottleneck, path.key("bottleneck"), limit), sink);
+        self.lay(&cable(name, (left, right), &bottleneck, at.key("bottleneck"), limit));
         self.bottlenecks.push(LinkId::new(0));
         let mut pairs = Vec::with_capacity(plans.len());
         for plan in plans {
-            let access = self.access_for(plan, &access, sink);
+            let access = self.access_for(plan, &access);
             let hosts = (self.add_node(&format!("{}.left", plan.name)), self.add_node(&format!("{}.right", plan.name)));
             for (side, ends) in [("left", (hosts.0, left)), ("right", (right, hosts.1))] {
                 let name = format!("{}.{side}", plan.name);
-                self.lay(&cable(name, ends, &access, path.key("access"), Limit::UNLIMITED), sink);
+                self.lay(&cable(name, ends, &access, at.key("access"), Limit::UNLIMITED));
             }
             self.hosts.extend([hosts.0, hosts.1]);
             pairs.push(hosts);
@@ -138,16 +133,16 @@ impl BuiltTopology {
     }
 
     /// The access links of a flow with its own round trip: they have the delay that the bottleneck leaves.
-    fn access_for(&self, plan: &FlowPlan<'_>, access: &LinkTable, sink: &mut Diagnostics<'_>) -> LinkTable {
+    fn access_for(&self, plan: &FlowPlan<'_>, access: &LinkTable) -> LinkTable {
         let Some(rtt) = plan.table.rtt else { return access.clone() };
         let bottleneck = self.network.links[0].delay + self.network.links[1].delay;
         if rtt.0 < bottleneck {
             let remedy = format!("use at least {bottleneck}, the bottleneck's two-way propagation delay");
-            sink.report(&plan.path.key("rtt"), "must be at least what the bottleneck alone takes", remedy);
+            plan.at.key("rtt").report("must be at least what the bottleneck alone takes", remedy);
             return access.clone();
         }
         if rtt.0 > MAX_DELAY * 4 {
-            sink.report(&plan.path.key("rtt"), TOO_LONG, format!("use at most {}", MAX_DELAY * 4));
+            plan.at.key("rtt").report(TOO_LONG, format!("use at most {}", MAX_DELAY * 4));
             return access.clone();
         }
         let mut access = access.clone();
@@ -158,35 +153,28 @@ impl BuiltTopology {
         access
     }
 
-    fn build_chain(&mut self, table: &Chain, path: &FieldPath, sink: &mut Diagnostics<'_>) {
+    fn build_chain(&mut self, table: &Chain, at: &Location<'_>) {
         let nodes = table.nodes.clone().unwrap_or_default();
-        let nodes_path = path.key("nodes");
+        let nodes_at = at.key("nodes");
         if nodes.0.len() < 2 {
-            sink.report(
-                &nodes_path,
-                "must hold two nodes or more",
-                "name at least two nodes, such as nodes = [\"A\", \"B\"]",
-            );
+            nodes_at.report("must hold two nodes or more", "name at least two nodes, such as nodes = [\"A\", \"B\"]");
             return;
         }
         for (index, node) in nodes.iter() {
-            let node_path = nodes_path.index(index);
-            match node {
-                TextOr::Text(name) => {
-                    let table = NodeTable { name: Some(name.clone()), ..NodeTable::default() };
-                    self.named_node(&table, &node_path, sink);
-                }
-                TextOr::Table(table) => self.named_node(table, &node_path, sink),
-            }
+            let table = match node {
+                TextOr::Text(name) => NodeTable { name: Some(name.clone()), ..NodeTable::default() },
+                TextOr::Table(table) => table.clone(),
+            };
+            self.named_node(&table, &nodes_at.index(index));
         }
-        let links = chain_links(table, nodes.0.len() - 1, path, sink);
+        let links = chain_links(table, nodes.0.len() - 1, at);
         let count = self.network.nodes.len();
         let Some(links) = links.filter(|_| count == nodes.0.len()) else {
             return; // an item was wrong, so that the neighbours of the others are not known
         };
         let nodes: Vec<NodeId> = (0..count).map(NodeId::new).collect();
-        for (ends, (link, link_path)) in nodes.windows(2).zip(&links) {
-            self.lay(&self.between(ends[0], ends[1], link, link_path, Limit::UNLIMITED), sink);
+        for (ends, (link, link_at)) in nodes.windows(2).zip(&links) {
+            self.lay(&self.between(ends[0], ends[1], link, link_at, Limit::UNLIMITED));
         }
         let is_end = |node: &&NodeId| self.hosts.contains(node);
         if let (Some(&first), Some(&last)) = (nodes.iter().find(is_end), nodes.iter().rev().find(is_end))
@@ -196,26 +184,32 @@ impl BuiltTopology {
         }
     }
 
-    fn lay(&mut self, cable: &Cable<'_>, sink: &mut Diagnostics<'_>) {
-        self.cables.lay(cable, &mut self.network.links, sink);
+    fn lay(&mut self, cable: &Cable<'_>) {
+        self.cables.lay(cable, &mut self.network.links);
     }
 
-    fn between<'a>(&self, from: NodeId, to: NodeId, table: &'a LinkTable, path: &FieldPath, limit: Limit) -> Cable<'a> {
+    fn between<'a>(
+        &self,
+        from: NodeId,
+        to: NodeId,
+        table: &'a LinkTable,
+        at: &Location<'a>,
+        limit: Limit,
+    ) -> Cable<'a> {
         let (a, b) = (&self.network.node(from).name, &self.network.node(to).name);
-        let cable = cable(format!("{a}->{b}"), (from, to), table, path.clone(), limit);
+        let cable = cable(format!("{a}->{b}"), (from, to), table, at.clone(), limit);
         Cable { reverse_name: format!("{b}->{a}"), ..cable }
     }
 
     /// Adds a node of the file.
-    fn named_node(&mut self, table: &NodeTable, path: &FieldPath, sink: &mut Diagnostics<'_>) {
-        sink.review_name(&path.key("name"), table.name.as_deref());
+    fn named_node(&mut self, table: &NodeTable, at: &Location<'_>) {
+        at.key("name").review_name(table.name.as_deref());
         let name = table.name.clone().unwrap_or_else(|| {
-            sink.missing(&path.key("name"), "name = \"A\"");
+            at.key("name").missing("name = \"A\"");
             format!("node{}", self.network.nodes.len() + 1)
         });
         if self.node_ids.contains_key(&name) {
-            sink.report(
-                path,
+            at.report(
                 format!("must have a name of its own: there is a node {name:?} already"),
                 "give each node a name of its own",
             );
@@ -229,48 +223,44 @@ impl BuiltTopology {
             self.undecided.push(node);
         }
         if kind == Some(NodeKind::Appliance) {
-            self.appliances.push((node, path.clone()));
+            self.appliances.push((node, at.path.clone()));
         }
         if let Some(rules) = &table.discard {
             if kind != Some(NodeKind::Discarder) {
-                sink.report(&path.key("discard"), "must stand at a discarder only", "write kind = \"discarder\"");
+                at.key("discard").report("must stand at a discarder only", "write kind = \"discarder\"");
             }
-            self.node_discards.push((node, path.key("discard"), rules.clone()));
+            self.node_discards.push((node, at.path.key("discard"), rules.clone()));
         }
     }
 
-    fn build_star(&mut self, table: &Star, path: &FieldPath, sink: &mut Diagnostics<'_>) {
-        sink.review_name(&path.key("hub"), table.hub.as_deref());
+    fn build_star(&mut self, table: &Star, at: &Location<'_>) {
+        at.key("hub").review_name(table.hub.as_deref());
         let hub = self.add_node(table.hub.as_deref().unwrap_or("hub"));
         let names = match &table.hosts {
             None => {
-                sink.missing(&path.key("hosts"), "hosts = 4");
+                at.key("hosts").missing("hosts = 4");
                 return;
             }
             Some(CountOrNames::Count(count)) if (1..=MAX_HOSTS).contains(count) => {
                 (1..=*count).map(|number| format!("host{number}")).collect()
             }
             Some(CountOrNames::Count(_)) => {
-                sink.report(
-                    &path.key("hosts"),
-                    format!("must be 1 to {MAX_HOSTS}"),
-                    "write how many hosts, or a list of their names",
-                );
+                at.key("hosts")
+                    .report(format!("must be 1 to {MAX_HOSTS}"), "write how many hosts, or a list of their names");
                 return;
             }
             Some(CountOrNames::Names(names)) if names.0.is_empty() => {
-                sink.report(&path.key("hosts"), "must hold at least one host", "name at least one");
+                at.key("hosts").report("must hold at least one host", "name at least one");
                 return;
             }
             Some(CountOrNames::Names(names)) => names.iter().map(|(_, name)| name.clone()).collect::<Vec<String>>(),
         };
-        let link = required_link(table.link.as_ref(), &path.key("link"), sink);
+        let link = required_link(table.link.as_ref(), &at.key("link"));
         for name in names {
-            sink.review_name(&path.key("hosts"), Some(&name));
+            at.key("hosts").review_name(Some(&name));
             if self.node_ids.contains_key(&name) {
                 let remedy = "give each host a name of its own, other than the hub's";
-                sink.report(
-                    &path.key("hosts"),
+                at.key("hosts").report(
                     format!("must differ from one another and from the hub: {name:?} is there already"),
                     remedy,
                 );
@@ -278,7 +268,7 @@ impl BuiltTopology {
             }
             let host = self.add_node(&name);
             self.hosts.push(host);
-            self.lay(&self.between(host, hub, &link, &path.key("link"), Limit::UNLIMITED), sink);
+            self.lay(&self.between(host, hub, &link, &at.key("link"), Limit::UNLIMITED));
         }
         // Incast: all others send to the first.
         if let Some((&first, others)) = self.hosts.split_first() {
@@ -286,142 +276,126 @@ impl BuiltTopology {
         }
     }
 
-    fn build_parking_lot(&mut self, table: &ParkingLot, path: &FieldPath, sink: &mut Diagnostics<'_>) {
+    fn build_parking_lot(&mut self, table: &ParkingLot, at: &Location<'_>) {
         let hops = match table.hops {
             Some(hops) if (1..=MAX_HOPS).contains(&hops) => hops,
             Some(_) => {
-                return sink.report(
-                    &path.key("hops"),
-                    format!("must be 1 to {MAX_HOPS}"),
-                    "write how many hops, such as 3",
-                );
+                return at.key("hops").report(format!("must be 1 to {MAX_HOPS}"), "write how many hops, such as 3");
             }
-            None => return sink.missing(&path.key("hops"), "hops = 3"),
+            None => return at.key("hops").missing("hops = 3"),
         };
-        let bottleneck = required_link(table.bottleneck.as_ref(), &path.key("bottleneck"), sink);
-        let access = required_link(table.access.as_ref(), &path.key("access"), sink);
+        let bottleneck = required_link(table.bottleneck.as_ref(), &at.key("bottleneck"));
+        let access = required_link(table.access.as_ref(), &at.key("access"));
         let routers: Vec<NodeId> = (1..=hops + 1).map(|number| self.add_node(&format!("R{number}"))).collect();
         for pair in routers.windows(2) {
             self.bottlenecks.push(LinkId::new(self.network.links.len()));
-            let hop = self.between(pair[0], pair[1], &bottleneck, &path.key("bottleneck"), Limit::ONE_BDP);
-            self.lay(&hop, sink);
+            let hop = self.between(pair[0], pair[1], &bottleneck, &at.key("bottleneck"), Limit::ONE_BDP);
+            self.lay(&hop);
         }
         for (number, &router) in (1..).zip(&routers) {
             let host = self.add_node(&format!("H{number}"));
             self.hosts.push(host);
-            self.lay(&self.between(host, router, &access, &path.key("access"), Limit::UNLIMITED), sink);
+            self.lay(&self.between(host, router, &access, &at.key("access"), Limit::UNLIMITED));
         }
         if let (Some(&first), Some(&last)) = (self.hosts.first(), self.hosts.last()) {
             self.default_ends.push((first, last));
         }
     }
 
-    fn build_explicit(&mut self, table: &Explicit, path: &FieldPath, sink: &mut Diagnostics<'_>) {
+    fn build_explicit(&mut self, table: &Explicit, at: &Location<'_>) {
         let nodes = table.node.clone().unwrap_or_default();
         if nodes.0.is_empty() {
-            sink.missing(&path.key("node"), "[[topology.node]] with name = \"A\"");
+            at.key("node").missing("[[topology.node]] with name = \"A\"");
         }
         for (index, node) in nodes.iter() {
-            self.named_node(node, &path.key("node").index(index), sink);
+            self.named_node(node, &at.key("node").index(index));
         }
         let mut joined = BTreeSet::new();
         let links = table.link.clone().unwrap_or_default();
         if links.0.is_empty() {
-            sink.missing(&path.key("link"), "[[topology.link]] with from, to, rate and delay");
+            at.key("link").missing("[[topology.link]] with from, to, rate and delay");
         }
-        let mut names = (0..nodes.0.len()).map(|index| path.key("node").index(index).key("name"));
-        let are_named = !nodes.0.is_empty() && names.all(|name| !sink.is_unread(&name));
+        let mut names = (0..nodes.0.len()).map(|index| at.key("node").index(index).key("name"));
+        let are_named = !nodes.0.is_empty() && names.all(|name| !name.is_unread());
         for (index, link) in links.iter() {
-            let link_path = path.key("link").index(index);
+            let link_at = at.key("link").index(index);
             let ends = [("from", link.from.as_ref()), ("to", link.to.as_ref())]
-                .map(|(field, name)| self.end(field, name, &link_path, are_named, sink));
+                .map(|(field, name)| self.end(field, name, &link_at, are_named));
             let [Some(from), Some(to)] = ends else { continue };
             if from == to {
-                sink.report(&link_path.key("to"), "must be another node than from", "join two different nodes");
+                link_at.key("to").report("must be another node than from", "join two different nodes");
                 continue;
             }
             let table = link.link();
             let duplex = link.duplex.unwrap_or(true);
             if !duplex && link.reverse.is_some() {
                 let what = "must not be set for a link without a way back";
-                sink.report(&link_path.key("reverse"), what, "remove it, or remove duplex = false");
+                link_at.key("reverse").report(what, "remove it, or remove duplex = false");
             }
-            let cable = Cable { duplex, ..self.between(from, to, &table, &link_path, Limit::UNLIMITED) };
+            let cable = Cable { duplex, ..self.between(from, to, &table, &link_at, Limit::UNLIMITED) };
             if !joined.insert((from, to)) || (duplex && !joined.insert((to, from))) {
-                sink.report(&link_path, "must join two nodes that no other link joins", "remove one of the two links");
+                link_at.report("must join two nodes that no other link joins", "remove one of the two links");
                 continue;
             }
-            self.lay(&cable, sink);
+            self.lay(&cable);
         }
     }
 
     /// The node at an end of a link; `are_named` is false if nodes or their names could not be read.
-    fn end(
-        &self,
-        field: &str,
-        name: Option<&String>,
-        path: &FieldPath,
-        are_named: bool,
-        sink: &mut Diagnostics<'_>,
-    ) -> Option<NodeId> {
-        let path = path.key(field);
+    fn end(&self, field: &str, name: Option<&String>, at: &Location<'_>, are_named: bool) -> Option<NodeId> {
+        let at = at.key(field);
         let Some(name) = name else {
-            sink.missing(&path, &format!("{field} = \"A\""));
+            at.missing(&format!("{field} = \"A\""));
             return None;
         };
         let found = self.node_ids.get(name).copied();
         if found.is_none() && are_named {
             let names: Vec<&str> = self.network.nodes.iter().map(|node| node.name.as_str()).collect();
             let remedy = suggest(name, &names);
-            sink.report(&path, "must be the name of a node", remedy);
+            at.report("must be the name of a node", remedy);
         }
         found
     }
 }
 
 /// Reports names that two links would share: links are named by their ends, and an end may have any name.
-fn check_link_names(links: &[LinkConfig], path: &FieldPath, sink: &mut Diagnostics<'_>) {
+fn check_link_names(links: &[LinkConfig], at: &Location<'_>) {
     let mut names = BTreeSet::new();
     let twice = links.iter().find(|link| !names.insert(&link.name)).map(|link| link.name.clone());
     if let Some(name) = twice {
         let what = format!("must give each link a name of its own: two are named {name:?}");
-        sink.report(path, what, "give nodes names without \"->\"");
+        at.report(what, "give nodes names without \"->\"");
     }
 }
 
 /// A link that the topology requires. If it is missing, that is reported once, and a default takes its place.
-fn required_link(link: Option<&LinkTable>, path: &FieldPath, sink: &mut Diagnostics<'_>) -> LinkTable {
+fn required_link(link: Option<&LinkTable>, at: &Location<'_>) -> LinkTable {
     link.cloned().unwrap_or_else(|| {
-        sink.missing(path, "{ rate = \"100 Mbit/s\", delay = \"15 ms\" }");
-        sink.blame(path.clone());
+        at.missing("{ rate = \"100 Mbit/s\", delay = \"15 ms\" }");
+        at.sink.blame(at.path.clone());
         LinkTable::default()
     })
 }
 
 /// One link for each pair of neighbours, with its place in the file.
-fn chain_links(
-    table: &Chain,
-    hops: usize,
-    path: &FieldPath,
-    sink: &mut Diagnostics<'_>,
-) -> Option<Vec<(LinkTable, FieldPath)>> {
+fn chain_links<'a>(table: &Chain, hops: usize, at: &Location<'a>) -> Option<Vec<(LinkTable, Location<'a>)>> {
     match (&table.link, &table.links) {
-        (Some(_), Some(_)) => sink.report(&path.key("links"), "must not stand beside link", "keep one of the two"),
-        (None, None) if sink.is_unread(&path.key("links")) => {}
-        (None, None) => sink.missing(&path.key("link"), "link = { rate = \"100 Mbit/s\", delay = \"15 ms\" }"),
-        (Some(link), None) => return Some(vec![(link.clone(), path.key("link")); hops]),
+        (Some(_), Some(_)) => at.key("links").report("must not stand beside link", "keep one of the two"),
+        (None, None) if at.key("links").is_unread() => {}
+        (None, None) => at.key("link").missing("link = { rate = \"100 Mbit/s\", delay = \"15 ms\" }"),
+        (Some(link), None) => return Some(vec![(link.clone(), at.key("link")); hops]),
         (None, Some(links)) if links.0.len() != hops => {
             let what = format!("holds {} links for {} nodes", links.0.len(), hops + 1);
-            sink.report(&path.key("links"), what, format!("give one for each pair of neighbours: {hops}"));
+            at.key("links").report(what, format!("give one for each pair of neighbours: {hops}"));
         }
         (None, Some(links)) => {
-            let item = |(index, link): (usize, &LinkTable)| (link.clone(), path.key("links").index(index));
+            let item = |(index, link): (usize, &LinkTable)| (link.clone(), at.key("links").index(index));
             return Some(links.iter().map(item).collect());
         }
     }
     None
 }
 
-fn cable<'a>(name: String, ends: (NodeId, NodeId), table: &'a LinkTable, path: FieldPath, limit: Limit) -> Cable<'a> {
-    Cable { reverse_name: format!("{name}.reverse"), name, ends, table, path, default_limit: limit, duplex: true }
+fn cable<'a>(name: String, ends: (NodeId, NodeId), table: &'a LinkTable, at: Location<'a>, limit: Limit) -> Cable<'a> {
+    Cable { reverse_name: format!("{name}.reverse"), name, ends, table, at, default_limit: limit, duplex: true }
 }

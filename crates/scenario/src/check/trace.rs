@@ -6,12 +6,12 @@ use ackclock_sim::{EventSelection, FlowConfig, FlowSeries, LinkSeries, Sampling,
 use ackclock_units::SimDuration;
 
 use super::discard::numbers_of_flow;
+use super::location::Location;
 use super::run::Run;
 use super::topology::BuiltTopology;
 use super::traffic::FlowNumbers;
 use crate::diagnostic::Diagnostics;
 use crate::file::{AllOrNone, List, Per, SeriesChoice, SwitchOr, TraceTable};
-use crate::tree::FieldPath;
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -27,9 +27,9 @@ pub(crate) fn trace(
     flows: &[FlowConfig],
     flow_numbers: &FlowNumbers,
     run: Run,
-    sink: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> TraceConfig {
-    let path = FieldPath::of("trace");
+    let at = sink.root("trace");
     let table = match choice {
         Some(SwitchOr::Switch(false)) => {
             let sampling = Sampling::Interval(default_interval(run));
@@ -40,11 +40,11 @@ pub(crate) fn trace(
         Some(SwitchOr::Switch(true)) | None => TraceTable::default(),
     };
     let interval = table.interval.map_or(default_interval(run), |interval| interval.0);
-    let traced_links = traced_links(table.which_links.as_ref(), topology, flows, &path.key("which_links"), sink);
-    let events = events(&table, topology, flow_numbers, &path, sink);
+    let traced_links = traced_links(table.which_links.as_ref(), topology, flows, &at.key("which_links"));
+    let events = events(&table, topology, flow_numbers, &at);
     let flow_series = chosen(table.flows, &series_of_flows(flows));
     let link_series = chosen(table.links, &telling_series(&topology.network, &traced_links));
-    let internals = internals(table.internals.as_ref(), &path.key("internals"), sink);
+    let internals = internals(table.internals.as_ref(), &at.key("internals"));
     let choices = [
         ("which_links", table.which_links.is_some() && link_series.is_empty(), "links"),
         ("per", table.per == Some(Per::Event) && flow_series.is_empty() && internals.is_empty(), "flows"),
@@ -52,7 +52,7 @@ pub(crate) fn trace(
     for (field, is_idle, what) in choices {
         if is_idle {
             let message = format!("says how series of {what} are recorded, of which there are none");
-            sink.report(&path.key(field), message, format!("leave it out, or record series of {what}"));
+            at.key(field).report(message, format!("leave it out, or record series of {what}"));
         }
     }
     let per_sample = values_per_sample(flows.len(), flow_series.len() + internals.len())
@@ -62,9 +62,9 @@ pub(crate) fn trace(
         let least = u128::from(duration.0) * u128::from(per_sample) / u128::from(MAX_VALUES * MILLISECOND) + 1;
         let least = u64::try_from(least).unwrap_or(u64::MAX).saturating_mul(MILLISECOND);
         let remedy = format!("use at least {}", SimDuration(least));
-        let (what, field) = ("must let what is recorded fit in memory", path.key("interval"));
-        let place = if table.interval.is_some() { field } else { path.clone() };
-        sink.report(&place, what, format!("{remedy} as interval, or record fewer series"));
+        let (what, field) = ("must let what is recorded fit in memory", at.key("interval"));
+        let place = if table.interval.is_some() { field } else { at.clone() };
+        place.report(what, format!("{remedy} as interval, or record fewer series"));
     }
     let sampling = match table.per {
         Some(Per::Event) => Sampling::Events(interval),
@@ -78,22 +78,21 @@ fn events(
     table: &TraceTable,
     topology: &BuiltTopology,
     flow_numbers: &FlowNumbers,
-    path: &FieldPath,
-    sink: &mut Diagnostics<'_>,
+    at: &Location<'_>,
 ) -> Option<EventSelection> {
     let kinds: EventKinds = match &table.events {
         None | Some(SeriesChoice::Word(AllOrNone::None)) => EventKinds::NONE,
         Some(SeriesChoice::Word(AllOrNone::All)) => EventKinds::ALL,
         Some(SeriesChoice::List(list)) => list.iter().map(|(_, word)| EventKind::from(*word)).collect(),
     };
-    let of_flows = watched_flows(table.event_flows.as_ref(), &path.key("event_flows"), flow_numbers, sink);
-    let of_links = named_links(table.event_links.as_ref(), &path.key("event_links"), topology, sink);
+    let of_flows = watched_flows(table.event_flows.as_ref(), &at.key("event_flows"), flow_numbers);
+    let of_links = named_links(table.event_links.as_ref(), &at.key("event_links"), topology);
     if kinds.is_empty() {
-        let is_unread = sink.is_unread(&path.key("events"));
+        let is_unread = at.key("events").is_unread();
         for (field, is_given) in [("event_flows", of_flows.is_some()), ("event_links", of_links.is_some())] {
             if is_given && !is_unread {
                 let what = "chooses among events, of which none are recorded";
-                sink.report(&path.key(field), what, "add events = \"all\", or leave this out");
+                at.key(field).report(what, "add events = \"all\", or leave this out");
             }
         }
         return None;
@@ -102,16 +101,11 @@ fn events(
 }
 
 /// The numbers in packets of the named flows.
-fn watched_flows(
-    wanted: Option<&List<String>>,
-    path: &FieldPath,
-    flow_numbers: &FlowNumbers,
-    sink: &mut Diagnostics<'_>,
-) -> Option<Vec<usize>> {
+fn watched_flows(wanted: Option<&List<String>>, at: &Location<'_>, flow_numbers: &FlowNumbers) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for (index, name) in wanted?.iter() {
         let remedy = "remove the name; without event_flows the packets of short flows are told of, too";
-        numbers.extend(numbers_of_flow(name, &path.index(index), remedy, flow_numbers, sink));
+        numbers.extend(numbers_of_flow(name, &at.index(index), remedy, flow_numbers));
     }
     numbers.sort_unstable();
     numbers.dedup();
@@ -119,15 +113,10 @@ fn watched_flows(
 }
 
 /// The listed links, each once.
-fn named_links(
-    wanted: Option<&List<String>>,
-    path: &FieldPath,
-    topology: &BuiltTopology,
-    sink: &mut Diagnostics<'_>,
-) -> Option<Vec<LinkId>> {
+fn named_links(wanted: Option<&List<String>>, at: &Location<'_>, topology: &BuiltTopology) -> Option<Vec<LinkId>> {
     let mut found = Vec::new();
     for (index, name) in wanted?.iter() {
-        match topology.link(name, &path.index(index), sink) {
+        match topology.link(name, &at.index(index)) {
             Some(link) if found.contains(&link) => {}
             link => found.extend(link),
         }
@@ -135,15 +124,15 @@ fn named_links(
     Some(found)
 }
 
-fn internals(wanted: Option<&List<String>>, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Vec<String> {
+fn internals(wanted: Option<&List<String>>, at: &Location<'_>) -> Vec<String> {
     let mut internals: Vec<String> = Vec::new();
     for (index, name) in wanted.into_iter().flat_map(List::iter) {
-        sink.review_name(&path.index(index), Some(name));
+        at.index(index).review_name(Some(name));
         let is_taken = ["time_s", "flow"].contains(&name.as_str())
             || FlowSeries::ALL.iter().any(|series| series.column() == name)
             || internals.contains(name);
         if is_taken {
-            sink.report(&path.index(index), "must not be the name of another column", "name each internal once");
+            at.index(index).report("must not be the name of another column", "name each internal once");
         } else {
             internals.push(name.clone());
         }
@@ -161,8 +150,7 @@ fn traced_links(
     wanted: Option<&List<String>>,
     topology: &BuiltTopology,
     flows: &[FlowConfig],
-    path: &FieldPath,
-    sink: &mut Diagnostics<'_>,
+    at: &Location<'_>,
 ) -> Vec<LinkId> {
     let Some(wanted) = wanted else {
         return if topology.bottlenecks.is_empty() {
@@ -171,7 +159,7 @@ fn traced_links(
             topology.bottlenecks.clone()
         };
     };
-    named_links(Some(wanted), path, topology, sink).unwrap_or_default()
+    named_links(Some(wanted), at, topology).unwrap_or_default()
 }
 
 /// The series that apply to at least one of the links.
@@ -208,13 +196,8 @@ fn chosen<Word: Copy, Series: From<Word> + Copy + Ord>(
 ) -> Vec<Series> {
     match choice {
         None => all.to_vec(),
-        Some(SeriesChoice::Word(word)) => {
-            if word.is_all() {
-                all.to_vec()
-            } else {
-                Vec::new()
-            }
-        }
+        Some(SeriesChoice::Word(word)) if word.is_all() => all.to_vec(),
+        Some(SeriesChoice::Word(_)) => Vec::new(),
         Some(SeriesChoice::List(list)) => {
             let mut series: Vec<Series> = list.iter().map(|(_, word)| Series::from(*word)).collect();
             series.sort_unstable();

@@ -14,14 +14,13 @@ use super::attached::read_arrivals;
 use super::backlog::{review_backlog, review_encoder};
 use super::declarations::read_table;
 use super::flows::FlowPlan;
+use super::location::Location;
 use super::quic::quic_of;
 use super::run::Run;
 use super::sizes::{accept, sizes};
 use super::splits::Splits;
 use crate::attachments::Attachments;
-use crate::diagnostic::Diagnostics;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
-use crate::tree::FieldPath;
 
 /// The most connections of all groups together, as many could be open at once.
 const MAX_ARRIVALS: f64 = 8e6;
@@ -102,22 +101,17 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
 /// The names of flows and groups, each with its flows' numbers in packets: a group's name stands once for each flow.
 pub(crate) type FlowNumbers = [(String, Option<usize>)];
 
-/// The names of flows and of groups, each with the number of a flow that it stands for.
 pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc<FlowNumbers> {
     let names = |(plan, traits): (&FlowPlan<'_>, &FlowTraits)| {
         let group = Some(plan.entry_name()).filter(|group| *group != plan.name);
-        let number = traits.number;
-        [Some(plan.name.as_str()), group]
-            .into_iter()
-            .flatten()
-            .map(|name| (name.to_owned(), number))
-            .collect::<Vec<_>>()
+        let names = std::iter::once(plan.name.as_str()).chain(group);
+        names.map(|name| (name.to_owned(), traits.number)).collect::<Vec<_>>()
     };
     plans.iter().zip(traits).flat_map(names).collect()
 }
 
 /// Rejects fields of a single connection on an entry that makes something else.
-pub(crate) fn check_role(table: &FlowTable, path: &FieldPath, sink: &mut Diagnostics<'_>) {
+pub(crate) fn check_role(table: &FlowTable, at: &Location<'_>) {
     let of_connections = [
         ("reply", table.reply.is_some()),
         ("read_rate", table.read_rate.is_some()),
@@ -128,33 +122,29 @@ pub(crate) fn check_role(table: &FlowTable, path: &FieldPath, sink: &mut Diagnos
     match role(table) {
         Role::Connection => {
             if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app
-                && (table.protocol.is_some() || !sink.is_unread(&path.key("protocol")))
+                && (table.protocol.is_some() || !at.key("protocol").is_unread())
             {
                 let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
-                sink.report(&path.key("app"), "must not send datagrams over a connection", remedy);
+                at.key("app").report("must not send datagrams over a connection", remedy);
             }
             if table.reply.is_some() && matches!(table.app, Some(App::RequestResponse(_) | App::Video(_))) {
                 let remedy = "remove reply; the receiving end answers requests";
-                sink.report(
-                    &path.key("reply"),
-                    "must not stand beside an application that has replies of its own",
-                    remedy,
-                );
+                at.key("reply").report("must not stand beside an application that has replies of its own", remedy);
             }
             if let Some(
                 reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_)),
             ) = &table.reply
             {
                 let what = format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
-                sink.report(&path.key("reply"), what, "use bulk, file, files or on_off; or turn the flow round");
+                at.key("reply").report(what, "use bulk, file, files or on_off; or turn the flow round");
             }
         }
         Role::Arrivals(_) => {
             let what = "must not be set for short flows, which send what arrivals say";
-            sink.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
-            sink.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
+            at.refuse(&of_connections, what, "remove it; arrivals have a size and a reply");
+            at.refuse(&[("app", table.app.is_some())], what, "remove it; arrivals have a size");
             let is_other = matches!(table.protocol, Some(Protocol::Udp(_) | Protocol::Quic(_)));
-            sink.refuse(path, &[("protocol", is_other)], "must be \"tcp\" for short flows", "remove it");
+            at.refuse(&[("protocol", is_other)], "must be \"tcp\" for short flows", "remove it");
         }
         Role::Datagrams(_) => {
             let tcp = [
@@ -165,8 +155,8 @@ pub(crate) fn check_role(table: &FlowTable, path: &FieldPath, sink: &mut Diagnos
                 ("port", table.port.is_some()),
             ];
             let what = "must not be set for datagrams, which have no connection";
-            sink.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
-            sink.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
+            at.refuse(&of_connections, what, "remove it, or use protocol = \"tcp\"");
+            at.refuse(&tcp, what, "remove it, or use protocol = \"tcp\"");
         }
     }
 }
@@ -179,7 +169,6 @@ pub(crate) fn split_traffic(
     network: &NetworkConfig,
     run: Run,
     attachments: &Attachments,
-    sink: &mut Diagnostics<'_>,
 ) -> (Vec<FlowConfig>, TrafficConfig) {
     let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
     let mut short = ShortFlows { network, run, attachments, expected: 0.0 };
@@ -189,22 +178,22 @@ pub(crate) fn split_traffic(
         match role(plan.table) {
             Role::Connection => connections.push(flow),
             Role::Arrivals(table) => {
-                let path = plan.path.key("arrivals");
+                let at = plan.at.key("arrivals");
                 let own = splits.of_group(groups.next().expect("numbers do not end"));
-                let until = until_of(table.until.map(|until| until.0), plan, &path, run, sink);
-                traffic.arrivals.extend(short.arrivals(table, flow, until, own, &path, sink));
+                let until = until_of(table.until.map(|until| until.0), plan, &at, run);
+                traffic.arrivals.extend(short.arrivals(table, flow, until, own, &at));
             }
             Role::Datagrams(table) => {
-                if let Some(datagrams) = datagrams(table, plan, flow, run, sink) {
+                if let Some(datagrams) = datagrams(table, plan, flow, run) {
                     let field = if matches!(datagrams.sending, Sending::Media(_)) { "min_rate" } else { "rate" };
-                    rates.push(plan.path.key("app").key(field));
+                    rates.push(plan.at.key("app").key(field));
                     traffic.datagrams.push(datagrams);
                 }
             }
         }
     }
     if run.duration.is_some() {
-        review_backlog(&traffic.datagrams, &rates, network, sink);
+        review_backlog(&traffic.datagrams, &rates, network);
     }
     (connections, traffic)
 }
@@ -225,24 +214,23 @@ impl ShortFlows<'_> {
         flow: FlowConfig,
         until: SimTime,
         splits: Vec<SplitConfig>,
-        path: &FieldPath,
-        sink: &mut Diagnostics<'_>,
+        at: &Location<'_>,
     ) -> Option<ArrivalsConfig> {
-        let buckets = buckets(table, path, sink);
+        let buckets = buckets(table, at);
         if table.count == Some(0) {
-            sink.report(&path.key("count"), "must be at least 1", "write how many flows arrive, or remove it");
+            at.key("count").report("must be at least 1", "write how many flows arrive, or remove it");
         }
-        sink.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
+        at.refuse_hash(table.file.as_ref(), table.sha256.as_ref());
         let arrivals = match &table.file {
-            Some(name) => listed(table, name, path, self.attachments, sink)?,
-            None if sink.is_unread(&path.key("file")) => return None,
-            None => self.drawn(table, &flow, path, sink)?,
+            Some(name) => listed(table, name, at, self.attachments)?,
+            None if at.key("file").is_unread() => return None,
+            None => self.drawn(table, &flow, at)?,
         };
         if let Arrivals::Listed(list) = &arrivals
             && list.iter().all(|listed| flow.start + listed.after >= until)
         {
             let remedy = "use an earlier start, a later until or a longer run, or remove the flow";
-            sink.report(&path.key("file"), "must have a flow that begins before until and the end of the run", remedy);
+            at.key("file").report("must have a flow that begins before until and the end of the run", remedy);
         }
         let wanted = match &arrivals {
             Arrivals::Drawn { mean_gap, .. } => until.saturating_since(flow.start).0 as f64 / mean_gap,
@@ -256,32 +244,24 @@ impl ShortFlows<'_> {
             let each = if splits.is_empty() { String::new() } else { format!(" of {connections} connections") };
             let what =
                 format!("must make fewer than {wanted:.0} flows{each}: all groups together may make {MAX_ARRIVALS:.0}");
-            sink.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
+            at.key(field).report(what, "use less, larger flows, an earlier until, or a count");
         }
         let count = table.count.unwrap_or(u64::MAX).min(MAX_ARRIVALS as u64);
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets, splits })
     }
 
-    fn drawn(
-        &self,
-        table: &ArrivalsTable,
-        flow: &FlowConfig,
-        path: &FieldPath,
-        sink: &mut Diagnostics<'_>,
-    ) -> Option<Arrivals> {
+    fn drawn(&self, table: &ArrivalsTable, flow: &FlowConfig, at: &Location<'_>) -> Option<Arrivals> {
         // Each is looked at before any is missed, so that all mistakes are told at once.
         let gaps = match &table.process {
             None | Some(Process::Poisson(_)) => Some(Gaps::Exponential),
             Some(Process::Periodic(_)) => Some(Gaps::Constant),
             Some(Process::LogNormal(gaps)) => {
-                read_table(gaps, &path.key("process"), sink).map(|gaps| Gaps::LogNormal { sigma: gaps.sigma })
+                read_table(gaps, &at.key("process")).map(|gaps| Gaps::LogNormal { sigma: gaps.sigma })
             }
         };
-        let size =
-            sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }", self.attachments, sink);
-        let reply =
-            table.reply.as_ref().map(|reply| sizes(Some(reply), &path.key("reply"), "", self.attachments, sink));
-        let frequency = frequency(table, path, sink);
+        let size = sizes(table.size.as_ref(), &at.key("size"), "size = { cdf = \"web_search\" }", self.attachments);
+        let reply = table.reply.as_ref().map(|reply| sizes(Some(reply), &at.key("reply"), "", self.attachments));
+        let frequency = frequency(table, at);
         let (gaps, size, reply) = (gaps?, size?, reply.map_or(Some(None), |reply| reply.map(Some))?);
         let rate = match frequency? {
             Frequency::Rate(rate) => rate,
@@ -293,39 +273,27 @@ impl ShortFlows<'_> {
 
 /// The time at which a flow's traffic ends. Members of a group whose random starts are too late send nothing: a
 /// correct scenario is correct with every seed.
-fn until_of(
-    until: Option<SimDuration>,
-    plan: &FlowPlan<'_>,
-    path: &FieldPath,
-    run: Run,
-    sink: &mut Diagnostics<'_>,
-) -> SimTime {
+fn until_of(until: Option<SimDuration>, plan: &FlowPlan<'_>, at: &Location<'_>, run: Run) -> SimTime {
     let end = SimTime(run.end().0);
     let until = until.map_or(end, |until| SimTime(until.0).min(end));
     // A start after the end of the run has been reported.
     if until <= plan.start && plan.start < end && !plan.is_start_drawn {
-        sink.report(&path.key("until"), "must be later than the start", "let it be later, or remove it");
+        at.key("until").report("must be later than the start", "let it be later, or remove it");
     }
     until
 }
 
-fn buckets(table: &ArrivalsTable, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Vec<Bytes> {
+fn buckets(table: &ArrivalsTable, at: &Location<'_>) -> Vec<Bytes> {
     let Some(buckets) = &table.buckets else { return DEFAULT_BUCKETS.map(Bytes).to_vec() };
     let sizes: Vec<Bytes> = buckets.iter().map(|(_, size)| size.0).collect();
     if !sizes.is_sorted_by(|a, b| a < b) || sizes.first() == Some(&Bytes::ZERO) {
         let remedy = "write them in rising order, such as [\"10 kB\", \"1 MB\"]";
-        sink.report(&path.key("buckets"), "must be sizes in rising order, each above zero", remedy);
+        at.key("buckets").report("must be sizes in rising order, each above zero", remedy);
     }
     sizes
 }
 
-fn listed(
-    table: &ArrivalsTable,
-    name: &str,
-    path: &FieldPath,
-    attachments: &Attachments,
-    sink: &mut Diagnostics<'_>,
-) -> Option<Arrivals> {
+fn listed(table: &ArrivalsTable, name: &str, at: &Location<'_>, attachments: &Attachments) -> Option<Arrivals> {
     let drawn = [
         ("rate", table.rate.is_some()),
         ("load", table.load.is_some()),
@@ -333,31 +301,28 @@ fn listed(
         ("size", table.size.is_some()),
         ("reply", table.reply.is_some()),
     ];
-    sink.refuse(path, &drawn, "must not stand beside a file of arrivals", "keep one of the two");
+    at.refuse(&drawn, "must not stand beside a file of arrivals", "keep one of the two");
     let text = attachments.text(name)?;
     let flows = read_arrivals(&text);
-    accept(flows, &path.key("file"), sink).map(|flows| Arrivals::Listed(flows.into()))
+    accept(flows, &at.key("file")).map(|flows| Arrivals::Listed(flows.into()))
 }
 
 /// The frequency of arrivals in the table.
-fn frequency(table: &ArrivalsTable, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Option<Frequency> {
+fn frequency(table: &ArrivalsTable, at: &Location<'_>) -> Option<Frequency> {
     match (table.rate, table.load) {
         (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),
-        (Some(_), None) => sink.report(
-            &path.key("rate"),
+        (Some(_), None) => at.key("rate").report(
             "must be more than 0 and at most \"1000000 /ms\"",
             "write how many flows arrive in a time, such as \"100 /s\"",
         ),
         (None, Some(load)) if load > 0.0 && load <= 100.0 => return Some(Frequency::Load(load)),
-        (None, Some(_)) => sink.report(
-            &path.key("load"),
-            "must be more than 0 and at most 100",
-            "use a fraction such as 0.6; more than 1 is an overload",
-        ),
-        (None, None) if ["load", "file"].iter().any(|field| sink.is_unread(&path.key(field))) => {}
-        (None, None) => sink.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file"),
+        (None, Some(_)) => at
+            .key("load")
+            .report("must be more than 0 and at most 100", "use a fraction such as 0.6; more than 1 is an overload"),
+        (None, None) if ["load", "file"].iter().any(|field| at.key(field).is_unread()) => {}
+        (None, None) => at.key("rate").missing("rate = \"1000 /s\", load = 0.5, or a file"),
         (Some(_), Some(_)) => {
-            sink.report(&path.key("load"), "must not stand beside a rate", "keep one of the two");
+            at.key("load").report("must not stand beside a rate", "keep one of the two");
         }
     }
     None
@@ -383,22 +348,16 @@ fn rate_of_load(
     (busiest > 0.0).then(|| load / busiest)
 }
 
-fn datagrams(
-    table: &Fields<UdpProtocol>,
-    plan: &FlowPlan<'_>,
-    flow: FlowConfig,
-    run: Run,
-    sink: &mut Diagnostics<'_>,
-) -> Option<DatagramConfig> {
-    let path = &plan.path;
-    let protocol = read_table(table, &path.key("protocol"), sink);
-    let sending = sending(plan.table.app.as_ref(), &path.key("app"), sink);
+fn datagrams(table: &Fields<UdpProtocol>, plan: &FlowPlan<'_>, flow: FlowConfig, run: Run) -> Option<DatagramConfig> {
+    let at = &plan.at;
+    let protocol = read_table(table, &at.key("protocol"));
+    let sending = sending(plan.table.app.as_ref(), &at.key("app"));
     let UdpProtocol { payload, until, ecn } = protocol?;
-    let until = until_of(until, plan, &path.key("protocol"), run, sink);
+    let until = until_of(until, plan, &at.key("protocol"), run);
     let sending = sending?;
     if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
         let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
-        sink.report(&path.key("protocol").key("payload"), what, "use a larger payload, or remove it");
+        at.key("protocol").key("payload").report(what, "use a larger payload, or remove it");
     }
     let FlowConfig { name, from, to, capture, start, .. } = flow;
     let datagrams =
@@ -406,33 +365,33 @@ fn datagrams(
     if let Sending::Media(media) = &datagrams.sending
         && run.duration.is_some()
     {
-        review_encoder(media, &datagrams, &path.key("app"), sink);
+        review_encoder(media, &datagrams, &at.key("app"));
     }
     Some(datagrams)
 }
 
-fn sending(app: Option<&App>, path: &FieldPath, sink: &mut Diagnostics<'_>) -> Option<Sending> {
+fn sending(app: Option<&App>, at: &Location<'_>) -> Option<Sending> {
     match app {
-        Some(App::Cbr(table)) => read_table(table, path, sink).map(|RateApp { rate }| Sending::Constant(rate)),
-        Some(App::Poisson(table)) => read_table(table, path, sink).map(|RateApp { rate }| Sending::Poisson(rate)),
+        Some(App::Cbr(table)) => read_table(table, at).map(|RateApp { rate }| Sending::Constant(rate)),
+        Some(App::Poisson(table)) => read_table(table, at).map(|RateApp { rate }| Sending::Poisson(rate)),
         Some(App::OnOff(table)) => {
-            let OnOffApp { on, off, rate } = read_table(table, path, sink)?;
+            let OnOffApp { on, off, rate } = read_table(table, at)?;
             if rate.is_none() {
-                sink.missing(&path.key("rate"), "rate = \"1 Mbit/s\"");
+                at.key("rate").missing("rate = \"1 Mbit/s\"");
             }
             Some(Sending::OnOff { on, off, rate: rate? })
         }
-        Some(App::Media(table)) => read_table(table, path, sink).map(|media: MediaApp| Sending::Media(Arc::new(media))),
+        Some(App::Media(table)) => read_table(table, at).map(|media: MediaApp| Sending::Media(Arc::new(media))),
         Some(app) => {
             let what = format!(
                 "must be an application with a rate: {:?} has none, and datagrams have nothing else",
                 app.kind()
             );
-            sink.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate, or \"media\"");
+            at.report(what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate, or \"media\"");
             None
         }
         None => {
-            sink.missing(path, "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
+            at.missing("app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
             None
         }
     }
