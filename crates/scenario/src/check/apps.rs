@@ -5,8 +5,8 @@ use ackclock_sim::{AppConfig, FilesApp, SizeDistribution, Span, VideoApp};
 use ackclock_units::{Bytes, SimDuration};
 
 use super::declarations::{read_part, read_table};
-use super::flows::span;
 use super::location::Location;
+use super::plans::span;
 use super::sizes::sizes;
 use crate::attachments::Attachments;
 use crate::file::{App, Fields, RequestResponseApp};

@@ -7,8 +7,8 @@ use ackclock_sim::QuicConfig;
 use ackclock_tcp::{EcnMode, TcpConfig};
 
 use super::declarations::read_table;
-use super::flows::FlowPlan;
 use super::location::Location;
+use super::plans::FlowPlan;
 use super::tcp::tcp;
 use super::traffic::HEADERS;
 use crate::file::{App, Controller, Fields, FlowTable, Protocol};

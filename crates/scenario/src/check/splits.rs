@@ -9,7 +9,7 @@ use ackclock_tcp::{EcnMode, TcpConfig};
 
 use super::appliances::{AppliancePlan, SidePlan};
 use super::controllers::check_needs;
-use super::flows::FlowPlan;
+use super::plans::FlowPlan;
 use super::take::{Taken, check_crossings, taken};
 use super::tcp::tcp;
 use super::topology::BuiltTopology;

@@ -6,8 +6,8 @@ use ackclock_net::NodeId;
 use ackclock_sim::FlowConfig;
 
 use super::appliances::AppliancePlan;
-use super::flows::FlowPlan;
 use super::location::Location;
+use super::plans::FlowPlan;
 use super::splits::OnTheWay;
 use super::suggest;
 use super::topology::BuiltTopology;

@@ -6,9 +6,9 @@ use ackclock_net::queue::Limit;
 use ackclock_net::{LinkConfig, LinkId, NetworkConfig, NodeConfig, NodeId};
 use ackclock_units::SimDuration;
 
-use super::flows::FlowPlan;
 use super::links::{Cable, Cables, MAX_DELAY, TOO_LONG};
 use super::location::Location;
+use super::plans::FlowPlan;
 use super::suggest;
 use crate::diagnostic::Diagnostics;
 use crate::file::{
@@ -49,14 +49,10 @@ pub(crate) struct BuiltTopology {
 }
 
 /// Builds the network; a part with mistakes is left out, or a default takes its place.
-pub(crate) fn build_topology(
-    table: Option<&Topology>,
-    plans: &[FlowPlan<'_>],
-    sink: &Diagnostics<'_>,
-) -> BuiltTopology {
+pub(crate) fn build_topology(kind: Option<&Topology>, plans: &[FlowPlan<'_>], sink: &Diagnostics<'_>) -> BuiltTopology {
     let at = sink.root("topology");
     let mut built = BuiltTopology { is_unread: sink.may_lack_nodes(), ..BuiltTopology::default() };
-    match table {
+    match kind {
         None => at.missing("[topology] with kind = \"dumbbell\", access and bottleneck"),
         Some(Topology::Dumbbell(table)) => built.build_dumbbell(table, plans, &at),
         Some(Topology::Chain(table)) => built.build_chain(table, &at),
@@ -64,7 +60,7 @@ pub(crate) fn build_topology(
         Some(Topology::ParkingLot(table)) => built.build_parking_lot(table, &at),
         Some(Topology::Explicit(table)) => built.build_explicit(table, &at),
     }
-    let has_own_names = !matches!(table, Some(Topology::Dumbbell(_) | Topology::ParkingLot(_)));
+    let has_own_names = !matches!(kind, Some(Topology::Dumbbell(_) | Topology::ParkingLot(_)));
     if has_own_names && !sink.has_mistake_in("topology") {
         check_link_names(&built.network.links, &at);
     }
@@ -188,16 +184,9 @@ impl BuiltTopology {
         self.cables.lay(cable, &mut self.network.links);
     }
 
-    fn between<'a>(
-        &self,
-        from: NodeId,
-        to: NodeId,
-        table: &'a LinkTable,
-        at: &Location<'a>,
-        limit: Limit,
-    ) -> Cable<'a> {
+    fn between<'a>(&self, from: NodeId, to: NodeId, link: &'a LinkTable, at: &Location<'a>, limit: Limit) -> Cable<'a> {
         let (a, b) = (&self.network.node(from).name, &self.network.node(to).name);
-        let cable = cable(format!("{a}->{b}"), (from, to), table, at.clone(), limit);
+        let cable = cable(format!("{a}->{b}"), (from, to), link, at.clone(), limit);
         Cable { reverse_name: format!("{b}->{a}"), ..cable }
     }
 
