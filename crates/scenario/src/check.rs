@@ -115,8 +115,8 @@ fn report_unreadable(sink: &Diagnostics<'_>, path: &FieldPath, error: &ReadError
 }
 
 /// A remedy with the known names that `name` may stand for, or else all of them.
-pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
-    let known: Vec<(&str, &str)> = known.iter().map(|known| (known.as_ref(), "")).collect();
+pub(crate) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<(&str, &str)> = known.into_iter().map(|known| (known, "")).collect();
     suggest_described(name, &known).0
 }
 

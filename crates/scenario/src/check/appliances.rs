@@ -17,7 +17,7 @@ use super::tcp::{Layer, profile_of, tcp};
 use super::topology::BuiltTopology;
 use super::{Sources, suggest};
 use crate::diagnostic::Diagnostics;
-use crate::file::{ApplianceTable, Controller, CopyingTable, HostTable, List, Names, SideTable, TcpTable};
+use crate::file::{ApplianceTable, Controller, CopyingTable, HostTable, List, SideTable, TcpTable};
 
 const DEFAULT_CHUNK: Bytes = Bytes(64 * 1024);
 
@@ -85,9 +85,8 @@ pub(crate) fn plan_appliances<'a>(
 pub(crate) fn check_hosts_apart(hosts: Option<&List<HostTable>>, plans: &[AppliancePlan<'_>], sink: &Diagnostics<'_>) {
     for (index, host) in hosts.into_iter().flat_map(List::iter) {
         let at = sink.root("host").index(index).key("name");
-        for (item, name) in host.name.iter().flat_map(Names::each) {
+        for (place, name) in host.name.iter().flat_map(|names| at.each(names)) {
             if plans.iter().any(|plan| plan.node_name() == Some(name)) {
-                let place = item.map_or_else(|| at.clone(), |item| at.index(item));
                 let remedy = "write the table into near.tcp and far.tcp of the [[appliance]]";
                 place.report("must be the name of a host: an appliance sits there", remedy);
             }
@@ -135,7 +134,7 @@ fn appliance_node(table: &ApplianceTable, at: &Location<'_>, topology: &BuiltTop
         at.missing(&example);
         return None;
     };
-    let remedy = suggest(name, &names);
+    let remedy = suggest(name, names);
     match topology.node_ids.get(name).copied() {
         None => topology.report_unknown(&at, "must be the name of a node", remedy),
         Some(node) if topology.hosts.contains(&node) && !may_sit(&node) => {

@@ -62,8 +62,8 @@ pub(super) fn numbers_of_flow(name: &str, at: &Location<'_>, remedy: &str, flow_
     let meant: Vec<Option<usize>> = meant.collect();
     if !at.sink.may_lack_flows() {
         if meant.is_empty() {
-            let names: Vec<&str> = flow_numbers.iter().map(|(known, _)| known.as_str()).collect();
-            at.report("must be the name of a flow", suggest(name, &names));
+            let names = flow_numbers.iter().map(|(known, _)| known.as_str());
+            at.report("must be the name of a flow", suggest(name, names));
         } else if meant.contains(&None) {
             let what = "must not be a group of short flows, whose packets have no number of their own";
             at.report(what, remedy);

@@ -3,6 +3,7 @@
 use ackclock_declare::Mistake;
 
 use crate::diagnostic::Diagnostics;
+use crate::file::Names;
 use crate::tree::FieldPath;
 
 /// The longest name, in characters.
@@ -40,6 +41,12 @@ impl Location<'_> {
     /// The place below this one of a text such as `bands[0].limit`.
     pub(crate) fn below(&self, text: &str) -> Self {
         Self { path: self.path.below(text), ..*self }
+    }
+
+    /// Each of the names here, with its place.
+    pub(crate) fn each<'b>(&'b self, names: &'b Names) -> impl Iterator<Item = (Self, &'b str)> {
+        let place = |index: Option<usize>| index.map_or_else(|| self.clone(), |index| self.index(index));
+        names.each().into_iter().map(move |(index, name)| (place(index), name))
     }
 
     /// True if the value here, or a part of it, is missing because it could not be read.

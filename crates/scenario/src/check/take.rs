@@ -72,13 +72,13 @@ pub(super) fn taken<'a>(
 
 fn named_flows<'a>(names: &Names, at: &Location<'a>, plans: &[FlowPlan<'_>]) -> Vec<(usize, Location<'a>)> {
     let mut found = Vec::new();
-    for (place, name) in each(names, at) {
+    for (place, name) in at.each(names) {
         let is_meant = |plan: &FlowPlan<'_>| plan.name == name || plan.entry_name() == name;
         let positions: Vec<usize> = (0..plans.len()).filter(|&position| is_meant(&plans[position])).collect();
         if positions.is_empty() && !at.sink.may_lack_flows() {
             let mut known: Vec<&str> = plans.iter().flat_map(|plan| [plan.entry_name(), &plan.name]).collect();
             known.dedup();
-            place.report("must be the name of a flow", suggest(name, &known));
+            place.report("must be the name of a flow", suggest(name, known));
         }
         if positions.iter().any(|&position| !plans[position].is_tcp()) {
             let what = format!("must name flows of TCP: {name:?} sends datagrams, which cannot be split");
@@ -90,15 +90,15 @@ fn named_flows<'a>(names: &Names, at: &Location<'a>, plans: &[FlowPlan<'_>]) -> 
 }
 
 fn named_hosts(names: &Names, at: &Location<'_>, topology: &BuiltTopology) -> Vec<NodeId> {
-    each(names, at).filter_map(|(place, name)| topology.host(name, &place)).collect()
+    at.each(names).filter_map(|(place, name)| topology.host(name, &place)).collect()
 }
 
 fn check_controllers(names: &Names, at: &Location<'_>, plans: &[FlowPlan<'_>]) {
-    for (place, name) in each(names, at) {
+    for (place, name) in at.each(names) {
         if !plans.iter().any(|plan| has_controller(plan, name)) {
             let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller.name()).collect();
-            let known: Vec<String> = known.into_iter().collect();
-            place.report("must be the controller of some flow", suggest(name, &known));
+            let remedy = suggest(name, known.iter().map(String::as_str));
+            place.report("must be the controller of some flow", remedy);
         }
     }
 }
@@ -144,12 +144,6 @@ pub(super) fn check_crossings(
         let remedy = "let a flow cross it, or remove the appliance";
         appliance.at.key(field).report(what, remedy);
     }
-}
-
-/// Each name with its place in the file.
-fn each<'a, 'b>(names: &'b Names, at: &'b Location<'a>) -> impl Iterator<Item = (Location<'a>, &'b str)> {
-    let place = |index: Option<usize>| index.map_or_else(|| at.clone(), |index| at.index(index));
-    names.each().into_iter().map(move |(index, name)| (place(index), name))
 }
 
 fn has_controller(plan: &FlowPlan<'_>, name: &str) -> bool {

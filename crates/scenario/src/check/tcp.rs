@@ -50,8 +50,7 @@ pub(crate) fn host_tables<'a>(
         if names.each().is_empty() {
             at.key("name").report_lack("must name a host", "name at least one host");
         }
-        for (item, name) in names.each() {
-            let name_at = item.map_or(at.key("name"), |item| at.key("name").index(item));
+        for (name_at, name) in at.key("name").each(names) {
             let Some(node) = topology.host(name, &name_at) else { continue };
             if !seen.insert(node) {
                 let remedy = "name it once, in one table";
@@ -109,8 +108,8 @@ pub(crate) fn profile_of(layers: &[Layer<'_>]) -> &'static Profile {
     let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
     let Some((layer, name)) = named else { return &profiles()[0] };
     profile(name).unwrap_or_else(|| {
-        let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
-        layer.at.key("profile").report("must be the name of a profile", suggest(name, &known));
+        let remedy = suggest(name, profiles().iter().map(|profile| profile.name));
+        layer.at.key("profile").report("must be the name of a profile", remedy);
         &profiles()[0]
     })
 }

@@ -73,7 +73,7 @@ impl BuiltTopology {
         // Hosts are listed in the order of their nodes.
         let host = self.node_ids.get(name).filter(|node| self.hosts.binary_search(node).is_ok()).copied();
         if host.is_none() {
-            self.report_unknown(at, "must be the name of a host", suggest(name, &self.host_names()));
+            self.report_unknown(at, "must be the name of a host", suggest(name, self.host_names()));
         }
         host
     }
@@ -86,8 +86,8 @@ impl BuiltTopology {
     pub(crate) fn link(&self, name: &str, at: &Location<'_>) -> Option<LinkId> {
         let link = self.network.links.iter().position(|link| link.name == name);
         if link.is_none() {
-            let known: Vec<&str> = self.network.links.iter().map(|link| link.name.as_str()).collect();
-            self.report_unknown(at, "must be the name of a link", suggest(name, &known));
+            let known = self.network.links.iter().map(|link| link.name.as_str());
+            self.report_unknown(at, "must be the name of a link", suggest(name, known));
         }
         link.map(LinkId::new)
     }
@@ -339,9 +339,8 @@ impl BuiltTopology {
         };
         let found = self.node_ids.get(name).copied();
         if found.is_none() && are_named {
-            let names: Vec<&str> = self.network.nodes.iter().map(|node| node.name.as_str()).collect();
-            let remedy = suggest(name, &names);
-            at.report("must be the name of a node", remedy);
+            let names = self.network.nodes.iter().map(|node| node.name.as_str());
+            at.report("must be the name of a node", suggest(name, names));
         }
         found
     }
