@@ -385,45 +385,7 @@ macro_rules! dispatch {
     };
 }
 
-controllers! {
-    Reno(RenoConfig) => Reno, LinuxReno;
-    Cubic(CubicConfig) => Cubic, LinuxCubic;
-    Aimd(AimdConfig) => Classic in Box;
-    Bic(BicConfig);
-    HighSpeed(HighSpeedConfig);
-    Htcp(HtcpConfig);
-    Hybla(HyblaConfig);
-    Illinois(IllinoisConfig);
-    Scalable(ScalableConfig);
-    Veno(VenoConfig);
-    Westwood(WestwoodConfig);
-    Yeah(YeahConfig);
-    Vegas(VegasConfig) => Vegas in Box;
-    Fast(FastConfig) => Fast in Box;
-    Ledbat(LedbatConfig) => Ledbat in Box;
-    LedbatPlusPlus(LedbatPlusPlusConfig) => LedbatPlusPlus in Box;
-    Copa(CopaConfig) => Copa in Box;
-    Abc(AbcConfig) => Abc in Box;
-    C2tcp(C2tcpConfig) => C2tcp in Box;
-    Nimbus(NimbusConfig) => Nimbus in Box;
-    Verus(VerusConfig) => Verus in Box;
-    Sprout(SproutConfig) => Sprout in Box;
-    Swift(SwiftConfig) => Swift in Box;
-    Timely(TimelyConfig) => Timely in Box;
-    Hpcc(HpccConfig) => Hpcc in Box;
-    PowerTcp(PowerTcpConfig) => PowerTcp in Box;
-    ThetaPowerTcp(ThetaPowerTcpConfig);
-    Fixed(FixedConfig) => Fixed;
-    Bbr(BbrConfig) => Bbr in Box, LinuxBbr in Box;
-    Bbr3(Bbr3Config) => Bbr3 in Box;
-    Dctcp(DctcpConfig) => Dctcp in Box;
-    Prague(PragueConfig) => Prague in Box;
-    Allegro(AllegroConfig) => Allegro in Box;
-    Vivace(VivaceConfig) => Vivace in Box;
-    Siad(SiadConfig) => Siad in Box;
-    DqnNewReno(DqnNewRenoConfig in Box) => DqnNewReno in Box;
-    DqnCubic(DqnCubicConfig in Box) => DqnCubic in Box;
-}
+with_controllers! { controllers }
 
 impl ControllerConfig {
     /// True if the controller may decide after events: see [`CongestionController::is_decision_due`].

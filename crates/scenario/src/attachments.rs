@@ -41,7 +41,7 @@ impl Attachments {
         scenario: &mut ScenarioFile,
         folder: &Path,
         files: &mut Files,
-        diagnostics: &mut Diagnostics<'_>,
+        diagnostics: &Diagnostics<'_>,
     ) -> Self {
         let mut attachments = Self::default();
         let flows = scenario.flow.iter_mut().flat_map(|flows| flows.0.iter_mut().enumerate());
@@ -64,7 +64,7 @@ impl Attachments {
         attachments
     }
 
-    fn take(&mut self, mention: Mention<'_>, folder: &Path, files: &mut Files, diagnostics: &mut Diagnostics<'_>) {
+    fn take(&mut self, mention: Mention<'_>, folder: &Path, files: &mut Files, diagnostics: &Diagnostics<'_>) {
         let Mention { path, file, sha256, is_text } = mention;
         let Some(name) = file.as_mut() else { return };
         let place = folder.join(&name);

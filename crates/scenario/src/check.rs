@@ -13,8 +13,11 @@ mod discard;
 mod external;
 mod flows;
 mod links;
+mod location;
+mod plans;
 mod policy;
 mod quic;
+mod run;
 mod sizes;
 mod splits;
 mod take;
@@ -23,57 +26,50 @@ mod topology;
 mod trace;
 mod traffic;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use ackclock_cc::ControllerConfig;
 use ackclock_declare::{Value, meant};
-use ackclock_net::{NetworkConfig, NodeId, QueueLimit};
-use ackclock_sim::{MeasureWindow, SimulationConfig};
-use ackclock_tcp::TcpConfig;
-use ackclock_units::{Bytes, Shared, SimDuration, SimTime};
+use ackclock_net::QueueLimit;
+use ackclock_sim::SimulationConfig;
 use serde::de::DeserializeOwned;
 
-pub(crate) use self::flows::MAX_FLOWS;
+use self::appliances::{check_hosts_apart, plan_appliances};
+use self::changes::{changes, expect_changes};
+pub(crate) use self::controllers::check_endpoint;
+use self::discard::resolve_discards;
+use self::flows::build_flows;
+use self::links::{crossings, resolve_queues};
+pub(crate) use self::plans::MAX_FLOWS;
+use self::plans::plan_flows;
+use self::run::{Run, measure};
+use self::splits::splits;
+use self::tcp::{host_tables, review_hosts};
+use self::topology::{BuiltTopology, build_topology};
+use self::trace::trace;
+use self::traffic::{flow_numbers, flow_traits, split_traffic};
 use crate::attachments::Attachments;
 use crate::de::{Problem, ReadError, quoted, read};
 use crate::diagnostic::{Diagnostics, split_remedy};
 use crate::extensions::Extensions;
-use crate::file::{Controller, Duration, EndpointFile, ScenarioFile, TcpTable};
+use crate::file::ScenarioFile;
 use crate::tree::{FieldPath, Node};
-
-/// The longest run: a year. Timers and timestamps stay exact for far longer.
-const MAX_DURATION: SimDuration = SimDuration::from_secs(366 * 24 * 3600);
 
 /// The most names in a remedy.
 const MOST_LISTED: usize = 24;
 
-/// The longest name, in characters.
-const MAX_NAME: usize = 100;
-
-/// Reads a scenario from the tree, reporting every value that cannot be read and going on without it.
-pub(crate) fn read_file(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> ScenarioFile {
-    read_all(tree, diagnostics)
-}
-
-/// Reads a single endpoint from the tree, as [`read_file`] reads a scenario.
-pub(crate) fn read_endpoint(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> EndpointFile {
-    read_all(tree, diagnostics)
-}
-
-fn read_all<T: DeserializeOwned + Default>(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> T {
+/// Reads a scenario or a single endpoint from the tree, reporting every value that cannot be read and going on without
+/// it.
+pub(crate) fn read_file<T: DeserializeOwned + Default>(tree: &Node, sink: &Diagnostics<'_>) -> T {
     let mut tree = tree.clone();
-    while !diagnostics.is_full() {
+    while !sink.is_full() {
         let error = match read::<T>(&tree) {
             Ok(file) => return file,
             Err(error) => error,
         };
         let path = error.path.clone().unwrap_or_default();
         // Of a list with an item that could not be read no more is known.
-        if !diagnostics.is_unread(&path) {
-            report_unreadable(diagnostics, &path, &error);
+        if !sink.is_unread(&path) {
+            report_unreadable(sink, &path, &error);
         }
-        diagnostics.blame(path.clone());
+        sink.blame(path.clone());
         if !prune_at_or_above(&mut tree, path) {
             break; // nothing is left to take out
         }
@@ -92,11 +88,11 @@ fn prune_at_or_above(tree: &mut Node, mut path: FieldPath) -> bool {
     true
 }
 
-fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error: &ReadError) {
+fn report_unreadable(sink: &Diagnostics<'_>, path: &FieldPath, error: &ReadError) {
     match &error.problem {
         Problem::UnknownField { known } => {
-            let remedy = diagnostics.instead_of_field(path, known);
-            diagnostics.report_key(path, "is not a known field", remedy);
+            let remedy = sink.instead_of_field(path, known);
+            sink.report_key(path, "is not a known field", remedy);
         }
         Problem::UnknownKind { found, known } => {
             let remedy = if QueueLimit::read(&found.as_str().into()).is_ok() && known.contains(&"drop_tail") {
@@ -104,23 +100,23 @@ fn report_unreadable(diagnostics: &mut Diagnostics<'_>, path: &FieldPath, error:
             } else if known.is_empty() {
                 "name a part that an entry of `use` provides; none is built in".to_owned()
             } else {
-                let said = diagnostics.kinds_at(path);
+                let said = sink.kinds_at(path);
                 let about = |name| said.iter().find(|(kind, _)| *kind == name).map_or("", |(_, about)| *about);
                 let known: Vec<_> = known.iter().map(|name| (*name, about(*name))).collect();
                 suggest_described(found, &known).0
             };
-            diagnostics.report(path, format!("must be a known name, not {found:?}"), remedy);
+            sink.report(path, format!("must be a known name, not {found:?}"), remedy);
         }
         Problem::Other(message) => {
             let (what, remedy) = split_remedy(message);
-            diagnostics.report(path, what, remedy);
+            sink.report(path, what, remedy);
         }
     }
 }
 
 /// A remedy with the known names that `name` may stand for, or else all of them.
-pub(crate) fn suggest<S: AsRef<str>>(name: &str, known: &[S]) -> String {
-    let known: Vec<(&str, &str)> = known.iter().map(|known| (known.as_ref(), "")).collect();
+pub(crate) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<(&str, &str)> = known.into_iter().map(|known| (known, "")).collect();
     suggest_described(name, &known).0
 }
 
@@ -143,204 +139,60 @@ pub(crate) fn suggest_described<'a>(name: &str, known: &[(&'a str, &str)]) -> (S
     (remedy, found)
 }
 
-/// The state of checking a scenario.
-pub(crate) struct Checker<'a, 'source> {
-    pub(crate) file: &'a ScenarioFile,
-    /// Some of the topology could not be read, so that nodes or links may be missing.
-    topology_unread: bool,
-    pub(crate) diagnostics: &'a mut Diagnostics<'source>,
-    /// Contents of the files that the scenario names.
+/// The things outside its text that a scenario names.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    /// Contents of the files.
     pub(crate) attachments: &'a Attachments,
-    pub(crate) network: NetworkConfig,
-    /// Every node of the network by its name.
-    pub(crate) node_ids: BTreeMap<String, NodeId>,
-    /// Number of files that flows send, up to the flow being checked.
-    pub(crate) files: u64,
-    /// Each flow as the network sees it.
-    pub(crate) flow_traits: Vec<traffic::FlowTraits>,
-    /// The names of flows and groups, each with its flows' numbers in packets: a group's name stands once for each
-    /// flow.
-    pub(crate) flow_numbers: Arc<[(String, Option<usize>)]>,
-    /// The largest packet that crosses each link, framing included; empty if mistakes leave it unknown.
-    largest_packets: Vec<Bytes>,
-    pub(crate) seed: u64,
-    /// The duration; `None` if the scenario's is wrong, and then values that depend on it are not reported.
-    duration: Option<SimDuration>,
     /// The providers of controllers from outside.
-    pub(crate) extensions: Extensions,
-    /// The result for the last end of a flow: the ends of a group are alike.
-    last_end: Option<tcp::End<'a>>,
-    /// The last cable that was built: the cables of a group's flows are alike.
-    last_cable: Option<links::Laid>,
-    /// TCP configurations that flows share, each stored once.
-    shared_tcp: Shared<TcpConfig>,
-    /// Agents that several flows share, each with the first flow that names it and its controller.
-    agents: BTreeMap<String, (String, ControllerConfig)>,
+    pub(crate) extensions: &'a Extensions,
 }
 
-/// Builds the configuration of one table of TCP options, and of a controller on it; mistakes go to `diagnostics`.
-pub(crate) fn check_endpoint(
-    table: &TcpTable,
-    controller: Option<&Controller>,
-    diagnostics: &mut Diagnostics<'_>,
-) -> (TcpConfig, ControllerConfig) {
-    Checker::new(&ScenarioFile::default(), &Attachments::default(), diagnostics).endpoint(table, controller)
-}
-
-/// Builds the configuration; `None` if `diagnostics` has grown.
+/// Builds the configuration, one pass after the other; `None` if `sink` has grown.
 pub(crate) fn check(
     file: &ScenarioFile,
     default_name: &str,
     attachments: &Attachments,
     extensions: &Extensions,
-    diagnostics: &mut Diagnostics<'_>,
+    sink: &Diagnostics<'_>,
 ) -> Option<SimulationConfig> {
-    let mut checker = Checker::new(file, attachments, diagnostics);
-    checker.extensions = extensions.clone();
-    checker.review_name(&FieldPath::of("name"), file.name.as_deref());
-    checker.duration = checker.duration();
-    let measure = checker.measure();
-    let mut plans = checker.plan_flows();
-    let topology = checker.build_topology(&plans);
-    let hosts = checker.host_tables(&topology);
-    let appliances = checker.plan_appliances(&topology);
-    let (flows, are_placed) = checker.build_flows(&mut plans, &topology, &hosts);
-    let is_whole = are_placed && checker.is_network_whole();
-    checker.flow_traits = traffic::flow_traits(&plans);
-    checker.flow_numbers = traffic::flow_numbers(&plans, &checker.flow_traits);
-    let splits = checker.splits(&appliances, &plans, &flows, &topology, is_whole);
+    let sources = Sources { attachments, extensions };
+    sink.root("name").review_name(file.name.as_deref());
+    let run = Run::new(file.seed, file.duration, sink);
+    let measure = measure(file.measure.as_ref(), run, sink);
+    let mut plans = plan_flows(file.flow.as_ref(), run, sink);
+    let mut topology = build_topology(file.topology.as_ref(), &plans, sink);
+    let hosts = host_tables(file.host.as_ref(), &topology, sink);
+    let appliances = plan_appliances(file.appliance.as_ref(), file.tcp.as_ref(), &topology, sources, sink);
+    check_hosts_apart(file.host.as_ref(), &appliances, sink);
+    let (flows, are_placed) = build_flows(&mut plans, file.tcp.as_ref(), &hosts, &topology, run, sources, sink);
+    let is_whole = are_placed && !sink.has_mistake_in("topology");
+    let traits = flow_traits(&plans);
+    let flow_numbers = flow_numbers(&plans, &traits);
+    let splits = splits(&appliances, &plans, &flows, &topology, run.seed, is_whole, sink);
     let appliances: Vec<_> = appliances.into_iter().map(|plan| plan.config).collect();
-    checker.resolve_queues(&topology, &flows, &appliances, &splits, is_whole);
-    checker.resolve_discards(&topology);
-    checker.changes();
-    let trace = checker.trace(&topology, &flows);
-    let (flows, traffic) = checker.split_traffic(&plans, flows, &splits);
-    if is_whole && !checker.diagnostics.has_mistake_in("host") {
-        checker.review_hosts(&hosts, &flows, &traffic);
+    let BuiltTopology { network, cables, node_discards, .. } = &mut topology;
+    let may_cross = is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !sink.has_mistake_in(of));
+    let crossings = may_cross.then(|| crossings(network, &flows, &traits, &appliances, &splits));
+    let largest_packets = resolve_queues(network, &cables.pending, crossings, &flow_numbers, sink);
+    resolve_discards(network, &cables.pending, node_discards, &flow_numbers, sink);
+    let changes = changes(file.change.as_ref(), &topology, &largest_packets, run, sink);
+    expect_changes(&mut topology.network, changes);
+    let trace = trace(file.trace.as_ref(), &topology, &flows, &flow_numbers, run, sink);
+    let (flows, traffic) = split_traffic(&plans, flows, &splits, &topology.network, run, attachments);
+    if is_whole && !sink.has_mistake_in("host") {
+        review_hosts(&hosts, &flows, &traffic);
     }
-    let network = std::mem::take(&mut checker.network);
-    let (seed, duration) = (checker.seed, checker.duration.unwrap_or_default());
-    diagnostics.is_empty().then(|| SimulationConfig {
+    sink.is_empty().then(|| SimulationConfig {
         name: file.name.clone().unwrap_or_else(|| default_name.to_owned()),
-        seed,
-        duration,
+        seed: run.seed,
+        duration: run.duration.unwrap_or_default(),
         measure,
-        network,
+        network: topology.network,
         flows,
         appliances,
         splits: splits.connections,
         traffic,
         trace,
     })
-}
-
-impl<'a, 'source> Checker<'a, 'source> {
-    fn new(file: &'a ScenarioFile, attachments: &'a Attachments, diagnostics: &'a mut Diagnostics<'source>) -> Self {
-        Self {
-            file,
-            topology_unread: diagnostics.may_lack_nodes(),
-            diagnostics,
-            attachments,
-            network: NetworkConfig::default(),
-            node_ids: BTreeMap::new(),
-            files: 0,
-            flow_traits: Vec::new(),
-            flow_numbers: Arc::default(),
-            largest_packets: Vec::new(),
-            seed: file.seed.unwrap_or(1),
-            duration: None,
-            extensions: Extensions::default(),
-            last_end: None,
-            last_cable: None,
-            shared_tcp: Shared::default(),
-            agents: BTreeMap::new(),
-        }
-    }
-}
-
-impl Checker<'_, '_> {
-    pub(crate) fn report(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        self.diagnostics.report(path, message, remedy);
-    }
-
-    /// Reports a missing part of a table or list, unless it is missing because something in it could not be read.
-    pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        self.diagnostics.report_lack(path, message, remedy);
-    }
-
-    /// True if no part of the network is missing through mistakes, so that paths through it mean something.
-    pub(crate) fn is_network_whole(&self) -> bool {
-        !self.diagnostics.has_mistake_in("topology")
-    }
-
-    /// Reports a name that the network lacks, unless it may lack the name because parts of it could not be read.
-    pub(crate) fn report_unknown(&mut self, path: &FieldPath, message: &str, remedy: String) {
-        // Hosts of a dumbbell have the names of its flows.
-        if !self.topology_unread && !self.network.nodes.is_empty() && !self.diagnostics.may_lack_flows() {
-            self.report(path, message, remedy);
-        }
-    }
-
-    /// Reports a name that would break the tables, files and messages in which it appears.
-    pub(crate) fn review_name(&mut self, path: &FieldPath, name: Option<&str>) {
-        let Some(name) = name else { return };
-        let what = if name.trim().is_empty() {
-            "must not be empty"
-        } else if name.trim() != name {
-            "must not begin or end with blanks"
-        } else if name.chars().any(char::is_control) {
-            "must not hold line breaks or other control characters"
-        } else if name.chars().count() > MAX_NAME {
-            "must have 100 characters at most"
-        } else {
-            return;
-        };
-        self.report(path, what, "write a short name, such as \"video 1\"");
-    }
-
-    /// Reports a field that is required and absent.
-    pub(crate) fn missing(&mut self, path: &FieldPath, example: &str) {
-        self.report_lack(path, "is missing", format!("add it, such as {example}"));
-    }
-
-    fn duration(&mut self) -> Option<SimDuration> {
-        let path = FieldPath::of("duration");
-        match self.file.duration {
-            None => self.missing(&path, "duration = \"50 s\""),
-            Some(Duration(SimDuration::ZERO)) => self.report(&path, "must be more than zero", "simulate at least 1 ns"),
-            Some(Duration(duration)) if duration > MAX_DURATION => {
-                self.report(&path, "must be at most a year", "simulate at most 8784 h");
-            }
-            Some(Duration(duration)) => return Some(duration),
-        }
-        None
-    }
-
-    /// The end of the run; where it is unknown, the latest possible one.
-    pub(crate) fn run_end(&self) -> SimDuration {
-        self.duration.unwrap_or(MAX_DURATION)
-    }
-
-    fn measure(&mut self) -> MeasureWindow {
-        let Some(measure) = &self.file.measure else { return MeasureWindow::default() };
-        let path = FieldPath::of("measure");
-        let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(self.run_end(), |to| to.0));
-        if to > self.run_end() && self.duration.is_some() {
-            let remedy = format!("end the measurement by {}, or simulate longer", self.run_end());
-            self.report(&path.key("to"), "must be at most the end of the run", remedy);
-        }
-        if from >= to {
-            let end = self.run_end();
-            let (field, remedy) = match measure.from {
-                Some(_) if from >= end => {
-                    ("from", format!("begin before {end}, the end of the run, or simulate longer"))
-                }
-                Some(_) => ("from", format!("begin before {to} and end after {from}")),
-                None => ("to", format!("end after {from}")),
-            };
-            self.report(&path.key(field), "must leave some time to measure", remedy);
-        }
-        let time = |duration: Duration| SimTime(duration.0.0);
-        MeasureWindow { from: measure.from.map(time), until: measure.to.map(time) }
-    }
 }

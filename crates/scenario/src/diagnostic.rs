@@ -1,5 +1,6 @@
 //! The mistakes of a scenario: place, value, reason and remedy of each.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
@@ -201,7 +202,7 @@ impl Found {
     }
 }
 
-/// Collects the mistakes of one scenario.
+/// Collects the mistakes of one scenario. Each place that reports to it has a shared reference.
 #[derive(Debug)]
 pub(crate) struct Diagnostics<'source> {
     file: &'source str,
@@ -209,10 +210,10 @@ pub(crate) struct Diagnostics<'source> {
     overrides: &'source [String],
     tree: &'source Node,
     /// Values reported as wrong. Nothing more is reported about them, or about values missing because of them.
-    blamed: Vec<FieldPath>,
+    blamed: RefCell<Vec<FieldPath>>,
     /// The values that were drawn.
     drawn: &'source [DrawnValue],
-    found: Vec<Found>,
+    found: RefCell<Vec<Found>>,
 }
 
 impl<'source> Diagnostics<'source> {
@@ -223,39 +224,40 @@ impl<'source> Diagnostics<'source> {
         overrides: &'source [String],
         tree: &'source Node,
     ) -> Self {
-        Self { file, text, overrides, tree, blamed: Vec::new(), drawn: &[], found: Vec::new() }
+        Self { file, text, overrides, tree, blamed: RefCell::default(), drawn: &[], found: RefCell::default() }
     }
 
     /// Takes note of drawn values: messages say that a value was drawn, and values that could not be drawn are not
     /// reported.
     pub(crate) fn knows_drawn(&mut self, drawn: &'source [DrawnValue]) {
         self.drawn = drawn;
-        self.blamed.extend(drawn.iter().filter(|drawn| drawn.value.is_none()).map(|drawn| drawn.path.clone()));
+        let undrawn = drawn.iter().filter(|drawn| drawn.value.is_none());
+        self.blamed.get_mut().extend(undrawn.map(|drawn| drawn.path.clone()));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.found.borrow().is_empty()
     }
 
     /// The number of mistakes found.
     pub(crate) fn count(&self) -> usize {
-        self.found.len()
+        self.found.borrow().len()
     }
 
     /// True if there is a mistake in the top-level table `name`.
     pub(crate) fn has_mistake_in(&self, name: &str) -> bool {
-        self.fields_in(name).next().is_some()
+        self.has_field_in(name, |_| true)
     }
 
     /// True if flows may be missing, or have other names, because of a mistake.
     pub(crate) fn may_lack_flows(&self) -> bool {
-        self.fields_in("flow").any(|field| matches!(field.split_once('.'), None | Some((_, "name" | "count"))))
+        self.has_field_in("flow", |field| matches!(field.split_once('.'), None | Some((_, "name" | "count"))))
     }
 
     /// True if nodes or links may be missing, or have other names, because of a mistake outside the properties of
     /// links.
     pub(crate) fn may_lack_nodes(&self) -> bool {
-        self.fields_in("topology").any(|field| {
+        self.has_field_in("topology", |field| {
             let mut parts = field.split('.').skip(1);
             let (of, what) = (parts.next().unwrap_or_default(), parts.next());
             let is_of_link = match of.split('[').next() {
@@ -267,22 +269,15 @@ impl<'source> Diagnostics<'source> {
         })
     }
 
-    /// The wrong fields in the top-level table `name`.
-    fn fields_in<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let fields = self.found.iter().map(|found| found.diagnostic.field.as_str());
-        fields.filter(move |field| field.split(['.', '[']).next() == Some(name))
+    /// True if one of the wrong fields in the top-level table `name` is like this.
+    fn has_field_in(&self, name: &str, is_like: impl Fn(&str) -> bool) -> bool {
+        let is_meant = |field: &str| field.split(['.', '[']).next() == Some(name) && is_like(field);
+        self.found.borrow().iter().any(|found| is_meant(&found.diagnostic.field))
     }
 
     /// True if there is one more mistake than are shown.
     pub(crate) fn is_full(&self) -> bool {
-        self.found.len() > MAX_DIAGNOSTICS
-    }
-
-    /// Reports a part that the table or list at `path` lacks, unless something in it could not be read.
-    pub(crate) fn report_lack(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        if !self.is_unread(path) {
-            self.report(path, message, remedy);
-        }
+        self.count() > MAX_DIAGNOSTICS
     }
 
     /// The place at which a value is written. A link's reverse direction inherits the link's values, which stand at the
@@ -300,9 +295,9 @@ impl<'source> Diagnostics<'source> {
     }
 
     /// Reports the value at `path`, unless it could not be read.
-    pub(crate) fn report(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
+    pub(crate) fn report(&self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
         let path = &self.written_at(path);
-        if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.holds(path)) {
+        if !self.is_full() && !self.blamed.borrow().iter().any(|blamed| blamed.holds(path)) {
             let node = self.tree.at(path);
             let origin = node.map_or(&self.tree.deepest(path).origin, |node| &node.origin);
             let drawn = self.drawn.iter().find(|drawn| drawn.is_from_range && drawn.path == *path);
@@ -316,8 +311,8 @@ impl<'source> Diagnostics<'source> {
     }
 
     /// Reports the key at the end of `path`.
-    pub(crate) fn report_key(&mut self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
-        if !self.is_full() && !self.blamed.iter().any(|blamed| blamed.holds(path)) {
+    pub(crate) fn report_key(&self, path: &FieldPath, message: impl Into<String>, remedy: impl Into<String>) {
+        if !self.is_full() && !self.blamed.borrow().iter().any(|blamed| blamed.holds(path)) {
             let node = self.tree.deepest(path);
             let value = self.value_text(node);
             self.push(path, &node.key_origin, Some(&value), &message.into(), &remedy.into());
@@ -325,7 +320,7 @@ impl<'source> Diagnostics<'source> {
     }
 
     /// Reports an override that could not be applied.
-    pub(crate) fn report_override(&mut self, index: usize, message: &str) {
+    pub(crate) fn report_override(&self, index: usize, message: &str) {
         let (what, remedy) = split_remedy(message);
         let (field, value) = match self.overrides[index].split_once('=') {
             Some((field, value)) => (field.trim(), Some(value)),
@@ -333,7 +328,7 @@ impl<'source> Diagnostics<'source> {
         };
         let excerpt = value.map(|value| Excerpt::of_parts(&format!("{field}="), value, ""));
         let diagnostic = Diagnostic::new("--set", field, value, what, remedy).with_excerpt(excerpt);
-        self.found.push(Found { position: usize::MAX, is_of_drawn: false, diagnostic });
+        self.found.borrow_mut().push(Found { position: usize::MAX, is_of_drawn: false, diagnostic });
     }
 
     /// True if the scenario has a value at `path`.
@@ -344,13 +339,13 @@ impl<'source> Diagnostics<'source> {
     /// True if the value at `path`, or a part of it, is missing because it could not be read.
     pub(crate) fn is_unread(&self, path: &FieldPath) -> bool {
         let path = &self.written_at(path);
-        self.blamed.iter().any(|blamed| blamed.touches(path))
+        self.blamed.borrow().iter().any(|blamed| blamed.touches(path))
     }
 
     /// A remedy for the unknown field at `path` of a table with the fields `known`.
     ///
     /// A field that is missing because it was given this name is not reported.
-    pub(crate) fn instead_of_field(&mut self, path: &FieldPath, known: &[&str]) -> String {
+    pub(crate) fn instead_of_field(&self, path: &FieldPath, known: &[&str]) -> String {
         let Some((Step::Key(name), above)) = path.0.split_last() else { return String::new() };
         let table = FieldPath(above.to_vec());
         let (remedy, meant) = Meaning::at(self.tree, &table).instead_of(name, self.tree.at(&table), known, &table);
@@ -371,24 +366,24 @@ impl<'source> Diagnostics<'source> {
     }
 
     /// Reports nothing more about `path`.
-    pub(crate) fn blame(&mut self, path: FieldPath) {
-        self.blamed.push(path);
+    pub(crate) fn blame(&self, path: FieldPath) {
+        self.blamed.borrow_mut().push(path);
     }
 
     /// Reports nothing more about the value at `path`, which other links may have inherited.
-    pub(crate) fn blame_where_written(&mut self, path: &FieldPath) {
-        self.blamed.push(self.written_at(path));
+    pub(crate) fn blame_where_written(&self, path: &FieldPath) {
+        self.blamed.borrow_mut().push(self.written_at(path));
     }
 
     pub(crate) fn into_found(self) -> Vec<Found> {
-        self.found
+        self.found.into_inner()
     }
 
     pub(crate) fn into_error(self) -> ScenarioError {
-        ScenarioError::of_found(self.found)
+        ScenarioError::of_found(self.into_found())
     }
 
-    fn push(&mut self, path: &FieldPath, origin: &Origin, value: Option<&str>, message: &str, remedy: &str) {
+    fn push(&self, path: &FieldPath, origin: &Origin, value: Option<&str>, message: &str, remedy: &str) {
         let field = path.to_string();
         let (file, position, place) = match origin {
             Origin::Text(span) => (self.file, span.start, Some(line_and_column(self.text, span.start))),
@@ -402,9 +397,9 @@ impl<'source> Diagnostics<'source> {
             _ => value.map(|value| Excerpt::of_parts(&format!("{field} = "), value, "")),
         };
         let diagnostic = Diagnostic::new(file, &field, value, message, remedy).at(place).with_excerpt(excerpt);
-        if !self.found.iter().any(|other| other.diagnostic == diagnostic) {
+        if !self.found.borrow().iter().any(|other| other.diagnostic == diagnostic) {
             let is_of_drawn = self.drawn.iter().any(|drawn| drawn.is_from_range && drawn.path == *path);
-            self.found.push(Found { position, is_of_drawn, diagnostic });
+            self.found.borrow_mut().push(Found { position, is_of_drawn, diagnostic });
         }
     }
 

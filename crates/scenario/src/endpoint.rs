@@ -4,8 +4,9 @@
 use ackclock_cc::ControllerConfig;
 use ackclock_tcp::TcpConfig;
 
-use crate::check::{check_endpoint, read_endpoint};
+use crate::check::{check_endpoint, read_file};
 use crate::diagnostic::{Diagnostics, ScenarioError};
+use crate::file::EndpointFile;
 use crate::tree::{apply_overrides, expand_controllers, parse_json};
 
 /// The configuration that `{"tcp": {...}, "controller": ...}` describes; both keys may be left out.
@@ -15,11 +16,11 @@ pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, C
     let mut tree = parse_json(json).map_err(|errors| ScenarioError::of_syntax("<json>", errors))?;
     let unapplied = apply_overrides(&mut tree, overrides);
     expand_controllers(&mut tree);
-    let mut diagnostics = Diagnostics::new("<json>", json, overrides, &tree);
+    let diagnostics = Diagnostics::new("<json>", json, overrides, &tree);
     for (index, message) in &unapplied {
         diagnostics.report_override(*index, message);
     }
-    let file = read_endpoint(&tree, &mut diagnostics);
-    let config = check_endpoint(&file.tcp.unwrap_or_default(), file.controller.as_ref(), &mut diagnostics);
+    let file: EndpointFile = read_file(&tree, &diagnostics);
+    let config = check_endpoint(&file.tcp.unwrap_or_default(), file.controller.as_ref(), &diagnostics);
     if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics.into_error()) }
 }

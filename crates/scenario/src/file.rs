@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use app::App;
-pub(crate) use appliance::{ApplianceTable, CopyingTable, SideTable, TakeTable};
+pub(crate) use appliance::{ApplianceTable, CopyingTable, SideTable};
 pub(crate) use chosen::{Chosen, Kind};
 pub(crate) use controller::Controller;
 pub(crate) use either::{CountOrNames, List, Names, SwitchOr, TextOr};

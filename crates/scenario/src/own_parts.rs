@@ -8,7 +8,7 @@ use crate::file::taken_names;
 use crate::tree::{FieldPath, Node, Step, Value};
 
 /// The library of the parts that the scenario `tree` may name beside the built-in ones.
-pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &mut Diagnostics<'_>) -> Library {
+pub(crate) fn library(tree: &Node, extensions: &Extensions, diagnostics: &Diagnostics<'_>) -> Library {
     let mut library = extensions.library().clone();
     let path = FieldPath::of("use");
     let Some(Value::List(entries)) = tree.child(&Step::Key("use".to_owned())).map(|node| &node.value) else {

@@ -84,7 +84,7 @@ impl Profile {
     pub(crate) fn effective(&self) -> Table {
         let table = TcpTable::of([("profile", self.name.into())]);
         let tree = Node::new(Value::Table(Vec::new()), Origin::Unknown);
-        table_of(&check_endpoint(&table, Some(&Controller::default()), &mut Diagnostics::new("", "", &[], &tree)).0)
+        table_of(&check_endpoint(&table, Some(&Controller::default()), &Diagnostics::new("", "", &[], &tree)).0)
     }
 }
 

@@ -196,8 +196,8 @@ impl Scenario {
     /// The scenario with another file.
     fn checked_again(&self, file: ScenarioFile) -> Result<Self, ScenarioError> {
         let tree = Node::new(crate::tree::Value::Table(Vec::new()), crate::tree::Origin::Unknown);
-        let mut diagnostics = Diagnostics::new(&self.config.name, "", &[], &tree);
-        match check(&file, &self.config.name, &self.attachments, &self.extensions, &mut diagnostics) {
+        let diagnostics = Diagnostics::new(&self.config.name, "", &[], &tree);
+        match check(&file, &self.config.name, &self.attachments, &self.extensions, &diagnostics) {
             Some(config) => Ok(Self { file, config: Arc::new(config), ..self.clone() }),
             None => Err(diagnostics.into_error()),
         }

@@ -17,7 +17,7 @@ use crate::tree::FieldPath;
 type RateField = Option<TextOr<Rate, Fields<ChangingRate>>>;
 
 /// Puts the content of each trace file beside its name; paths are relative to the scenario's own file.
-pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, diagnostics: &mut Diagnostics<'_>) {
+pub(crate) fn embed(file: &mut ScenarioFile, scenario: &str, files: &mut Files, diagnostics: &Diagnostics<'_>) {
     let folder = Path::new(scenario).parent().unwrap_or_else(|| Path::new(""));
     for (path, rate) in rates(file) {
         let Some(TextOr::Table(table)) = rate else { continue };

@@ -7,9 +7,8 @@ use ackclock_net::{LinkConfig, LinkId, NetworkConfig, QueueConfig, QueueLimit, R
 use ackclock_sim::{DatagramConfig, MediaApp, Sending, Span};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
-use super::Checker;
+use super::location::Location;
 use super::traffic::HEADERS;
-use crate::tree::FieldPath;
 
 /// The most datagrams that may wait on a link: each takes some hundred octets.
 const MAX_WAITING: f64 = 1e7;
@@ -43,40 +42,31 @@ impl Arriving {
     }
 }
 
-impl Checker<'_, '_> {
-    /// Reports media with too many packets waiting at the sender, which the network does not see.
-    pub(super) fn review_encoder(&mut self, media: &MediaApp, datagrams: &DatagramConfig, path: &FieldPath) {
-        if self.duration.is_none() {
-            return;
-        }
-        let waiting = waiting_at_sender(media, datagrams);
-        if waiting > MAX_WAITING {
-            let what = format!("must not let {waiting:.0} packets wait at the sender, which take all memory");
-            let remedy = "use a shorter discard_after, a smaller key_frame, or a longer key_interval";
-            self.report(&path.key("discard_after"), what, remedy);
-        }
+/// Reports media with too many packets waiting at the sender, which the network does not see.
+pub(super) fn review_encoder(media: &MediaApp, datagrams: &DatagramConfig, at: &Location<'_>) {
+    let waiting = waiting_at_sender(media, datagrams);
+    if waiting > MAX_WAITING {
+        let what = format!("must not let {waiting:.0} packets wait at the sender, which take all memory");
+        let remedy = "use a shorter discard_after, a smaller key_frame, or a longer key_interval";
+        at.key("discard_after").report(what, remedy);
     }
+}
 
-    /// Reports the flow of datagrams with which too many packets wait; the rates are written at these places.
-    pub(super) fn review_backlog(&mut self, flows: &[DatagramConfig], rates: &[FieldPath]) {
-        if self.duration.is_none() || flows.is_empty() {
-            return;
+/// Reports the flow of datagrams with which too many packets wait; the rates are written at these places.
+pub(super) fn review_backlog(flows: &[DatagramConfig], rates: &[Location<'_>], network: &NetworkConfig) {
+    if flows.is_empty() {
+        return;
+    }
+    let mut router = Router::new(network);
+    let mut arriving = BTreeMap::new();
+    for (datagrams, rate) in flows.iter().zip(rates) {
+        let path = router.shortest_path(datagrams.from, datagrams.to).unwrap_or_default();
+        if let Some((waiting, link)) = too_many(datagrams, &path, network, &mut arriving) {
+            let what = format!("must not leave {waiting:.0} datagrams waiting at link {link:?}, which take all memory");
+            let remedy =
+                "use a lower rate, larger datagrams or an earlier until, or give that link's queue a lower limit";
+            rate.report(what, remedy);
         }
-        let network = std::mem::take(&mut self.network);
-        let mut router = Router::new(&network);
-        let mut arriving = BTreeMap::new();
-        for (datagrams, rate) in flows.iter().zip(rates) {
-            let path = router.shortest_path(datagrams.from, datagrams.to).unwrap_or_default();
-            if let Some((waiting, link)) = too_many(datagrams, &path, &network, &mut arriving) {
-                let what =
-                    format!("must not leave {waiting:.0} datagrams waiting at link {link:?}, which take all memory");
-                let remedy =
-                    "use a lower rate, larger datagrams or an earlier until, or give that link's queue a lower limit";
-                self.report(rate, what, remedy);
-            }
-        }
-        drop(router);
-        self.network = network;
     }
 }
 

@@ -1,96 +1,113 @@
 //! Checks of congestion controllers: their parameters, and their demands on the stack.
 
+use std::collections::BTreeMap;
+
 use ackclock_cc::{ControllerConfig, Setting};
 use ackclock_declare::{Context, table_of};
+use ackclock_net::LinkConfig;
 use ackclock_tcp::TcpConfig;
 use serde_json::Value;
 
-use super::Checker;
-use super::tcp::Layer;
+use super::Sources;
+use super::declarations::read_part;
+use super::external::{program, python};
+use super::location::Location;
+use super::policy::policy;
+use super::tcp::{Layer, profile_of, tcp};
 use super::traffic::Role;
+use crate::attachments::Attachments;
+use crate::diagnostic::Diagnostics;
+use crate::extensions::Extensions;
 use crate::file::{Controller, TcpTable};
-use crate::tree::FieldPath;
 
-impl Checker<'_, '_> {
-    /// An endpoint outside any network; without a controller it has its stack's.
-    pub(crate) fn endpoint(
-        &mut self,
-        table: &TcpTable,
-        controller: Option<&Controller>,
-    ) -> (TcpConfig, ControllerConfig) {
-        let layers = [Layer { path: FieldPath::of("tcp"), table }];
-        let profile = self.profile(&layers);
-        let controller = controller.unwrap_or(&profile.controller_by_default);
-        if matches!(controller, Controller::Policy(_)) {
-            let remedy = "use another controller; a policy runs in a scenario";
-            self.report(&FieldPath::of("controller"), "is a policy, whose file is not read here", remedy);
-        }
-        let tcp = self.tcp(&layers, &[controller.stack()]);
-        let controller = controller.over(&profile.controllers);
-        let controller = self.controller(&controller, tcp.mss, &FieldPath::of("controller"));
-        (tcp, controller)
+/// An endpoint outside any network; without a controller it has its stack's.
+pub(crate) fn check_endpoint(
+    table: &TcpTable,
+    controller: Option<&Controller>,
+    sink: &Diagnostics<'_>,
+) -> (TcpConfig, ControllerConfig) {
+    let layers = [Layer { at: sink.root("tcp"), table }];
+    let profile = profile_of(&layers);
+    let controller = controller.unwrap_or(&profile.controller_by_default);
+    if matches!(controller, Controller::Policy(_)) {
+        let remedy = "use another controller; a policy runs in a scenario";
+        sink.root("controller").report("is a policy, whose file is not read here", remedy);
     }
+    let sources = Sources { attachments: &Attachments::default(), extensions: &Extensions::default() };
+    let tcp = tcp(&layers, &[controller.stack()], sink);
+    let controller = controller.over(&profile.controllers);
+    let controller = lone_controller(&controller, tcp.mss, &sink.root("controller"), sources);
+    (tcp, controller)
+}
 
-    /// A controller that shares nothing with others.
-    pub(super) fn controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
-        let config = self.any_controller(controller, mss, path);
-        self.refuse_shared_agent(&config, path, "is allowed only for a flow's own controller");
-        config
-    }
+/// A controller that shares nothing with others.
+pub(super) fn lone_controller(
+    controller: &Controller,
+    mss: u32,
+    at: &Location<'_>,
+    sources: Sources<'_>,
+) -> ControllerConfig {
+    let config = any_controller(controller, mss, at, sources);
+    refuse_shared_agent(&config, at, "is allowed only for a flow's own controller");
+    config
+}
 
+/// Agents that several flows share, each with the first flow that names it and its controller.
+#[derive(Default)]
+pub(super) struct Agents(BTreeMap<String, (String, ControllerConfig)>);
+
+impl Agents {
     /// The controller of a flow, which may share its agent with other flows.
     pub(super) fn controller_of_flow(
         &mut self,
         (flow, role): (&str, &Role<'_>),
         controller: &Controller,
         mss: u32,
-        path: &FieldPath,
+        at: &Location<'_>,
+        sources: Sources<'_>,
     ) -> ControllerConfig {
-        let config = self.any_controller(controller, mss, path);
+        let config = any_controller(controller, mss, at, sources);
         if !matches!(role, Role::Connection) {
-            self.refuse_shared_agent(&config, path, "is allowed only for long flows, not for arrivals of short ones");
+            refuse_shared_agent(&config, at, "is allowed only for long flows, not for arrivals of short ones");
             return config;
         }
         let Some(agent) = config.shared_agent() else { return config };
-        let first = self.agents.entry(agent.to_owned()).or_insert_with(|| (flow.to_owned(), config.clone()));
+        let first = self.0.entry(agent.to_owned()).or_insert_with(|| (flow.to_owned(), config.clone()));
         if first.1 != config {
             let what =
                 format!("must have the same kind and parameters as in flow {:?}, which also names {agent:?}", first.0);
             let remedy = "write both controllers alike, or name another agent";
-            self.report(&path.key("agent"), what, remedy);
+            at.key("agent").report(what, remedy);
         }
         config
     }
+}
 
-    fn refuse_shared_agent(&mut self, config: &ControllerConfig, path: &FieldPath, what: &str) {
-        if config.shared_agent().is_some() {
-            self.report(&path.key("agent"), what, "remove it: the controller then has its own agent");
+fn refuse_shared_agent(config: &ControllerConfig, at: &Location<'_>, what: &str) {
+    if config.shared_agent().is_some() {
+        at.key("agent").report(what, "remove it: the controller then has its own agent");
+    }
+}
+
+fn any_controller(controller: &Controller, mss: u32, at: &Location<'_>, sources: Sources<'_>) -> ControllerConfig {
+    match controller {
+        Controller::BuiltIn(part) => read_part(part, &Context { mss: mss.into(), ..Context::default() }, at),
+        Controller::Policy(table) => policy(table, mss, at, sources),
+        Controller::Python(table) => python(table, at, sources.extensions),
+        Controller::External(table) => program(table, at, sources.extensions),
+    }
+}
+
+/// Reports a controller that does not work on the TCP below it.
+pub(crate) fn check_needs(controller: &Controller, ends: &[TcpConfig; 2], at: &Location<'_>, links: &[LinkConfig]) {
+    for need in controller.stack().needs {
+        let wanted = value_of(need.setting);
+        if ends.iter().any(|tcp| table_of(tcp).get(need.switch) != Some(&wanted)) {
+            at.report(need.why, need.remedy);
         }
     }
-
-    fn any_controller(&mut self, controller: &Controller, mss: u32, path: &FieldPath) -> ControllerConfig {
-        match controller {
-            Controller::BuiltIn(chosen) => {
-                self.chosen(chosen, &Context { mss: mss.into(), ..Context::default() }, path)
-            }
-            Controller::Policy(table) => self.policy(table, mss, path),
-            Controller::Python(table) => self.python(table, path),
-            Controller::External(table) => self.program(table, path),
-        }
-    }
-
-    /// Reports a controller that does not work on the TCP below it.
-    pub(crate) fn check_needs(&mut self, controller: &Controller, ends: &[TcpConfig; 2], path: &FieldPath) {
-        for need in controller.stack().needs {
-            let wanted = value_of(need.setting);
-            if ends.iter().any(|tcp| table_of(tcp).get(need.switch) != Some(&wanted)) {
-                self.report(path, need.why, need.remedy);
-            }
-        }
-        let links = &self.network.links;
-        if controller.stack().telemetry && !links.is_empty() && !links.iter().any(|link| link.telemetry) {
-            self.report(path, "needs telemetry, and no link writes it", "set telemetry = true on the links");
-        }
+    if controller.stack().telemetry && !links.is_empty() && !links.iter().any(|link| link.telemetry) {
+        at.report("needs telemetry, and no link writes it", "set telemetry = true on the links");
     }
 }
 

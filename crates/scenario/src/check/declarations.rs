@@ -1,40 +1,25 @@
 //! Reads the parts and tables that other crates declare, and reports each mistake at its field.
 
-use ackclock_declare::{Context, Mistake};
+use ackclock_declare::Context;
 
-use super::Checker;
+use super::location::Location;
 use crate::file::{Chosen, Fields, Kind, OwnTable};
-use crate::tree::FieldPath;
 
-impl Checker<'_, '_> {
-    /// The configuration of a part.
-    pub(crate) fn chosen<K: Kind>(&mut self, chosen: &Chosen<K>, context: &Context, path: &FieldPath) -> K::Config {
-        let reading = chosen.part.read(&chosen.table, context);
-        for mistake in reading.mistakes {
-            self.mistake(mistake, path);
-        }
-        reading.config
+/// The configuration of a part.
+pub(crate) fn read_part<K: Kind>(chosen: &Chosen<K>, context: &Context, at: &Location<'_>) -> K::Config {
+    let reading = chosen.part.read(&chosen.table, context);
+    for mistake in reading.mistakes {
+        at.mistake(mistake);
     }
+    reading.config
+}
 
-    /// The configuration of a table without a kind; `None` if it has mistakes.
-    pub(crate) fn own<K: OwnTable>(&mut self, table: &Fields<K>, path: &FieldPath) -> Option<K> {
-        let reading = K::part().read(&table.0, &Context::default());
-        let is_right = reading.mistakes.is_empty();
-        for mistake in reading.mistakes {
-            self.mistake(mistake, path);
-        }
-        is_right.then_some(reading.config)
+/// The configuration of a table without a kind; `None` if it has mistakes.
+pub(crate) fn read_table<K: OwnTable>(table: &Fields<K>, at: &Location<'_>) -> Option<K> {
+    let reading = K::part().read(&table.0, &Context::default());
+    let is_right = reading.mistakes.is_empty();
+    for mistake in reading.mistakes {
+        at.mistake(mistake);
     }
-
-    /// Reports a mistake at `path` or in a field of it, unless it follows from a value there that could not be read.
-    pub(crate) fn mistake(&mut self, mistake: Mistake, path: &FieldPath) {
-        let place = if mistake.field.is_empty() { path.clone() } else { path.below(&mistake.field) };
-        let is_of_others = mistake.message != "is missing" && !self.diagnostics.is_written(&place);
-        // What is said of a whole item follows from the other items of its list, too.
-        let list = mistake.field.strip_suffix(']').and_then(|field| field.rsplit_once('['));
-        let is_incomplete = list.is_some_and(|(list, _)| self.diagnostics.is_unread(&path.below(list)));
-        if !is_incomplete && !self.diagnostics.is_unread(if is_of_others { path } else { &place }) {
-            self.report(&place, mistake.message, mistake.remedy);
-        }
-    }
+    is_right.then_some(reading.config)
 }

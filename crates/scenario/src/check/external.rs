@@ -3,47 +3,44 @@
 use ackclock_cc::{ControllerConfig, FixedConfig};
 use serde_json::{Map, Value};
 
-use super::Checker;
-use crate::extensions::{BlamedField, ControllerRequest, Origin};
+use super::location::Location;
+use crate::extensions::{BlamedField, ControllerRequest, Extensions, Origin};
 use crate::file::{ExternalParameters, PythonParameters};
-use crate::tree::FieldPath;
 
-impl Checker<'_, '_> {
-    pub(super) fn python(&mut self, table: &PythonParameters, path: &FieldPath) -> ControllerConfig {
-        let name = (table.class.as_deref(), path.key("class"), "class = \"mymodule:MyController\"");
-        self.external(Origin::Python, name, table.parameters.as_ref(), path)
-    }
+pub(super) fn python(table: &PythonParameters, at: &Location<'_>, extensions: &Extensions) -> ControllerConfig {
+    let name = (table.class.as_deref(), at.key("class"), "class = \"mymodule:MyController\"");
+    external(Origin::Python, name, table.parameters.as_ref(), at, extensions)
+}
 
-    pub(super) fn program(&mut self, table: &ExternalParameters, path: &FieldPath) -> ControllerConfig {
-        let name = (table.name.as_deref(), path.key("name"), "name = \"my-controller\"");
-        self.external(Origin::Program, name, table.parameters.as_ref(), path)
-    }
+pub(super) fn program(table: &ExternalParameters, at: &Location<'_>, extensions: &Extensions) -> ControllerConfig {
+    let name = (table.name.as_deref(), at.key("name"), "name = \"my-controller\"");
+    external(Origin::Program, name, table.parameters.as_ref(), at, extensions)
+}
 
-    fn external(
-        &mut self,
-        origin: Origin,
-        (name, place, example): (Option<&str>, FieldPath, &str),
-        parameters: Option<&Map<String, Value>>,
-        path: &FieldPath,
-    ) -> ControllerConfig {
-        // Stands in for what is not there; the mistake keeps it from being run.
-        let nothing = ControllerConfig::Fixed(FixedConfig::default());
-        let Some(name) = name else {
-            self.missing(&place, example);
-            return nothing;
-        };
-        let none = Map::new();
-        let request = ControllerRequest { origin, name, parameters: parameters.unwrap_or(&none) };
-        match self.extensions.find(&request) {
-            Ok(config) => ControllerConfig::External(config),
-            Err(refusal) => {
-                let place = match refusal.field {
-                    BlamedField::Name => place,
-                    BlamedField::Parameters => path.key("parameters"),
-                };
-                self.report(&place, refusal.message, refusal.remedy);
-                nothing
-            }
+fn external(
+    origin: Origin,
+    (name, place, example): (Option<&str>, Location<'_>, &str),
+    parameters: Option<&Map<String, Value>>,
+    at: &Location<'_>,
+    extensions: &Extensions,
+) -> ControllerConfig {
+    // Stands in for what is not there; the mistake keeps it from being run.
+    let nothing = ControllerConfig::Fixed(FixedConfig::default());
+    let Some(name) = name else {
+        place.missing(example);
+        return nothing;
+    };
+    let none = Map::new();
+    let request = ControllerRequest { origin, name, parameters: parameters.unwrap_or(&none) };
+    match extensions.find(&request) {
+        Ok(config) => ControllerConfig::External(config),
+        Err(refusal) => {
+            let place = match refusal.field {
+                BlamedField::Name => place,
+                BlamedField::Parameters => at.key("parameters"),
+            };
+            place.report(refusal.message, refusal.remedy);
+            nothing
         }
     }
 }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use ackclock_declare::{Context, Crossing, LinkContext};
 use ackclock_net::queue::Limit;
-use ackclock_net::{LinkConfig, LinkId, NodeId, Router};
+use ackclock_net::{LinkConfig, LinkId, NetworkConfig, NodeId, Router};
 use ackclock_sim::{ApplianceConfig, FlowConfig};
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use super::Checker;
+use super::channel::{channel, check_policer};
+use super::declarations::read_part;
+use super::location::Location;
 use super::splits::Splits;
-use super::topology::BuiltTopology;
-use super::traffic::FlowTraits;
+use super::traffic::{FlowNumbers, FlowTraits};
+use crate::diagnostic::Diagnostics;
 use crate::file::{HalfLink, LinkTable, Overlay, Queue};
 use crate::tree::FieldPath;
 
@@ -61,7 +63,7 @@ pub(crate) struct Cable<'a> {
     pub(crate) reverse_name: String,
     pub(crate) ends: (NodeId, NodeId),
     pub(crate) table: &'a LinkTable,
-    pub(crate) path: FieldPath,
+    pub(crate) at: Location<'a>,
     pub(crate) default_limit: Limit,
     pub(crate) duplex: bool,
 }
@@ -77,191 +79,204 @@ pub(crate) struct Laid {
 
 impl Laid {
     fn is_like(&self, cable: &Cable<'_>) -> bool {
-        let of_cable = (&cable.path, cable.default_limit, cable.duplex);
+        let of_cable = (&cable.at.path, cable.default_limit, cable.duplex);
         (&self.path, self.default_limit, self.duplex) == of_cable && self.table == *cable.table
     }
 }
 
-impl Checker<'_, '_> {
+/// The links of a network as they are laid.
+#[derive(Default)]
+pub(crate) struct Cables {
+    /// The pending parts of each link, in the order of the network.
+    pub(crate) pending: Vec<Arc<PendingLink>>,
+    /// The last cable that was built: the cables of a group's flows are alike.
+    last: Option<Laid>,
+}
+
+impl Cables {
     /// Builds a cable: a link and, if it is full duplex, its reverse direction.
-    pub(crate) fn lay(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
-        if let Some(first) = self.last_cable.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
-            return self.lay_like(first, cable, pending);
+    pub(crate) fn lay(&mut self, cable: &Cable<'_>, links: &mut Vec<LinkConfig>) {
+        if let Some(first) = self.last.as_ref().filter(|laid| laid.is_like(cable)).map(|laid| laid.first) {
+            return self.lay_like(first, cable, links);
         }
-        let first = LinkId::new(self.network.links.len());
-        self.lay_new(cable, pending);
-        if self.diagnostics.is_empty() {
-            let Cable { table, path, default_limit, duplex, .. } = cable;
-            let (table, path) = ((*table).clone(), path.clone());
-            self.last_cable = Some(Laid { table, path, default_limit: *default_limit, duplex: *duplex, first });
+        let first = LinkId::new(links.len());
+        for (link, pending) in directions(cable, first) {
+            links.push(link);
+            self.pending.push(Arc::new(pending));
+        }
+        if cable.at.sink.is_empty() {
+            let Cable { table, at, default_limit, duplex, .. } = cable;
+            let (table, path) = ((*table).clone(), at.path.clone());
+            self.last = Some(Laid { table, path, default_limit: *default_limit, duplex: *duplex, first });
         }
     }
 
     /// Builds a cable like the one whose first link is `first`.
-    fn lay_like(&mut self, first: LinkId, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
+    fn lay_like(&mut self, first: LinkId, cable: &Cable<'_>, links: &mut Vec<LinkConfig>) {
         let (from, to) = cable.ends;
-        let link = LinkId::new(self.network.links.len());
+        let link = LinkId::new(links.len());
         let forward = (&cable.name, (from, to), None);
         let back = cable.duplex.then_some((&cable.reverse_name, (to, from), Some(link)));
         for (alike, (name, (from, to), way_back_of)) in (first.index()..).zip([forward].into_iter().chain(back)) {
-            let config = self.network.links[alike].clone();
-            self.network.links.push(LinkConfig { name: name.clone(), from, to, way_back_of, ..config });
-            pending.push(Arc::clone(&pending[alike]));
+            let config = links[alike].clone();
+            links.push(LinkConfig { name: name.clone(), from, to, way_back_of, ..config });
+            self.pending.push(Arc::clone(&self.pending[alike]));
         }
     }
+}
 
-    fn lay_new(&mut self, cable: &Cable<'_>, pending: &mut Vec<Arc<PendingLink>>) {
-        let (from, to) = cable.ends;
-        let forward = half(cable.table);
-        let link = LinkId::new(self.network.links.len());
-        self.add_link(&cable.name, (from, to), &forward, &cable.path, cable.default_limit, pending);
-        if !cable.duplex {
-            return;
-        }
-        // What takes packets out or hurts them is meant for the direction that it is written for.
-        let base = HalfLink {
-            discard: None,
-            loss: None,
-            jitter: None,
-            reorder: None,
-            duplicate: None,
-            effect: None,
-            policer: None,
-            aggregate: None,
-            ..forward
-        };
-        let own = cable.table.reverse.clone().unwrap_or_default();
-        let is_own = cable.table.reverse.is_some();
-        let path = if is_own { cable.path.key("reverse") } else { cable.path.clone() };
-        let mut back = base.overlaid_by(&own);
-        if own.handover.is_some() {
-            back.handover = own.handover; // as a whole, not field by field
-        }
-        self.add_link(&cable.reverse_name, (to, from), &back, &path, cable.default_limit, pending);
-        self.network.links[link.index() + 1].way_back_of = Some(link);
+/// Each direction of a cable whose first link is `first`.
+fn directions(cable: &Cable<'_>, first: LinkId) -> Vec<(LinkConfig, PendingLink)> {
+    let (from, to) = cable.ends;
+    let forward = half(cable.table);
+    let mut built = vec![direction(&cable.name, (from, to), &forward, &cable.at, cable.default_limit)];
+    if !cable.duplex {
+        return built;
     }
-
-    fn add_link(
-        &mut self,
-        name: &str,
-        (from, to): (NodeId, NodeId),
-        half: &HalfLink,
-        path: &FieldPath,
-        default_limit: Limit,
-        pending: &mut Vec<Arc<PendingLink>>,
-    ) {
-        let channel = self.channel(half, path);
-        let rate = channel.rate.nominal();
-        let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
-        if framing > MAX_FRAMING {
-            self.report(&path.key("framing"), "must be at most 65535 bytes", "an Ethernet frame adds 38");
-        }
-        if half.device_queue == Some(0) {
-            self.report(&path.key("device_queue"), "must be at least 1 packet", "leave it out for a link without one");
-        }
-        let queue =
-            PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: path.key("queue") };
-        let config = self.chosen(&queue.queue, &queue.context(rate, None), &queue.path);
-        let discard = half.discard.clone().map(|rules| (path.key("discard"), rules));
-        pending.push(Arc::new(PendingLink { queue, discard, path: path.clone() }));
-        self.network.links.push(LinkConfig {
-            name: name.to_owned(),
-            from,
-            to,
-            rate,
-            delay: channel.delay.values().max().unwrap_or_default(),
-            framing,
-            queue: config,
-            device_queue: half.device_queue,
-            discarder: None,
-            capture: half.capture.unwrap_or(false),
-            telemetry: half.telemetry.unwrap_or(false),
-            way_back_of: None,
-            channel: Some(Box::new(channel)), // which goes if it comes to nothing, once changes are known
-        });
+    // What takes packets out or hurts them is meant for the direction that it is written for.
+    let base = HalfLink {
+        discard: None,
+        loss: None,
+        jitter: None,
+        reorder: None,
+        duplicate: None,
+        effect: None,
+        policer: None,
+        aggregate: None,
+        ..forward
+    };
+    let own = cable.table.reverse.clone().unwrap_or_default();
+    let at = if cable.table.reverse.is_some() { cable.at.key("reverse") } else { cable.at.clone() };
+    let mut back = base.overlaid_by(&own);
+    if own.handover.is_some() {
+        back.handover = own.handover; // as a whole, not field by field
     }
+    let (link, pending) = direction(&cable.reverse_name, (to, from), &back, &at, cable.default_limit);
+    built.push((LinkConfig { way_back_of: Some(first), ..link }, pending));
+    built
+}
 
-    /// Reads queues once more, now that every flow's path is known.
-    ///
-    /// After mistakes on which paths or packets depend, only the names of flows in queues are checked.
-    pub(crate) fn resolve_queues(
-        &mut self,
-        topology: &BuiltTopology,
-        flows: &[FlowConfig],
-        appliances: &[ApplianceConfig],
-        splits: &Splits,
-        is_whole: bool,
-    ) {
-        let is_whole =
-            is_whole && ["flow", "tcp", "host", "appliance"].iter().all(|of| !self.diagnostics.has_mistake_in(of));
-        if !is_whole {
-            return self.review_flows_of_queues(topology);
+fn direction(
+    name: &str,
+    (from, to): (NodeId, NodeId),
+    half: &HalfLink,
+    at: &Location<'_>,
+    default_limit: Limit,
+) -> (LinkConfig, PendingLink) {
+    let channel = channel(half, at);
+    let rate = channel.rate.nominal();
+    let framing = half.framing.map_or(Bytes::ZERO, |framing| framing.0);
+    if framing > MAX_FRAMING {
+        at.key("framing").report("must be at most 65535 bytes", "an Ethernet frame adds 38");
+    }
+    if half.device_queue == Some(0) {
+        at.key("device_queue").report("must be at least 1 packet", "leave it out for a link without one");
+    }
+    let place = at.key("queue");
+    let queue = PendingQueue { queue: half.queue.clone().unwrap_or_default(), default_limit, path: place.path.clone() };
+    let config = read_part(&queue.queue, &queue.context(rate, None), &place);
+    let discard = half.discard.clone().map(|rules| (at.path.key("discard"), rules));
+    let link = LinkConfig {
+        name: name.to_owned(),
+        from,
+        to,
+        rate,
+        delay: channel.delay.values().max().unwrap_or_default(),
+        framing,
+        queue: config,
+        device_queue: half.device_queue,
+        discarder: None,
+        capture: half.capture.unwrap_or(false),
+        telemetry: half.telemetry.unwrap_or(false),
+        way_back_of: None,
+        channel: Some(Box::new(channel)), // which goes if it comes to nothing, once changes are known
+    };
+    (link, PendingLink { queue, discard, path: at.path.clone() })
+}
+
+/// Reads queues once more, now that every flow's path is known, and returns the largest packet that crosses each link,
+/// framing included.
+///
+/// Without `crossings`, after mistakes on which paths or packets depend, only the names of flows in queues are checked.
+pub(crate) fn resolve_queues(
+    network: &mut NetworkConfig,
+    pending: &[Arc<PendingLink>],
+    crossings: Option<Vec<Crossed>>,
+    flow_numbers: &Arc<FlowNumbers>,
+    sink: &Diagnostics<'_>,
+) -> Vec<Bytes> {
+    let Some(crossings) = crossings else {
+        review_flows_of_queues(pending, flow_numbers, sink);
+        return Vec::new();
+    };
+    let mut largest_packets = Vec::with_capacity(pending.len());
+    for ((link, pending), crossing) in network.links.iter().zip(pending).zip(&crossings) {
+        check_policer(link, Bytes(crossing.largest_packet), &sink.at(&pending.path));
+        largest_packets.push(Bytes(crossing.largest_packet + link.framing.0));
+    }
+    // Links that one table describes differ in their packets and paths: of each table the link that asks for most is told of.
+    let mut order: Vec<usize> = (0..pending.len()).collect();
+    order.sort_by_key(|&index| Reverse(largest_packets[index]));
+    for index in order {
+        let (largest_packet, rtt) = (largest_packets[index], crossings[index].base_rtt);
+        let crossing = Crossing { rtt, largest_packet, flows: Arc::clone(flow_numbers) };
+        let PendingLink { queue, .. } = &*pending[index];
+        let context = queue.context(network.links[index].rate, Some(crossing));
+        let mistakes = sink.count();
+        network.links[index].queue = read_part(&queue.queue, &context, &sink.at(&queue.path));
+        if sink.count() > mistakes {
+            sink.blame_where_written(&queue.path);
         }
-        let crossings = self.crossings(flows, appliances, splits);
-        for ((index, pending), crossing) in topology.links.iter().enumerate().zip(&crossings) {
-            self.check_policer(index, Bytes(crossing.largest_packet), &pending.path);
-            let link = &self.network.links[index];
-            let largest_packet = Bytes(crossing.largest_packet + link.framing.0);
-            self.largest_packets.push(largest_packet);
-        }
-        // Links that one table describes differ in their packets and paths: of each table the link that asks for most is told of.
-        let mut order: Vec<usize> = (0..topology.links.len()).collect();
-        order.sort_by_key(|&index| Reverse(self.largest_packets[index]));
-        for index in order {
-            let (largest_packet, rtt) = (self.largest_packets[index], crossings[index].base_rtt);
-            let crossing = Crossing { rtt, largest_packet, flows: Arc::clone(&self.flow_numbers) };
-            let PendingLink { queue, .. } = &*topology.links[index];
-            let context = queue.context(self.network.links[index].rate, Some(crossing));
-            let mistakes = self.diagnostics.count();
-            self.network.links[index].queue = self.chosen(&queue.queue, &context, &queue.path);
-            if self.diagnostics.count() > mistakes {
-                self.diagnostics.blame_where_written(&queue.path);
+    }
+    largest_packets
+}
+
+fn review_flows_of_queues(pending: &[Arc<PendingLink>], flow_numbers: &Arc<FlowNumbers>, sink: &Diagnostics<'_>) {
+    if sink.may_lack_flows() {
+        return; // it may be the name of one
+    }
+    // Of some path and packets that no limit is too small for.
+    let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(flow_numbers) };
+    for PendingLink { queue, .. } in pending.iter().map(Arc::as_ref) {
+        _ = read_part(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &sink.at(&queue.path));
+    }
+}
+
+/// The properties of flows that matter to the queue of each link. The round trip is from end to end, over
+/// appliances too, so that a limit in bdp does not depend on appliances.
+pub(crate) fn crossings(
+    network: &NetworkConfig,
+    flows: &[FlowConfig],
+    traits: &[FlowTraits],
+    appliances: &[ApplianceConfig],
+    splits: &Splits,
+) -> Vec<Crossed> {
+    let mut crossings = vec![Crossed::default(); network.links.len()];
+    let mut router = Router::new(network);
+    for (flow, traits) in flows.iter().zip(traits) {
+        let is_answered = flow.reply.is_some() || traits.has_answers;
+        let mut crossed = Vec::new();
+        for Section { from, to, data } in sections(flow, traits, appliances, splits) {
+            let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
+            for (from, to, packet) in [(from, to, data), (to, from, reply)] {
+                let links = router.shortest_path(from, to).unwrap_or_default();
+                crossed.extend(links.into_iter().map(|link| (link, packet)));
             }
         }
-    }
-
-    fn review_flows_of_queues(&mut self, topology: &BuiltTopology) {
-        if self.diagnostics.may_lack_flows() {
-            return; // it may be the name of one
-        }
-        // Of some path and packets that no limit is too small for.
-        let flows = Arc::clone(&self.flow_numbers);
-        let crossing = || Crossing { rtt: Some(MAX_DELAY), largest_packet: Bytes::ZERO, flows: Arc::clone(&flows) };
-        for PendingLink { queue, .. } in topology.links.iter().map(Arc::as_ref) {
-            _ = self.chosen(&queue.queue, &queue.context(MAX_RATE, Some(crossing())), &queue.path);
+        let rtt = SimDuration(crossed.iter().map(|&(link, _)| network.link(link).delay.0).sum());
+        for (link, packet) in crossed {
+            let crossing = &mut crossings[link.index()];
+            crossing.base_rtt = crossing.base_rtt.max(Some(rtt));
+            crossing.largest_packet = crossing.largest_packet.max(packet);
         }
     }
-
-    /// The properties of flows that matter to the queue of each link. The round trip is from end to end, over
-    /// appliances too, so that a limit in bdp does not depend on appliances.
-    fn crossings(&self, flows: &[FlowConfig], appliances: &[ApplianceConfig], splits: &Splits) -> Vec<Crossed> {
-        let mut crossings = vec![Crossed::default(); self.network.links.len()];
-        let mut router = Router::new(&self.network);
-        for (flow, traits) in flows.iter().zip(&self.flow_traits) {
-            let is_answered = flow.reply.is_some() || traits.has_answers;
-            let mut crossed = Vec::new();
-            for Section { from, to, data } in sections(flow, traits, appliances, splits) {
-                let reply = if is_answered { data } else { LARGEST_ACK.min(data) };
-                for (from, to, packet) in [(from, to, data), (to, from, reply)] {
-                    let links = router.shortest_path(from, to).unwrap_or_default();
-                    crossed.extend(links.into_iter().map(|link| (link, packet)));
-                }
-            }
-            let rtt = SimDuration(crossed.iter().map(|&(link, _)| self.network.link(link).delay.0).sum());
-            for (link, packet) in crossed {
-                let crossing = &mut crossings[link.index()];
-                crossing.base_rtt = crossing.base_rtt.max(Some(rtt));
-                crossing.largest_packet = crossing.largest_packet.max(packet);
-            }
-        }
-        crossings
-    }
+    crossings
 }
 
 /// The properties of flows whose data or ACKs cross a link: the largest two-way propagation delay, and the largest
 /// packet without framing.
 #[derive(Clone, Default)]
-struct Crossed {
+pub(crate) struct Crossed {
     base_rtt: Option<SimDuration>,
     largest_packet: u64,
 }

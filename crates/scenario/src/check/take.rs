@@ -6,22 +6,22 @@ use ackclock_net::NodeId;
 use ackclock_sim::FlowConfig;
 
 use super::appliances::AppliancePlan;
-use super::flows::FlowPlan;
+use super::location::Location;
+use super::plans::FlowPlan;
 use super::splits::OnTheWay;
+use super::suggest;
 use super::topology::BuiltTopology;
-use super::{Checker, suggest};
-use crate::file::{List, Names, TakeTable};
-use crate::tree::FieldPath;
+use crate::file::{List, Names};
 
 /// The flows that an appliance may take, if they cross it.
-pub(crate) struct Taken {
+pub(crate) struct Taken<'a> {
     /// The permission for each planned flow.
     allowed: Vec<bool>,
     /// The flows that are named, and their places.
-    named: Vec<(usize, FieldPath)>,
+    named: Vec<(usize, Location<'a>)>,
 }
 
-impl Taken {
+impl Taken<'_> {
     /// True if the flow at this position may be taken.
     pub(crate) fn holds(&self, position: usize) -> bool {
         self.allowed[position]
@@ -35,147 +35,115 @@ impl Taken {
     }
 }
 
-impl Checker<'_, '_> {
-    /// The flows that the appliance's entry allows; unknown names are mistakes.
-    pub(super) fn taken(
-        &mut self,
-        appliance: &AppliancePlan<'_>,
-        plans: &[FlowPlan<'_>],
-        flows: &[FlowConfig],
-        topology: &BuiltTopology,
-    ) -> Taken {
-        let allowed = plans.iter().map(FlowPlan::is_tcp).collect();
-        let mut taken = Taken { allowed, named: Vec::new() };
-        let Some(table) = appliance.table.and_then(|table| table.take.as_ref()) else { return taken };
-        let path = appliance.path.key("take");
-        if let Some(names) = &table.flows {
-            taken.named = self.named_flows(names, &path.key("flows"), plans);
-            let wanted: BTreeSet<usize> = taken.named.iter().map(|(position, _)| *position).collect();
-            taken.keep(|position| wanted.contains(&position));
-        }
-        self.keep_ends(table, &path, flows, topology, &mut taken);
-        if let Some(names) = &table.controller {
-            self.check_controllers(names, &path.key("controller"), plans);
-            taken.keep(|position| names.each().iter().any(|(_, name)| has_controller(&plans[position], name)));
-        }
-        if let Some(ports) = &table.port {
-            self.check_ports(ports, &path.key("port"), plans);
-            taken.keep(|position| ports.iter().any(|(_, port)| *port == plans[position].port()));
-        }
-        taken
+/// The flows that the appliance's entry allows; unknown names are mistakes.
+pub(super) fn taken<'a>(
+    appliance: &AppliancePlan<'a>,
+    plans: &[FlowPlan<'_>],
+    flows: &[FlowConfig],
+    topology: &BuiltTopology,
+) -> Taken<'a> {
+    let allowed = plans.iter().map(FlowPlan::is_tcp).collect();
+    let mut taken = Taken { allowed, named: Vec::new() };
+    let Some(table) = appliance.table.and_then(|table| table.take.as_ref()) else { return taken };
+    let at = appliance.at.key("take");
+    if let Some(names) = &table.flows {
+        taken.named = named_flows(names, &at.key("flows"), plans);
+        let wanted: BTreeSet<usize> = taken.named.iter().map(|(position, _)| *position).collect();
+        taken.keep(|position| wanted.contains(&position));
     }
-
-    fn named_flows(&mut self, names: &Names, path: &FieldPath, plans: &[FlowPlan<'_>]) -> Vec<(usize, FieldPath)> {
-        let mut found = Vec::new();
-        for (place, name) in each(names, path) {
-            let is_meant = |plan: &FlowPlan<'_>| plan.name == name || plan.entry_name() == name;
-            let positions: Vec<usize> = (0..plans.len()).filter(|&position| is_meant(&plans[position])).collect();
-            if positions.is_empty() && !self.diagnostics.may_lack_flows() {
-                let mut known: Vec<&str> = plans.iter().flat_map(|plan| [plan.entry_name(), &plan.name]).collect();
-                known.dedup();
-                self.report(&place, "must be the name of a flow", suggest(name, &known));
-            }
-            if positions.iter().any(|&position| !plans[position].is_tcp()) {
-                let what = format!("must name flows of TCP: {name:?} sends datagrams, which cannot be split");
-                self.report(&place, what, "remove it; name flows of TCP, or groups of short ones");
-            }
-            found.extend(positions.into_iter().map(|position| (position, place.clone())));
-        }
-        found
+    if let Some(names) = &table.from {
+        let hosts = named_hosts(names, &at.key("from"), topology);
+        taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.from)));
     }
-
-    fn keep_ends(
-        &mut self,
-        table: &TakeTable,
-        path: &FieldPath,
-        flows: &[FlowConfig],
-        topology: &BuiltTopology,
-        taken: &mut Taken,
-    ) {
-        if let Some(names) = &table.from {
-            let hosts = self.named_hosts(names, &path.key("from"), topology);
-            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.from)));
-        }
-        if let Some(names) = &table.to {
-            let hosts = self.named_hosts(names, &path.key("to"), topology);
-            taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.to)));
-        }
+    if let Some(names) = &table.to {
+        let hosts = named_hosts(names, &at.key("to"), topology);
+        taken.keep(|position| flows.get(position).is_some_and(|flow| hosts.contains(&flow.to)));
     }
-
-    fn named_hosts(&mut self, names: &Names, path: &FieldPath, topology: &BuiltTopology) -> Vec<NodeId> {
-        let mut hosts = Vec::new();
-        for (place, name) in each(names, path) {
-            let host = self.node_ids.get(name).copied().filter(|node| topology.hosts.contains(node));
-            if host.is_none() {
-                let remedy = suggest(name, &topology.host_names(&self.network));
-                self.report_unknown(&place, "must be the name of a host", remedy);
-            }
-            hosts.extend(host);
-        }
-        hosts
+    if let Some(names) = &table.controller {
+        check_controllers(names, &at.key("controller"), plans);
+        taken.keep(|position| names.each().iter().any(|(_, name)| has_controller(&plans[position], name)));
     }
-
-    fn check_controllers(&mut self, names: &Names, path: &FieldPath, plans: &[FlowPlan<'_>]) {
-        for (place, name) in each(names, path) {
-            if !plans.iter().any(|plan| has_controller(plan, name)) {
-                let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller.name()).collect();
-                let known: Vec<String> = known.into_iter().collect();
-                self.report(&place, "must be the controller of some flow", suggest(name, &known));
-            }
-        }
+    if let Some(ports) = &table.port {
+        check_ports(ports, &at.key("port"), plans);
+        taken.keep(|position| ports.iter().any(|(_, port)| *port == plans[position].port()));
     }
+    taken
+}
 
-    fn check_ports(&mut self, ports: &List<u16>, path: &FieldPath, plans: &[FlowPlan<'_>]) {
-        let known: BTreeSet<u16> = plans.iter().map(FlowPlan::port).collect();
-        for (index, port) in ports.iter().filter(|(_, port)| !known.contains(port)) {
-            let remedy = format!("write port = {port} at a flow, or use one of {known:?}");
-            self.report(&path.index(index), "must be the port of some flow", remedy);
+fn named_flows<'a>(names: &Names, at: &Location<'a>, plans: &[FlowPlan<'_>]) -> Vec<(usize, Location<'a>)> {
+    let mut found = Vec::new();
+    for (place, name) in at.each(names) {
+        let is_meant = |plan: &FlowPlan<'_>| plan.name == name || plan.entry_name() == name;
+        let positions: Vec<usize> = (0..plans.len()).filter(|&position| is_meant(&plans[position])).collect();
+        if positions.is_empty() && !at.sink.may_lack_flows() {
+            let mut known: Vec<&str> = plans.iter().flat_map(|plan| [plan.entry_name(), &plan.name]).collect();
+            known.dedup();
+            place.report("must be the name of a flow", suggest(name, known));
         }
+        if positions.iter().any(|&position| !plans[position].is_tcp()) {
+            let what = format!("must name flows of TCP: {name:?} sends datagrams, which cannot be split");
+            place.report(what, "remove it; name flows of TCP, or groups of short ones");
+        }
+        found.extend(positions.into_iter().map(|position| (position, place.clone())));
     }
+    found
+}
 
-    /// Reports an appliance that takes no flow, and a named flow that does not cross it.
-    pub(super) fn check_crossings(
-        &mut self,
-        appliance: &AppliancePlan<'_>,
-        index: usize,
-        taken: &Taken,
-        plans: &[FlowPlan<'_>],
-        ways: &[OnTheWay],
-    ) {
-        let node = &self.network.node(appliance.config.node).name.clone();
-        let mut named = taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)).peekable();
-        let is_any_astray = named.peek().is_some();
-        for (position, place) in named {
-            let way = &ways[*position];
-            let what = match (way.there.contains(&index), way.back.contains(&index)) {
-                (true, false) => "does not come back over",
-                (false, true) => "crosses on the reverse path only",
-                _ => "does not cross",
-            };
-            let remedy = "remove it, or let both of its ways lead over the node";
-            self.report(place, format!("the flow {:?} {what} the node {node:?}", plans[*position].name), remedy);
-        }
-        let is_taken = |position: usize| taken.holds(position) && ways[position].crosses(index);
-        if !is_any_astray && !(0..plans.len()).any(is_taken) {
-            let (field, what) = match appliance.table {
-                None => ("kind", format!("must be crossed by some connection there and back: none crosses {node:?}")),
-                Some(table) if table.take.is_none() => {
-                    ("node", format!("must be crossed by some connection there and back: none crosses {node:?}"))
-                }
-                Some(_) => {
-                    ("take", format!("must allow some connection that crosses the node {node:?} there and back"))
-                }
-            };
-            let remedy = "let a flow cross it, or remove the appliance";
-            self.report(&appliance.path.key(field), what, remedy);
+fn named_hosts(names: &Names, at: &Location<'_>, topology: &BuiltTopology) -> Vec<NodeId> {
+    at.each(names).filter_map(|(place, name)| topology.host(name, &place)).collect()
+}
+
+fn check_controllers(names: &Names, at: &Location<'_>, plans: &[FlowPlan<'_>]) {
+    for (place, name) in at.each(names) {
+        if !plans.iter().any(|plan| has_controller(plan, name)) {
+            let known: BTreeSet<String> = plans.iter().map(|plan| plan.controller.name()).collect();
+            let remedy = suggest(name, known.iter().map(String::as_str));
+            place.report("must be the controller of some flow", remedy);
         }
     }
 }
 
-/// Each name with its place in the file.
-fn each<'a>(names: &'a Names, path: &'a FieldPath) -> impl Iterator<Item = (FieldPath, &'a str)> {
-    let place = |index: Option<usize>| index.map_or_else(|| path.clone(), |index| path.index(index));
-    names.each().into_iter().map(move |(index, name)| (place(index), name))
+fn check_ports(ports: &List<u16>, at: &Location<'_>, plans: &[FlowPlan<'_>]) {
+    let known: BTreeSet<u16> = plans.iter().map(FlowPlan::port).collect();
+    for (index, port) in ports.iter().filter(|(_, port)| !known.contains(port)) {
+        let remedy = format!("write port = {port} at a flow, or use one of {known:?}");
+        at.index(index).report("must be the port of some flow", remedy);
+    }
+}
+
+/// Reports an appliance that takes no flow, and a named flow that does not cross it.
+pub(super) fn check_crossings(
+    appliance: &AppliancePlan<'_>,
+    index: usize,
+    node: &str,
+    taken: &Taken<'_>,
+    plans: &[FlowPlan<'_>],
+    ways: &[OnTheWay],
+) {
+    let mut named = taken.named.iter().filter(|(position, _)| !ways[*position].crosses(index)).peekable();
+    let is_any_astray = named.peek().is_some();
+    for (position, place) in named {
+        let way = &ways[*position];
+        let what = match (way.there.contains(&index), way.back.contains(&index)) {
+            (true, false) => "does not come back over",
+            (false, true) => "crosses on the reverse path only",
+            _ => "does not cross",
+        };
+        let remedy = "remove it, or let both of its ways lead over the node";
+        place.report(format!("the flow {:?} {what} the node {node:?}", plans[*position].name), remedy);
+    }
+    let is_taken = |position: usize| taken.holds(position) && ways[position].crosses(index);
+    if !is_any_astray && !(0..plans.len()).any(is_taken) {
+        let (field, what) = match appliance.table {
+            None => ("kind", format!("must be crossed by some connection there and back: none crosses {node:?}")),
+            Some(table) if table.take.is_none() => {
+                ("node", format!("must be crossed by some connection there and back: none crosses {node:?}"))
+            }
+            Some(_) => ("take", format!("must allow some connection that crosses the node {node:?} there and back")),
+        };
+        let remedy = "let a flow cross it, or remove the appliance";
+        appliance.at.key(field).report(what, remedy);
+    }
 }
 
 fn has_controller(plan: &FlowPlan<'_>, name: &str) -> bool {

@@ -9,21 +9,23 @@ use ackclock_sim::{FlowConfig, TrafficConfig};
 use ackclock_tcp::TcpConfig;
 
 use super::controllers::table_of_switches;
+use super::location::Location;
+use super::suggest;
 use super::topology::BuiltTopology;
-use super::{Checker, suggest};
-use crate::file::{Controller, OwnTable, TcpSwitches, TcpTable};
+use crate::diagnostic::Diagnostics;
+use crate::file::{Controller, HostTable, List, OwnTable, TcpSwitches, TcpTable};
 use crate::profiles::{Profile, profile, profiles};
 use crate::tree::FieldPath;
 
 /// One layer of options, with its place in the file.
 #[derive(Clone)]
 pub(crate) struct Layer<'a> {
-    pub(crate) path: FieldPath,
+    pub(crate) at: Location<'a>,
     pub(crate) table: &'a TcpTable,
 }
 
 /// The TCP of an end, and the layers that it results from.
-pub(crate) struct End<'a> {
+struct End<'a> {
     layers: Vec<Layer<'a>>,
     stack: Stack,
     tcp: TcpConfig,
@@ -32,142 +34,138 @@ pub(crate) struct End<'a> {
 /// The tables of hosts that have their own.
 pub(crate) type HostTables<'a> = BTreeMap<NodeId, Vec<Layer<'a>>>;
 
-impl<'a> Checker<'a, '_> {
-    /// Collects the `[[host]]` tables by node.
-    pub(crate) fn host_tables(&mut self, topology: &BuiltTopology) -> HostTables<'a> {
-        let (mut tables, mut seen) = (HostTables::new(), BTreeSet::new());
-        let file = self.file;
-        let Some(hosts) = &file.host else { return tables };
-        for (index, host) in hosts.iter() {
-            let path = FieldPath::of("host").index(index);
-            let Some(names) = &host.name else {
-                self.missing(&path.key("name"), "name = \"Server\"");
-                continue;
-            };
-            if names.each().is_empty() {
-                self.report_lack(&path.key("name"), "must name a host", "name at least one host");
-            }
-            for (item, name) in names.each() {
-                let name_path = item.map_or(path.key("name"), |item| path.key("name").index(item));
-                let node = self.node_ids.get(name).filter(|node| topology.hosts.binary_search(node).is_ok()).copied();
-                let Some(node) = node else {
-                    let remedy = suggest(name, &topology.host_names(&self.network));
-                    self.report_unknown(&name_path, "must be the name of a host", remedy);
-                    continue;
-                };
-                if !seen.insert(node) {
-                    let remedy = "name it once, in one table";
-                    self.report(
-                        &name_path,
-                        format!("must be named once: there is a table for {name:?} already"),
-                        remedy,
-                    );
-                }
-                let layer = host.tcp.as_ref().map(|table| Layer { path: path.key("tcp"), table });
-                tables.entry(node).or_default().extend(layer);
-            }
-            if host.tcp.is_none() {
-                self.report_lack(&path, "must have a tcp table", "add tcp = { ... }, or remove the host");
-            }
-        }
-        tables
-    }
-
-    /// Reports hosts whose table of TCP no connection uses.
-    pub(crate) fn review_hosts(&mut self, hosts: &HostTables<'_>, flows: &[FlowConfig], traffic: &TrafficConfig) {
-        let groups = traffic.arrivals.iter().map(|group| &group.flow);
-        let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
-        let ends: BTreeSet<NodeId> = connections.flat_map(|flow| [flow.from, flow.to]).collect();
-        let (used, idle): (Vec<_>, Vec<_>) = hosts.iter().partition(|(node, _)| ends.contains(node));
-        let is_used = |layer: &Layer<'_>| {
-            used.iter().flat_map(|(_, layers)| layers.iter()).any(|one| std::ptr::eq(one.table, layer.table))
+/// Collects the `[[host]]` tables by node.
+pub(crate) fn host_tables<'a>(
+    hosts: Option<&'a List<HostTable>>,
+    topology: &BuiltTopology,
+    sink: &'a Diagnostics<'a>,
+) -> HostTables<'a> {
+    let (mut tables, mut seen) = (HostTables::new(), BTreeSet::new());
+    for (index, host) in hosts.into_iter().flat_map(List::iter) {
+        let at = sink.root("host").index(index);
+        let Some(names) = &host.name else {
+            at.key("name").missing("name = \"Server\"");
+            continue;
         };
-        for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
-            let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
-            self.report(&layer.path, "must name a host that has a TCP connection", remedy);
+        if names.each().is_empty() {
+            at.key("name").report_lack("must name a host", "name at least one host");
+        }
+        for (name_at, name) in at.key("name").each(names) {
+            let Some(node) = topology.host(name, &name_at) else { continue };
+            if !seen.insert(node) {
+                let remedy = "name it once, in one table";
+                name_at.report(format!("must be named once: there is a table for {name:?} already"), remedy);
+            }
+            let layer = host.tcp.as_ref().map(|table| Layer { at: at.key("tcp"), table });
+            tables.entry(node).or_default().extend(layer);
+        }
+        if host.tcp.is_none() {
+            at.report_lack("must have a tcp table", "add tcp = { ... }, or remove the host");
         }
     }
+    tables
+}
 
-    /// The TCP of a flow's end, as [`Self::tcp`] builds it. Tables that the end before has too are not read again.
-    pub(crate) fn tcp_of_end(&mut self, layers: Vec<Layer<'a>>, stack: Stack) -> TcpConfig {
+/// Reports hosts whose table of TCP no connection uses.
+pub(crate) fn review_hosts(hosts: &HostTables<'_>, flows: &[FlowConfig], traffic: &TrafficConfig) {
+    let groups = traffic.arrivals.iter().map(|group| &group.flow);
+    let connections = flows.iter().filter(|flow| flow.quic.is_none()).chain(groups);
+    let ends: BTreeSet<NodeId> = connections.flat_map(|flow| [flow.from, flow.to]).collect();
+    let (used, idle): (Vec<_>, Vec<_>) = hosts.iter().partition(|(node, _)| ends.contains(node));
+    let is_used = |layer: &Layer<'_>| {
+        used.iter().flat_map(|(_, layers)| layers.iter()).any(|one| std::ptr::eq(one.table, layer.table))
+    };
+    for layer in idle.iter().filter_map(|(_, layers)| layers.first()).filter(|layer| !is_used(layer)) {
+        let remedy = "remove the host; what QUIC does stands in protocol = { kind = \"quic\", ... } of a flow";
+        layer.at.report("must name a host that has a TCP connection", remedy);
+    }
+}
+
+/// The result for the last end of a flow: the ends of a group are alike.
+#[derive(Default)]
+pub(crate) struct LastEnd<'a>(Option<End<'a>>);
+
+impl<'a> LastEnd<'a> {
+    /// The TCP of an end, as [`tcp()`] builds it. Tables that the end before has too are not read again.
+    pub(crate) fn tcp(&mut self, layers: Vec<Layer<'a>>, stack: Stack, sink: &Diagnostics<'_>) -> TcpConfig {
         let is_same = |end: &&End<'_>| {
             let mut pairs = end.layers.iter().zip(&layers);
             end.stack == stack
                 && end.layers.len() == layers.len()
                 && pairs.all(|(one, other)| std::ptr::eq(one.table, other.table))
         };
-        if let Some(end) = self.last_end.as_ref().filter(is_same) {
+        if let Some(end) = self.0.as_ref().filter(is_same) {
             return end.tcp;
         }
-        let tcp = self.tcp(&layers, &[stack]);
-        self.last_end = Some(End { layers, stack, tcp });
+        let tcp = tcp(&layers, &[stack], sink);
+        self.0 = Some(End { layers, stack, tcp });
         tcp
     }
+}
 
-    /// The last profile in the layers that exists, or else the first of all profiles.
-    pub(crate) fn profile(&mut self, layers: &[Layer<'_>]) -> &'static Profile {
-        let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
-        let Some((layer, name)) = named else { return &profiles()[0] };
-        profile(name).unwrap_or_else(|| {
-            let known: Vec<&str> = profiles().iter().map(|profile| profile.name).collect();
-            self.report(&layer.path.key("profile"), "must be the name of a profile", suggest(name, &known));
-            &profiles()[0]
-        })
+/// The last profile in the layers that exists, or else the first of all profiles.
+pub(crate) fn profile_of(layers: &[Layer<'_>]) -> &'static Profile {
+    let named = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("profile")?)));
+    let Some((layer, name)) = named else { return &profiles()[0] };
+    profile(name).unwrap_or_else(|| {
+        let remedy = suggest(name, profiles().iter().map(|profile| profile.name));
+        layer.at.key("profile").report("must be the name of a profile", remedy);
+        &profiles()[0]
+    })
+}
+
+/// The configuration of the layers over the needs of the connection's controllers. The last layer wins; a profile
+/// resets.
+pub(crate) fn tcp(layers: &[Layer<'_>], stacks: &[Stack], sink: &Diagnostics<'_>) -> TcpConfig {
+    let profile = profile_of(layers);
+    let mut table = profile.tcp.clone();
+    for stack in stacks {
+        table.lay(&table_of_switches(stack.sets));
     }
-
-    /// The configuration of the layers over the needs of the connection's controllers. The last layer wins; a profile
-    /// resets.
-    pub(crate) fn tcp(&mut self, layers: &[Layer<'_>], stacks: &[Stack]) -> TcpConfig {
-        let profile = self.profile(layers);
-        let mut table = profile.tcp.clone();
-        for stack in stacks {
-            table.lay(&table_of_switches(stack.sets));
-        }
-        let layers = since_profile(layers);
-        for (_, brought) in profile.with.iter().filter(|(switch, _)| is_turned_on(layers, switch)) {
-            table.lay(brought);
-        }
-        for layer in layers {
-            table.lay(layer.table);
-        }
-        if let Some(word) = stacks.iter().find_map(|stack| stack.loss_recovery) {
-            self.check_recovery(layers, word);
-            table.lay(&table_of_switches(&[("loss_recovery", Setting::Word(word))]));
-        }
-        let reading = TcpSwitches::part().read(&table.0, &Context::default());
-        for mistake in reading.mistakes {
-            self.report(&place_of(layers, &mistake.field), mistake.message, mistake.remedy);
-        }
-        reading.config.config
+    let layers = since_profile(layers);
+    for (_, brought) in profile.with.iter().filter(|(switch, _)| is_turned_on(layers, switch)) {
+        table.lay(brought);
     }
-
-    /// Rejects layers in which a default controller would override the recovery that is written.
-    pub(crate) fn check_default_recovery(&mut self, layers: &[Layer<'_>], controller: &Controller) {
-        let layers = since_profile(layers).iter().rev();
-        let said = layers.map(|layer| (layer, layer.table.text("loss_recovery"))).find(|(_, said)| said.is_some());
-        if let Some((layer, said)) = said
-            && controller.stack().loss_recovery.is_some_and(|word| Some(word) != said)
-        {
-            let what = format!("must not contradict {:?}, the default controller of the profile", controller.kind());
-            let remedy = "name a controller: controller = \"reno\" is Reno's window with any recovery";
-            self.report(&layer.path.key("loss_recovery"), what, remedy);
-        }
+    for layer in layers {
+        table.lay(layer.table);
     }
+    if let Some(word) = stacks.iter().find_map(|stack| stack.loss_recovery) {
+        check_recovery(layers, word);
+        table.lay(&table_of_switches(&[("loss_recovery", Setting::Word(word))]));
+    }
+    let reading = TcpSwitches::part().read(&table.0, &Context::default());
+    for mistake in reading.mistakes {
+        place_of(layers, &mistake.field, sink).report(mistake.message, mistake.remedy);
+    }
+    reading.config.config
+}
 
-    /// Rejects a controller that implies a recovery which contradicts its own flow or appliance. It overrides the
-    /// options of the scenario and the host.
-    fn check_recovery(&mut self, layers: &[Layer<'_>], word: &str) {
-        let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("loss_recovery")?)));
-        let is_own = |layer: &Layer<'_>| {
-            ["flow", "appliance"].iter().any(|table| layer.path.0.first() == FieldPath::of(table).0.first())
-        };
-        if let Some((layer, said)) = said
-            && said != word
-            && is_own(layer)
-        {
-            let remedy = "remove it, or write controller = \"reno\" for Reno's window with another recovery";
-            self.report(&layer.path.key("loss_recovery"), "must not contradict the controller of the same end", remedy);
-        }
+/// Rejects layers in which a default controller would override the recovery that is written.
+pub(crate) fn check_default_recovery(layers: &[Layer<'_>], controller: &Controller) {
+    let layers = since_profile(layers).iter().rev();
+    let said = layers.map(|layer| (layer, layer.table.text("loss_recovery"))).find(|(_, said)| said.is_some());
+    if let Some((layer, said)) = said
+        && controller.stack().loss_recovery.is_some_and(|word| Some(word) != said)
+    {
+        let what = format!("must not contradict {:?}, the default controller of the profile", controller.kind());
+        let remedy = "name a controller: controller = \"reno\" is Reno's window with any recovery";
+        layer.at.key("loss_recovery").report(what, remedy);
+    }
+}
+
+/// Rejects a controller that implies a recovery which contradicts its own flow or appliance. It overrides the
+/// options of the scenario and the host.
+fn check_recovery(layers: &[Layer<'_>], word: &str) {
+    let said = layers.iter().rev().find_map(|layer| Some((layer, layer.table.text("loss_recovery")?)));
+    let is_own = |layer: &Layer<'_>| {
+        ["flow", "appliance"].iter().any(|table| layer.at.path.0.first() == FieldPath::of(table).0.first())
+    };
+    if let Some((layer, said)) = said
+        && said != word
+        && is_own(layer)
+    {
+        let remedy = "remove it, or write controller = \"reno\" for Reno's window with another recovery";
+        layer.at.key("loss_recovery").report("must not contradict the controller of the same end", remedy);
     }
 }
 
@@ -182,9 +180,9 @@ fn is_turned_on(layers: &[Layer<'_>], switch: &str) -> bool {
 }
 
 /// The path at which a field was set last: "rto.min" of a table within, or the table.
-fn place_of(layers: &[Layer<'_>], field: &str) -> FieldPath {
+fn place_of<'a>(layers: &[Layer<'a>], field: &str, sink: &'a Diagnostics<'a>) -> Location<'a> {
     let (table, within) = field.split_once('.').unwrap_or((field, ""));
     let sets = |layer: &&Layer<'_>| layer.table.0.get(table).is_some_and(|value| value.get(within).is_some());
     let layer = layers.iter().rev().find(sets).or_else(|| layers.iter().rev().find(|layer| layer.table.says(table)));
-    layer.map_or_else(|| FieldPath::of("tcp"), |layer| layer.path.clone()).below(field)
+    layer.map_or_else(|| sink.root("tcp"), |layer| layer.at.clone()).below(field)
 }

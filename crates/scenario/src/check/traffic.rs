@@ -3,20 +3,24 @@
 use std::sync::Arc;
 
 use ackclock_declare::Context;
-use ackclock_net::Router;
+use ackclock_net::{NetworkConfig, Router};
 use ackclock_sim::{
     Arrivals, ArrivalsConfig, DatagramConfig, FlowConfig, Gaps, MediaApp, OnOffApp, QuicConfig, RateApp, Sending,
     SizeDistribution, SplitConfig, TrafficConfig, UdpProtocol,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use super::Checker;
 use super::attached::read_arrivals;
-use super::flows::FlowPlan;
+use super::backlog::{review_backlog, review_encoder};
+use super::declarations::read_table;
+use super::location::Location;
+use super::plans::FlowPlan;
 use super::quic::quic_of;
+use super::run::Run;
+use super::sizes::{accept, sizes};
 use super::splits::Splits;
+use crate::attachments::Attachments;
 use crate::file::{App, ArrivalsTable, Fields, FlowTable, OwnTable, Process, Protocol};
-use crate::tree::FieldPath;
 
 /// The most connections of all groups together, as many could be open at once.
 const MAX_ARRIVALS: f64 = 8e6;
@@ -94,156 +98,139 @@ pub(crate) fn flow_traits(plans: &[FlowPlan<'_>]) -> Vec<FlowTraits> {
     plans.iter().map(traits).collect()
 }
 
-/// The names of flows and of groups, each with the number of a flow that it stands for.
-pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc<[(String, Option<usize>)]> {
+/// The names of flows and groups, each with its flows' numbers in packets: a group's name stands once for each flow.
+pub(crate) type FlowNumbers = [(String, Option<usize>)];
+
+pub(crate) fn flow_numbers(plans: &[FlowPlan<'_>], traits: &[FlowTraits]) -> Arc<FlowNumbers> {
     let names = |(plan, traits): (&FlowPlan<'_>, &FlowTraits)| {
         let group = Some(plan.entry_name()).filter(|group| *group != plan.name);
-        let number = traits.number;
-        [Some(plan.name.as_str()), group]
-            .into_iter()
-            .flatten()
-            .map(|name| (name.to_owned(), number))
-            .collect::<Vec<_>>()
+        let names = std::iter::once(plan.name.as_str()).chain(group);
+        names.map(|name| (name.to_owned(), traits.number)).collect::<Vec<_>>()
     };
     plans.iter().zip(traits).flat_map(names).collect()
 }
 
-impl Checker<'_, '_> {
-    /// Rejects fields that have no effect here.
-    pub(super) fn refuse(&mut self, path: &FieldPath, fields: &[(&str, bool)], what: &str, remedy: &str) {
-        for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
-            self.report(&path.key(field), what, remedy);
-        }
-    }
-
-    /// Rejects a hash without a file.
-    pub(super) fn refuse_hash(&mut self, path: &FieldPath, file: Option<&String>, hash: Option<&String>) {
-        let is_alone = hash.is_some() && file.is_none() && !self.diagnostics.is_unread(&path.key("file"));
-        let what = "has no effect without a file, whose hash it is";
-        self.refuse(path, &[("sha256", is_alone)], what, "add the file, or remove it");
-    }
-
-    /// Rejects fields of a single connection on an entry that makes something else.
-    pub(crate) fn check_role(&mut self, table: &FlowTable, path: &FieldPath) {
-        let of_connections = [
-            ("reply", table.reply.is_some()),
-            ("read_rate", table.read_rate.is_some()),
-            ("stops_reading", table.stops_reading.is_some()),
-            ("accepts", table.accepts.is_some()),
-            ("abort_at", table.abort_at.is_some()),
-        ];
-        match role(table) {
-            Role::Connection => {
-                if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app
-                    && (table.protocol.is_some() || !self.diagnostics.is_unread(&path.key("protocol")))
-                {
-                    let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
-                    self.report(&path.key("app"), "must not send datagrams over a connection", remedy);
-                }
-                if table.reply.is_some() && matches!(table.app, Some(App::RequestResponse(_) | App::Video(_))) {
-                    let remedy = "remove reply; the receiving end answers requests";
-                    self.report(
-                        &path.key("reply"),
-                        "must not be combined with an application that has replies of its own",
-                        remedy,
-                    );
-                }
-                if let Some(
-                    reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_)),
-                ) = &table.reply
-                {
-                    let what =
-                        format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
-                    self.report(
-                        &path.key("reply"),
-                        what,
-                        "use bulk, file, files or on_off; or swap the flow's direction",
-                    );
-                }
+/// Rejects fields of a single connection on an entry that makes something else.
+pub(crate) fn check_role(table: &FlowTable, at: &Location<'_>) {
+    let of_connections = [
+        ("reply", table.reply.is_some()),
+        ("read_rate", table.read_rate.is_some()),
+        ("stops_reading", table.stops_reading.is_some()),
+        ("accepts", table.accepts.is_some()),
+        ("abort_at", table.abort_at.is_some()),
+    ];
+    match role(table) {
+        Role::Connection => {
+            if let Some(App::Cbr(_) | App::Poisson(_) | App::Media(_)) = table.app
+                && (table.protocol.is_some() || !at.key("protocol").is_unread())
+            {
+                let remedy = "add protocol = \"udp\", or use app = { kind = \"on_off\", ... } with a rate";
+                at.key("app").report("must not send datagrams over a connection", remedy);
             }
-            Role::Arrivals(_) => {
-                let what = "must not be set for short flows, which send what arrivals say";
-                self.refuse(path, &of_connections, what, "remove it; arrivals have a size and a reply");
-                self.refuse(path, &[("app", table.app.is_some())], what, "remove it; arrivals have a size");
-                let is_other = matches!(table.protocol, Some(Protocol::Udp(_) | Protocol::Quic(_)));
-                self.refuse(path, &[("protocol", is_other)], "must be \"tcp\" for short flows", "remove it");
+            if table.reply.is_some() && matches!(table.app, Some(App::RequestResponse(_) | App::Video(_))) {
+                let remedy = "remove reply; the receiving end answers requests";
+                at.key("reply").report("must not be combined with an application that has replies of its own", remedy);
             }
-            Role::Datagrams(_) => {
-                let tcp = [
-                    ("controller", table.controller.is_some()),
-                    ("tcp", table.tcp.is_some()),
-                    ("sender_tcp", table.sender_tcp.is_some()),
-                    ("receiver_tcp", table.receiver_tcp.is_some()),
-                    ("port", table.port.is_some()),
-                ];
-                let what = "must not be set for datagrams, which have no connection";
-                self.refuse(path, &of_connections, what, "remove it, or use protocol = \"tcp\"");
-                self.refuse(path, &tcp, what, "remove it, or use protocol = \"tcp\"");
+            if let Some(
+                reply @ (App::RequestResponse(_) | App::Video(_) | App::Cbr(_) | App::Poisson(_) | App::Media(_)),
+            ) = &table.reply
+            {
+                let what = format!("must not be {:?}: only the end that opens a connection may be that", reply.kind());
+                at.key("reply").report(what, "use bulk, file, files or on_off; or swap the flow's direction");
             }
         }
+        Role::Arrivals(_) => {
+            let what = "must not be set for short flows, which send what arrivals say";
+            at.refuse(&of_connections, what, "remove it; arrivals have a size and a reply");
+            at.refuse(&[("app", table.app.is_some())], what, "remove it; arrivals have a size");
+            let is_other = matches!(table.protocol, Some(Protocol::Udp(_) | Protocol::Quic(_)));
+            at.refuse(&[("protocol", is_other)], "must be \"tcp\" for short flows", "remove it");
+        }
+        Role::Datagrams(_) => {
+            let tcp = [
+                ("controller", table.controller.is_some()),
+                ("tcp", table.tcp.is_some()),
+                ("sender_tcp", table.sender_tcp.is_some()),
+                ("receiver_tcp", table.receiver_tcp.is_some()),
+                ("port", table.port.is_some()),
+            ];
+            let what = "must not be set for datagrams, which have no connection";
+            at.refuse(&of_connections, what, "remove it, or use protocol = \"tcp\"");
+            at.refuse(&tcp, what, "remove it, or use protocol = \"tcp\"");
+        }
     }
+}
 
-    /// Separates the connections in the plans from other traffic.
-    pub(crate) fn split_traffic(
-        &mut self,
-        plans: &[FlowPlan<'_>],
-        flows: Vec<FlowConfig>,
-        splits: &Splits,
-    ) -> (Vec<FlowConfig>, TrafficConfig) {
-        let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
-        let mut expected = 0.0;
-        let mut groups = 0..;
-        let mut rates = Vec::new();
-        for (plan, flow) in plans.iter().zip(flows) {
-            match role(plan.table) {
-                Role::Connection => connections.push(flow),
-                Role::Arrivals(table) => {
-                    let path = plan.path.key("arrivals");
-                    let own = splits.of_group(groups.next().expect("numbers do not end"));
-                    let until = self.until(table.until.map(|until| until.0), plan, &path);
-                    traffic.arrivals.extend(self.arrivals(table, flow, until, own, &path, &mut expected));
-                }
-                Role::Datagrams(table) => {
-                    if let Some(datagrams) = self.datagrams(table, plan, flow) {
-                        let field = if matches!(datagrams.sending, Sending::Media(_)) { "min_rate" } else { "rate" };
-                        rates.push(plan.path.key("app").key(field));
-                        traffic.datagrams.push(datagrams);
-                    }
+/// Separates the connections in the plans from other traffic.
+pub(crate) fn split_traffic(
+    plans: &[FlowPlan<'_>],
+    flows: Vec<FlowConfig>,
+    splits: &Splits,
+    network: &NetworkConfig,
+    run: Run,
+    attachments: &Attachments,
+) -> (Vec<FlowConfig>, TrafficConfig) {
+    let (mut connections, mut traffic) = (Vec::with_capacity(flows.len()), TrafficConfig::default());
+    let mut short = ShortFlows { network, run, attachments, expected: 0.0 };
+    let mut groups = 0..;
+    let mut rates = Vec::new();
+    for (plan, flow) in plans.iter().zip(flows) {
+        match role(plan.table) {
+            Role::Connection => connections.push(flow),
+            Role::Arrivals(table) => {
+                let at = plan.at.key("arrivals");
+                let own = splits.of_group(groups.next().expect("numbers do not end"));
+                let until = until_of(table.until.map(|until| until.0), plan, &at, run);
+                traffic.arrivals.extend(short.arrivals(table, flow, until, own, &at));
+            }
+            Role::Datagrams(table) => {
+                if let Some(datagrams) = datagrams(table, plan, flow, run) {
+                    let field = if matches!(datagrams.sending, Sending::Media(_)) { "min_rate" } else { "rate" };
+                    rates.push(plan.at.key("app").key(field));
+                    traffic.datagrams.push(datagrams);
                 }
             }
         }
-        self.review_backlog(&traffic.datagrams, &rates);
-        (connections, traffic)
     }
+    if run.duration.is_some() {
+        review_backlog(&traffic.datagrams, &rates, network);
+    }
+    (connections, traffic)
+}
 
+/// Groups of short flows, which have a limit together.
+struct ShortFlows<'a> {
+    network: &'a NetworkConfig,
+    run: Run,
+    attachments: &'a Attachments,
+    /// The number of connections that they make, up to the group being checked.
+    expected: f64,
+}
+
+impl ShortFlows<'_> {
     fn arrivals(
         &mut self,
         table: &ArrivalsTable,
         flow: FlowConfig,
         until: SimTime,
         splits: Vec<SplitConfig>,
-        path: &FieldPath,
-        expected: &mut f64,
+        at: &Location<'_>,
     ) -> Option<ArrivalsConfig> {
-        let buckets = self.buckets(table, path);
+        let buckets = buckets(table, at);
         if table.count == Some(0) {
-            self.report(
-                &path.key("count"),
-                "must be at least 1",
-                "write the number of flows that arrive, or remove it",
-            );
+            at.key("count").report("must be at least 1", "write the number of flows that arrive, or remove it");
         }
-        self.refuse_hash(path, table.file.as_ref(), table.sha256.as_ref());
+        at.refuse_hash(table.file.as_ref(), table.sha256.as_ref());
         let arrivals = match &table.file {
-            Some(name) => self.listed(table, name, path)?,
-            None if self.diagnostics.is_unread(&path.key("file")) => return None,
-            None => self.drawn(table, &flow, path)?,
+            Some(name) => listed(table, name, at, self.attachments)?,
+            None if at.key("file").is_unread() => return None,
+            None => self.drawn(table, &flow, at)?,
         };
         if let Arrivals::Listed(list) = &arrivals
             && list.iter().all(|listed| flow.start + listed.after >= until)
         {
             let remedy = "use an earlier start, a later until or a longer run, or remove the flow";
-            self.report(&path.key("file"), "must have a flow that begins before until and the end of the run", remedy);
+            at.key("file").report("must have a flow that begins before until and the end of the run", remedy);
         }
         let wanted = match &arrivals {
             Arrivals::Drawn { mean_gap, .. } => until.saturating_since(flow.start).0 as f64 / mean_gap,
@@ -251,179 +238,161 @@ impl Checker<'_, '_> {
         };
         let wanted = wanted.min(table.count.map_or(f64::INFINITY, |count| count as f64));
         let connections = (1 + splits.len()) as f64;
-        *expected += wanted * connections;
-        if *expected > MAX_ARRIVALS && self.duration.is_some() {
+        self.expected += wanted * connections;
+        if self.expected > MAX_ARRIVALS && self.run.duration.is_some() {
             let field = if table.load.is_some() { "load" } else { "rate" };
             let each = if splits.is_empty() { String::new() } else { format!(" of {connections} connections") };
             let what =
                 format!("must make fewer than {wanted:.0} flows{each}: all groups together may make {MAX_ARRIVALS:.0}");
-            self.report(&path.key(field), what, "use less, larger flows, an earlier until, or a count");
+            at.key(field).report(what, "use less, larger flows, an earlier until, or a count");
         }
         let count = table.count.unwrap_or(u64::MAX).min(MAX_ARRIVALS as u64);
         Some(ArrivalsConfig { flow, arrivals, until, count, buckets, splits })
     }
 
-    /// The time at which a flow's traffic ends. Members of a group whose random starts are too late send nothing: a
-    /// correct scenario is correct with every seed.
-    fn until(&mut self, until: Option<SimDuration>, plan: &FlowPlan<'_>, path: &FieldPath) -> SimTime {
-        let end = SimTime(self.run_end().0);
-        let until = until.map_or(end, |until| SimTime(until.0).min(end));
-        // A start after the end of the run has been reported.
-        if until <= plan.start && plan.start < end && !plan.is_start_drawn {
-            self.report(&path.key("until"), "must be later than the start", "let it be later, or remove it");
-        }
-        until
-    }
-
-    fn buckets(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Vec<Bytes> {
-        let Some(buckets) = &table.buckets else { return DEFAULT_BUCKETS.map(Bytes).to_vec() };
-        let sizes: Vec<Bytes> = buckets.iter().map(|(_, size)| size.0).collect();
-        if !sizes.is_sorted_by(|a, b| a < b) || sizes.first() == Some(&Bytes::ZERO) {
-            let remedy = "write them in rising order, such as [\"10 kB\", \"1 MB\"]";
-            self.report(&path.key("buckets"), "must be sizes in rising order, each above zero", remedy);
-        }
-        sizes
-    }
-
-    fn listed(&mut self, table: &ArrivalsTable, name: &str, path: &FieldPath) -> Option<Arrivals> {
-        let drawn = [
-            ("rate", table.rate.is_some()),
-            ("load", table.load.is_some()),
-            ("process", table.process.is_some()),
-            ("size", table.size.is_some()),
-            ("reply", table.reply.is_some()),
-        ];
-        self.refuse(path, &drawn, "must not be combined with a file of arrivals", "keep one of the two");
-        let text = self.attachments.text(name)?;
-        let flows = read_arrivals(&text);
-        self.accept(flows, &path.key("file")).map(|flows| Arrivals::Listed(flows.into()))
-    }
-
-    fn drawn(&mut self, table: &ArrivalsTable, flow: &FlowConfig, path: &FieldPath) -> Option<Arrivals> {
+    fn drawn(&self, table: &ArrivalsTable, flow: &FlowConfig, at: &Location<'_>) -> Option<Arrivals> {
         // Each is looked at before any is missed, so that all mistakes are told at once.
         let gaps = match &table.process {
             None | Some(Process::Poisson(_)) => Some(Gaps::Exponential),
             Some(Process::Periodic(_)) => Some(Gaps::Constant),
             Some(Process::LogNormal(gaps)) => {
-                self.own(gaps, &path.key("process")).map(|gaps| Gaps::LogNormal { sigma: gaps.sigma })
+                read_table(gaps, &at.key("process")).map(|gaps| Gaps::LogNormal { sigma: gaps.sigma })
             }
         };
-        let size = self.sizes(table.size.as_ref(), &path.key("size"), "size = { cdf = \"web_search\" }");
-        let reply = table.reply.as_ref().map(|reply| self.sizes(Some(reply), &path.key("reply"), ""));
-        let frequency = self.frequency(table, path);
+        let size = sizes(table.size.as_ref(), &at.key("size"), "size = { cdf = \"web_search\" }", self.attachments);
+        let reply = table.reply.as_ref().map(|reply| sizes(Some(reply), &at.key("reply"), "", self.attachments));
+        let frequency = frequency(table, at);
         let (gaps, size, reply) = (gaps?, size?, reply.map_or(Some(None), |reply| reply.map(Some))?);
         let rate = match frequency? {
             Frequency::Rate(rate) => rate,
-            Frequency::Load(load) => self.rate_of_load(load, flow, &size, reply.as_ref())?,
+            Frequency::Load(load) => rate_of_load(load, flow, &size, reply.as_ref(), self.network)?,
         };
         Some(Arrivals::Drawn { gaps, mean_gap: 1e9 / rate, size, reply })
     }
+}
 
-    /// The frequency of arrivals in the table.
-    fn frequency(&mut self, table: &ArrivalsTable, path: &FieldPath) -> Option<Frequency> {
-        match (table.rate, table.load) {
-            (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),
-            (Some(_), None) => self.report(
-                &path.key("rate"),
-                "must be more than 0 and at most \"1000000 /ms\"",
-                "write the rate of arrivals, such as \"100 /s\"",
-            ),
-            (None, Some(load)) if load > 0.0 && load <= 100.0 => return Some(Frequency::Load(load)),
-            (None, Some(_)) => self.report(
-                &path.key("load"),
-                "must be more than 0 and at most 100",
-                "use a fraction such as 0.6; more than 1 is an overload",
-            ),
-            (None, None) if ["load", "file"].iter().any(|field| self.diagnostics.is_unread(&path.key(field))) => {}
-            (None, None) => self.missing(&path.key("rate"), "rate = \"1000 /s\", load = 0.5, or a file"),
-            (Some(_), Some(_)) => {
-                self.report(&path.key("load"), "must not be combined with a rate", "keep one of the two");
-            }
-        }
-        None
+/// The time at which a flow's traffic ends. Members of a group whose random starts are too late send nothing: a
+/// correct scenario is correct with every seed.
+fn until_of(until: Option<SimDuration>, plan: &FlowPlan<'_>, at: &Location<'_>, run: Run) -> SimTime {
+    let end = SimTime(run.end().0);
+    let until = until.map_or(end, |until| SimTime(until.0).min(end));
+    // A start after the end of the run has been reported.
+    if until <= plan.start && plan.start < end && !plan.is_start_drawn {
+        at.key("until").report("must be later than the start", "let it be later, or remove it");
     }
+    until
+}
 
-    /// Flows per second whose payload takes the fraction `load` of the slowest link, in the direction with more
-    /// payload.
-    fn rate_of_load(
-        &mut self,
-        load: f64,
-        flow: &FlowConfig,
-        size: &SizeDistribution,
-        reply: Option<&SizeDistribution>,
-    ) -> Option<f64> {
-        let network = std::mem::take(&mut self.network);
-        let mut router = Router::new(&network);
-        let mut seconds = |from, to, sizes: Option<&SizeDistribution>| {
-            let path = router.shortest_path(from, to)?;
-            let slowest = path.iter().map(|&link| network.link(link).rate.0).min()?;
-            Some(sizes.map_or(0.0, SizeDistribution::mean) * 8.0 / slowest as f64)
-        };
-        let ways = [seconds(flow.from, flow.to, Some(size)), seconds(flow.to, flow.from, reply)];
-        drop(router);
-        self.network = network;
-        let busiest = ways.into_iter().flatten().fold(0.0, f64::max);
-        (busiest > 0.0).then(|| load / busiest)
+fn buckets(table: &ArrivalsTable, at: &Location<'_>) -> Vec<Bytes> {
+    let Some(buckets) = &table.buckets else { return DEFAULT_BUCKETS.map(Bytes).to_vec() };
+    let sizes: Vec<Bytes> = buckets.iter().map(|(_, size)| size.0).collect();
+    if !sizes.is_sorted_by(|a, b| a < b) || sizes.first() == Some(&Bytes::ZERO) {
+        let remedy = "write them in rising order, such as [\"10 kB\", \"1 MB\"]";
+        at.key("buckets").report("must be sizes in rising order, each above zero", remedy);
     }
+    sizes
+}
 
-    fn datagrams(
-        &mut self,
-        table: &Fields<UdpProtocol>,
-        plan: &FlowPlan<'_>,
-        flow: FlowConfig,
-    ) -> Option<DatagramConfig> {
-        let path = &plan.path;
-        let protocol = self.own(table, &path.key("protocol"));
-        let sending = self.sending(plan.table.app.as_ref(), &path.key("app"));
-        let UdpProtocol { payload, until, ecn } = protocol?;
-        let until = self.until(until, plan, &path.key("protocol"));
-        let sending = sending?;
-        if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
-            let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
-            self.report(&path.key("protocol").key("payload"), what, "use a larger payload, or remove it");
+fn listed(table: &ArrivalsTable, name: &str, at: &Location<'_>, attachments: &Attachments) -> Option<Arrivals> {
+    let drawn = [
+        ("rate", table.rate.is_some()),
+        ("load", table.load.is_some()),
+        ("process", table.process.is_some()),
+        ("size", table.size.is_some()),
+        ("reply", table.reply.is_some()),
+    ];
+    at.refuse(&drawn, "must not be combined with a file of arrivals", "keep one of the two");
+    let text = attachments.text(name)?;
+    let flows = read_arrivals(&text);
+    accept(flows, &at.key("file")).map(|flows| Arrivals::Listed(flows.into()))
+}
+
+/// The frequency of arrivals in the table.
+fn frequency(table: &ArrivalsTable, at: &Location<'_>) -> Option<Frequency> {
+    match (table.rate, table.load) {
+        (Some(rate), None) if rate.0 > 0.0 && rate.0 <= 1e9 => return Some(Frequency::Rate(rate.0)),
+        (Some(_), None) => at.key("rate").report(
+            "must be more than 0 and at most \"1000000 /ms\"",
+            "write the rate of arrivals, such as \"100 /s\"",
+        ),
+        (None, Some(load)) if load > 0.0 && load <= 100.0 => return Some(Frequency::Load(load)),
+        (None, Some(_)) => at
+            .key("load")
+            .report("must be more than 0 and at most 100", "use a fraction such as 0.6; more than 1 is an overload"),
+        (None, None) if ["load", "file"].iter().any(|field| at.key(field).is_unread()) => {}
+        (None, None) => at.key("rate").missing("rate = \"1000 /s\", load = 0.5, or a file"),
+        (Some(_), Some(_)) => {
+            at.key("load").report("must not be combined with a rate", "keep one of the two");
         }
-        let FlowConfig { name, from, to, capture, start, .. } = flow;
-        let datagrams = DatagramConfig {
-            name,
-            from,
-            to,
-            capture,
-            start,
-            until,
-            payload: payload.0 as u32,
-            sending,
-            ecn: ecn.into(),
-        };
-        if let Sending::Media(media) = &datagrams.sending {
-            self.review_encoder(media, &datagrams, &path.key("app"));
-        }
-        Some(datagrams)
     }
+    None
+}
 
-    fn sending(&mut self, app: Option<&App>, path: &FieldPath) -> Option<Sending> {
-        match app {
-            Some(App::Cbr(table)) => self.own(table, path).map(|RateApp { rate }| Sending::Constant(rate)),
-            Some(App::Poisson(table)) => self.own(table, path).map(|RateApp { rate }| Sending::Poisson(rate)),
-            Some(App::OnOff(table)) => {
-                let OnOffApp { on, off, rate } = self.own(table, path)?;
-                if rate.is_none() {
-                    self.missing(&path.key("rate"), "rate = \"1 Mbit/s\"");
-                }
-                Some(Sending::OnOff { on, off, rate: rate? })
+/// Flows per second whose payload takes the fraction `load` of the slowest link, in the direction with more
+/// payload.
+fn rate_of_load(
+    load: f64,
+    flow: &FlowConfig,
+    size: &SizeDistribution,
+    reply: Option<&SizeDistribution>,
+    network: &NetworkConfig,
+) -> Option<f64> {
+    let mut router = Router::new(network);
+    let mut seconds = |from, to, sizes: Option<&SizeDistribution>| {
+        let path = router.shortest_path(from, to)?;
+        let slowest = path.iter().map(|&link| network.link(link).rate.0).min()?;
+        Some(sizes.map_or(0.0, SizeDistribution::mean) * 8.0 / slowest as f64)
+    };
+    let ways = [seconds(flow.from, flow.to, Some(size)), seconds(flow.to, flow.from, reply)];
+    let busiest = ways.into_iter().flatten().fold(0.0, f64::max);
+    (busiest > 0.0).then(|| load / busiest)
+}
+
+fn datagrams(table: &Fields<UdpProtocol>, plan: &FlowPlan<'_>, flow: FlowConfig, run: Run) -> Option<DatagramConfig> {
+    let at = &plan.at;
+    let protocol = read_table(table, &at.key("protocol"));
+    let sending = sending(plan.table.app.as_ref(), &at.key("app"));
+    let UdpProtocol { payload, until, ecn } = protocol?;
+    let until = until_of(until, plan, &at.key("protocol"), run);
+    let sending = sending?;
+    if matches!(sending, Sending::Media(_)) && payload < LEAST_OF_MEDIA {
+        let what = format!("must be at least {LEAST_OF_MEDIA} for media, whose frames are sent in such packets");
+        at.key("protocol").key("payload").report(what, "use a larger payload, or remove it");
+    }
+    let FlowConfig { name, from, to, capture, start, .. } = flow;
+    let datagrams =
+        DatagramConfig { name, from, to, capture, start, until, payload: payload.0 as u32, sending, ecn: ecn.into() };
+    if let Sending::Media(media) = &datagrams.sending
+        && run.duration.is_some()
+    {
+        review_encoder(media, &datagrams, &at.key("app"));
+    }
+    Some(datagrams)
+}
+
+fn sending(app: Option<&App>, at: &Location<'_>) -> Option<Sending> {
+    match app {
+        Some(App::Cbr(table)) => read_table(table, at).map(|RateApp { rate }| Sending::Constant(rate)),
+        Some(App::Poisson(table)) => read_table(table, at).map(|RateApp { rate }| Sending::Poisson(rate)),
+        Some(App::OnOff(table)) => {
+            let OnOffApp { on, off, rate } = read_table(table, at)?;
+            if rate.is_none() {
+                at.key("rate").missing("rate = \"1 Mbit/s\"");
             }
-            Some(App::Media(table)) => self.own(table, path).map(|media: MediaApp| Sending::Media(Arc::new(media))),
-            Some(app) => {
-                let what = format!(
-                    "must be an application with a rate: {:?} has none, and datagrams have nothing else",
-                    app.kind()
-                );
-                self.report(path, what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate, or \"media\"");
-                None
-            }
-            None => {
-                self.missing(path, "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
-                None
-            }
+            Some(Sending::OnOff { on, off, rate: rate? })
+        }
+        Some(App::Media(table)) => read_table(table, at).map(|media: MediaApp| Sending::Media(Arc::new(media))),
+        Some(app) => {
+            let what = format!(
+                "must be an application with a rate: {:?} has none, and datagrams have nothing else",
+                app.kind()
+            );
+            at.report(what, "use kind = \"cbr\", \"poisson\" or \"on_off\" with a rate, or \"media\"");
+            None
+        }
+        None => {
+            at.missing("app = { kind = \"cbr\", rate = \"1 Mbit/s\" }");
+            None
         }
     }
 }

@@ -14,7 +14,7 @@ const MAX_ALTERNATIVES: usize = 1_000;
 const WORDS: [&str; 3] = ["uniform", "log_uniform", "choice"];
 
 /// Every place in `tree` whose value is drawn; mistakes in distributions go to `diagnostics`.
-pub(crate) fn find_places(tree: &Node, diagnostics: &mut Diagnostics<'_>) -> Vec<Place> {
+pub(crate) fn find_places(tree: &Node, diagnostics: &Diagnostics<'_>) -> Vec<Place> {
     if !mentions_a_distribution(tree) {
         return Vec::new();
     }
@@ -35,7 +35,7 @@ fn mentions_a_distribution(node: &Node) -> bool {
 }
 
 struct Finder<'a, 'source> {
-    diagnostics: &'a mut Diagnostics<'source>,
+    diagnostics: &'a Diagnostics<'source>,
     found: Vec<Place>,
 }
 

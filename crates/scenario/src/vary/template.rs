@@ -92,14 +92,14 @@ impl ScenarioTemplate {
         rename_fields(&mut tree); // likewise
         let unapplied = apply_overrides(&mut tree, overrides);
         rename_fields(&mut tree);
-        let mut diagnostics = Diagnostics::new(file, text, overrides, &tree);
+        let diagnostics = Diagnostics::new(file, text, overrides, &tree);
         for (index, message) in &unapplied {
             diagnostics.report_override(*index, message);
         }
-        let places = find_places(&tree, &mut diagnostics);
+        let places = find_places(&tree, &diagnostics);
         let mut found = diagnostics.into_found();
-        let mut diagnostics = Diagnostics::new(file, text, overrides, &tree);
-        let library = own_parts::library(&tree, extensions, &mut diagnostics);
+        let diagnostics = Diagnostics::new(file, text, overrides, &tree);
+        let library = own_parts::library(&tree, extensions, &diagnostics);
         if !diagnostics.is_empty() {
             // Without its parts nothing can be said of what names them.
             found.extend(diagnostics.into_found());
@@ -179,10 +179,10 @@ impl Template {
         expand_controllers(&mut tree);
         let mut diagnostics = Diagnostics::new(&self.file, &self.text, &self.overrides, &tree);
         diagnostics.knows_drawn(&drawn);
-        let mut read = read_file(&tree, &mut diagnostics);
-        traces::embed(&mut read, &self.file, files, &mut diagnostics);
-        let attachments = Attachments::read(&mut read, folder(&self.file), files, &mut diagnostics);
-        let config = check(&read, stem(&self.file), &attachments, &self.extensions, &mut diagnostics);
+        let mut read = read_file(&tree, &diagnostics);
+        traces::embed(&mut read, &self.file, files, &diagnostics);
+        let attachments = Attachments::read(&mut read, folder(&self.file), files, &diagnostics);
+        let config = check(&read, stem(&self.file), &attachments, &self.extensions, &diagnostics);
         let Some(config) = config else { return Err(diagnostics.into_found()) };
         let known = (self.extensions.clone(), self.library.clone());
         Ok(Scenario::of(read, config, attachments, known, drawn.iter().filter_map(told).collect()))
