@@ -34,7 +34,7 @@ def _entry(cell: dict[str, Any], **more: object) -> dict[str, Any]:
         (_entry({"interval": []}), "must have two ends"),
         (_entry({"seeds": 1, "values": [2.0]}), "two seeds or more"),
         (_entry({"seeds": 0}), "0 seeds"),
-        (_entry({"seeds": 1000}), "1000 seeds and 2 values"),
+        (_entry({"seeds": 1000}), "1,000 seeds and 2 values"),
         (_entry({"values": [1.5, 2.5, 2.0]}), "2 seeds and 3 values"),
         (_entry({"measured": 9.0, "interval": [8.0, 10.0]}), "is not among its values"),
         (_entry({"measured": None}), "has no mean"),

@@ -18,11 +18,10 @@ from matplotlib.figure import Figure
 from ackclock.claims.figures import STYLE
 from ackclock.claims.ledger import Choices, Finding
 from ackclock.claims.measured import Measured
+from ackclock.plotting.figures.theme import COLOURS
 
 WIDTH = 9.6
 """Width of a page, inches."""
-COLOURS = ("#1f5fa8", "#c8501e", "#2f8f5b", "#7a4fa0", "#e0a030")
-"""Colours of the options of the open choices, in order."""
 MOST = len(COLOURS)
 """Largest number of combinations in a row; a grid has more, and is drawn as a map."""
 
