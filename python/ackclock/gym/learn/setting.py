@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
 from ackclock.gym.environments import DQN_NEWRENO, GENERAL
 from ackclock.gym.flow import first_flow
 from ackclock.gym.learn.manifest import SettingEntry
+from ackclock.scenario import recorded_traces
 from ackclock.scenario.module_closure import own_code
 
 _NAMES = tuple(field.name for field in fields(AgentSettings))
@@ -143,9 +143,15 @@ def registered(name: str, overrides: Sequence[str], agent: Mapping[str, Any]) ->
         raise SettingError(f"unknown environment {name}; known: {', '.join(IDS)}")
     module, _, kind = str(gymnasium.spec(name).entry_point).partition(":")
     environment = getattr(import_module(module), kind)
-    with as_file(files("ackclock.gym") / "scenarios" / f"{environment.scenario_name}.toml") as path:
-        source = Source.read(path, overrides)
-    return _checked(name, source, {**environment.defaults, **agent})
+    places = {key: agent[key] for key in environment.network_arguments if key in agent}
+    others = {key: value for key, value in agent.items() if key not in places}
+    try:
+        found = environment.file(**places)
+        traces = recorded_traces.overrides(found) if places.get("family") == "cellular" else []
+        source = Source.read(found, [*traces, *overrides])
+    except (LookupError, ValueError) as error:
+        raise SettingError(str(error)) from error
+    return _checked(name, source, {**environment.defaults, **others})
 
 
 def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], *, discrete: bool) -> Setting:
