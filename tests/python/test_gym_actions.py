@@ -49,6 +49,15 @@ def test_actions_of_many_that_are_no_numbers_are_refused(actions: Any) -> None:
         envs.step(actions)
 
 
+@pytest.mark.parametrize("actions", [np.zeros(2), np.zeros((1, 2)), np.zeros((2, 2)), np.zeros((3, 1))], ids=np.shape)
+def test_actions_of_many_have_the_shape_of_the_space(actions: Any) -> None:
+    envs = VectorFlowEnv(scenario(ONE), num_envs=2, action="aurora")
+    envs.reset(seed=1)
+    with pytest.raises(ValueError, match=re.escape(f"actions must be of shape (2, 1), not {actions.shape}")):
+        envs.step(actions)
+    envs.step(np.zeros((2, 1)))
+
+
 def test_an_error_of_code_that_a_step_calls_is_not_taken_for_one_of_its_action() -> None:
     def fails(_values: Any) -> float:
         return "text" + 1  # type: ignore[operator]

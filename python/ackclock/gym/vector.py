@@ -188,17 +188,17 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             ResetNeeded: If no episode has begun.
             ClosedEnvironmentError: If the environments were closed.
             RuntimeError: If Ctrl-C, or a failing user-written part, has ended the episodes; `reset` begins others.
-            ValueError: If the number of actions is wrong, or one is not in the action space.
+            ValueError: If the shape of the actions is wrong, or one is not in the action space.
         """
         if self.closed:
             raise ClosedEnvironmentError("step() after close(); make new environments")
         if not self._is_begun:
             raise ResetNeeded("step() without an episode under way; call reset() first")
         actions = np.asarray(actions)
-        if actions.size != self.num_envs:
-            raise ValueError(f"{actions.size} actions for {self.num_envs} environments; give one for each")
         if actions.dtype.kind not in NUMBERS:
             raise ValueError(f"actions must be numbers, not of {actions.dtype}")
+        if actions.shape != self.action_space.shape:
+            raise ValueError(f"actions must be of shape {self.action_space.shape}, not {actions.shape}")
         self._actions[:] = actions.reshape(-1)
         was_over = self._terminated | self._truncated
         ends = self._terminated, self._truncated
