@@ -15,6 +15,7 @@ EXTRAS: Final = {
     "notebook": ("a notebook's linked plots", ("anywidget",)),
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
+    "wandb": ("a log at Weights & Biases", ("wandb",)),
     "ray": ("a cluster", ("ray",)),
     "studies": ("studies, comparisons with a kernel and benchmarks", ("ackclock_studies",)),
 }

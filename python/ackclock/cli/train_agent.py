@@ -1,8 +1,9 @@
 """`ackclock train`: an agent learns on an environment or a scenario."""
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +18,8 @@ from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import training_progress
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.logger import KVWriter
+
     from ackclock.gym.learn.setting import Setting
 
 
@@ -65,6 +68,10 @@ def train(
     checkpoint_every: Annotated[
         int, typer.Option(min=1, max=2**53, help="Write a checkpoint after this number of decisions.")
     ] = 10_000,
+    wandb: Annotated[
+        str | None,
+        typer.Option(metavar="PROJECT", help="Log to this project at Weights & Biases, too.", show_default=False),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -74,7 +81,7 @@ def train(
     and checkpoint.pt. A resumed training gives the same result as one that was
     not interrupted. Needs ackclock\[learn].
     """
-    extras.require("learn", loads=True)
+    extras.require("learn", *(["wandb"] if wandb else []), loads=True)
     from ackclock.gym.learn.algorithms import ALGORITHMS, Plan
     from ackclock.gym.learn.training import train as learn
 
@@ -95,11 +102,18 @@ def train(
             checkpoint_every=checkpoint_every,
             on_progress=None if quiet else bar,
             is_stopping=is_stopping,
+            log=_wandb_log(wandb, output) if wandb else None,
         )
     answer(folder=str(output), steps=trained.steps, episodes=len(trained.episodes), steps_per_s=trained.steps_per_s)
     if not quiet:
         print(f"{trained.steps:,} decisions, {len(trained.episodes)} episodes, {trained.steps_per_s:,.0f} decisions/s")
         print(f"model, curve and manifest in {output}; next: ackclock evaluate {output}")
+
+
+def _wandb_log(project: str, folder: Path) -> "Callable[[Mapping[str, Any]], KVWriter]":
+    from ackclock.gym.learn.wandb_log import WandbLog
+
+    return partial(WandbLog, project, folder)
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
