@@ -58,6 +58,25 @@ def test_actions_of_many_have_the_shape_of_the_space(actions: Any) -> None:
     envs.step(np.zeros((2, 1)))
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"observations": ["window_ratio"]}, "the agent observes window_ratio, which is not known in whole numbers"),
+        ({"history": 2}, "the agent has a history"),
+        ({"decide": "20 ms"}, "the agent decides by a clock"),
+        ({"on_loss": "agent"}, "the agent answers losses"),
+        ({"action": "aurora"}, "the agent has an action that is not taken in whole numbers; train with deltas or orca"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_an_agent_that_no_kernel_could_run_is_refused_by_its_target(settings: dict[str, Any], message: str) -> None:
+    FlowEnv(scenario(ONE), **settings)
+    FlowEnv(scenario(ONE), target="kernel")
+    for make in (FlowEnv, ParallelFlows):
+        with pytest.raises(ValueError, match=f'agent.target = "kernel", and {message}'):
+            make(scenario(ONE), target="kernel", **settings)
+
+
 def test_an_error_of_code_that_a_step_calls_is_not_taken_for_one_of_its_action() -> None:
     def fails(_values: Any) -> float:
         return "text" + 1  # type: ignore[operator]

@@ -378,3 +378,14 @@ def test_the_example_trains_and_draws(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "curve.png").stat().st_size > 5_000
     assert "1200" in done.stdout
+
+
+def test_an_agent_that_no_kernel_could_run_is_refused_before_it_is_trained(cli: Cli, tmp_path: Path) -> None:
+    refused = cli("train", "ackclock/SingleFlow-v0", "--for", "kernel", "-o", "out")
+    assert refused.returncode == 2 and "has a history" in refused.stderr
+    assert not (tmp_path / "out").exists()
+    steps = ("--steps", "300", "--hyper", "n_steps=32", "--envs", "2", "-q")
+    trained = cli("train", "ackclock/Deployable-v0", "--for", "kernel", "-o", "out", *steps)
+    assert trained.returncode == 0, trained.stderr
+    exported = cli("export", "out", "--to", "bpf", "-o", "policy.whole")
+    assert exported.returncode == 0, exported.stderr

@@ -61,6 +61,10 @@ def train(
             "--agent", metavar="KEY=VALUE", help="Override a setting of the agent, e.g. decide='20 ms' or flow=NAME."
         ),
     ] = None,
+    runs_in: Annotated[
+        Literal["engine", "kernel"],
+        typer.Option("--for", help="Select where the policy is to run; kernel refuses an agent that cannot run there."),
+    ] = "engine",
     hyper: Annotated[
         list[str] | None,
         typer.Option("--hyper", metavar="KEY=VALUE", help="Set a hyperparameter, e.g. learning_rate=1e-4. Repeatable."),
@@ -86,9 +90,8 @@ def train(
     from ackclock.gym.learn.training import train as learn
 
     kind = ALGORITHMS[algorithm]
-    setting = _setting(
-        target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
-    )
+    settings = pairs("--agent", agent or []) | ({"target": "kernel"} if runs_in == "kernel" else {})
+    setting = _setting(target, overrides or [], settings, discrete=kind.needs_choices, trusts=trust)
     plan = Plan(algorithm, steps, seed, envs, pairs("--hyper", hyper or []))
     with (
         _stopping(at_once=not kind.replays) as is_stopping,

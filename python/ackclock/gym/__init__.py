@@ -13,7 +13,7 @@ from ackclock.base import extras
 extras.require("gym")
 
 from ackclock.gym.agent import AgentSettings, Settings
-from ackclock.gym.environments import Bench, DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
+from ackclock.gym.environments import Bench, Deployable, DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
 from ackclock.gym.flow import FlowEnv, State
 from ackclock.gym.own import Own
 from ackclock.gym.parallel import ParallelFlows
@@ -25,6 +25,7 @@ __all__ = [
     "IDS",
     "AgentSettings",
     "Bench",
+    "Deployable",
     "DqnCubic",
     "DqnNewReno",
     "FlowEnv",

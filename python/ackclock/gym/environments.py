@@ -33,6 +33,24 @@ DQN_NEWRENO: Mapping[str, Any] = {
 }
 
 
+KERNEL: Mapping[str, Any] = {
+    "observations": (
+        "queue_share",
+        "queued_segments",
+        "delivery_ratio",
+        "loss_fraction",
+        "cwnd_segments",
+        "srtt_ms",
+    ),
+    "scaled": True,
+    "decide": "round",
+    "action": "orca",
+    "reward": "orca",
+    "target": "kernel",
+}
+"""Default settings of an agent whose policy is to run in the kernel."""
+
+
 _SCENARIOS = Path(__file__).parent / "scenarios"
 
 
@@ -121,6 +139,41 @@ class SingleFlow(Registered):
     """
 
     scenario_name = "single-flow"
+
+
+class Deployable(Registered):
+    """One flow alone on a bottleneck, with an agent whose policy can run in the kernel.
+
+    ## Description
+    The network of `ackclock/SingleFlow-v0`. Once per round trip the agent multiplies the window of the flow's own
+    controller, which answers losses. `ackclock export --to bpf` converts its policies for `ackclock-kernel load`.
+
+    ## Action Space
+    `Box(-2, 2, (1,))`: the window is multiplied by 2^a (Orca).
+
+    ## Observation Space
+    `Box(-1, 1, (6,))`: queue share, queued segments, delivery rate relative to its maximum, loss fraction, cwnd
+    (segments), and smoothed RTT (ms).
+
+    ## Rewards
+    Orca's: throughput less losses, over delay, relative to the best of both.
+
+    ## Starting State
+    The end of slow start, which the stack controls.
+
+    ## Episode End
+    Truncated after 30 s of simulated time; never terminated.
+
+    ## Arguments
+    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`. Those that no kernel could run are
+    refused.
+
+    ## Version History
+    * v0: first version
+    """
+
+    scenario_name = "single-flow"
+    defaults: ClassVar[Mapping[str, Any]] = KERNEL
 
 
 class SharedLink(Registered):
@@ -388,6 +441,7 @@ def _with_trace(scenario: ScenarioLike | None, trace: str | PathLike[str] | None
 # Gymnasium looks these up by name.
 single_flow_vector: Callable[..., VectorFlowEnv] = SingleFlow.vector
 bench_vector: Callable[..., VectorFlowEnv] = Bench.vector
+deployable_vector: Callable[..., VectorFlowEnv] = Deployable.vector
 shared_link_vector: Callable[..., VectorFlowEnv] = SharedLink.vector
 trace_vector: Callable[..., VectorFlowEnv] = Trace.vector
 dqn_newreno_vector: Callable[..., VectorFlowEnv] = DqnNewReno.vector

@@ -4,6 +4,7 @@ import gymnasium
 
 _ENTRY_POINTS = {
     "ackclock/SingleFlow-v0": ("SingleFlow", "single_flow_vector"),
+    "ackclock/Deployable-v0": ("Deployable", "deployable_vector"),
     "ackclock/SharedLink-v0": ("SharedLink", "shared_link_vector"),
     "ackclock/Trace-v0": ("Trace", "trace_vector"),
     "ackclock/Bench-v1": ("Bench", "bench_vector"),

@@ -12,7 +12,7 @@ import gymnasium
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base import input_files
 from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
-from ackclock.gym.environments import DQN_NEWRENO, GENERAL
+from ackclock.gym.environments import DQN_NEWRENO, GENERAL, KERNEL
 from ackclock.gym.flow import first_flow
 from ackclock.gym.learn.manifest import SettingEntry
 from ackclock.scenario import recorded_traces
@@ -160,11 +160,13 @@ def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], 
     Args:
         file: Path of the scenario file.
         overrides: Changes, each `path=value`.
-        agent: Changes of the agent, whose defaults are those of `ackclock/SingleFlow-v0`.
+        agent: Changes of the agent, whose defaults are those of `ackclock/SingleFlow-v0`, or with the target
+            `"kernel"` those of `ackclock/Deployable-v0`.
         discrete: Use discrete actions, segments to add, for an algorithm that needs choices.
     """
     choices = {"action": DQN_NEWRENO["action"], "on_loss": "stack"} if discrete else {}
-    return _checked(str(file), Source.read(file, overrides), {**GENERAL, **choices, **agent})
+    defaults = KERNEL if agent.get("target") == "kernel" else GENERAL
+    return _checked(str(file), Source.read(file, overrides), {**defaults, **choices, **agent})
 
 
 def _checked(name: str, source: Source, agent: Mapping[str, Any]) -> Setting:
