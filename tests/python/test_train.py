@@ -380,6 +380,21 @@ def test_the_example_trains_and_draws(tmp_path: Path) -> None:
     assert "1200" in done.stdout
 
 
+def test_ppo_in_one_file_ends_with_a_policy_that_a_kernel_can_run(cli: Cli, tmp_path: Path) -> None:
+    file = EXAMPLE.with_name("train_ppo.py")
+    done = subprocess.run(
+        [command()[0], file, "--steps", "2048", "--output", "policy.onnx"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2048 decisions" in done.stdout
+    exported = cli("export", "policy.onnx", "--to", "bpf", "-o", "policy.whole")
+    assert exported.returncode == 0, exported.stderr
+
+
 def test_an_agent_that_no_kernel_could_run_is_refused_before_it_is_trained(cli: Cli, tmp_path: Path) -> None:
     refused = cli("train", "ackclock/SingleFlow-v0", "--for", "kernel", "-o", "out")
     assert refused.returncode == 2 and "has a history" in refused.stderr

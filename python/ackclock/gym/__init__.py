@@ -15,7 +15,7 @@ extras.require("gym")
 from ackclock.gym.agent import AgentSettings, Settings
 from ackclock.gym.environments import Bench, Deployable, DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
 from ackclock.gym.flow import FlowEnv, State
-from ackclock.gym.own import Own
+from ackclock.gym.own import Own, OwnAction
 from ackclock.gym.parallel import ParallelFlows
 from ackclock.gym.registry import IDS, register_environments
 from ackclock.gym.values import Values
@@ -30,6 +30,7 @@ __all__ = [
     "DqnNewReno",
     "FlowEnv",
     "Own",
+    "OwnAction",
     "ParallelFlows",
     "Settings",
     "SharedLink",

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from gymnasium import spaces
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock.base.printable import unknown
 from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side, Target
-from ackclock.gym.own import Own, OwnObservations, listed
+from ackclock.gym.own import Own, OwnAction, OwnObservations, listed
 from ackclock.gym.values import Reward
 
 
@@ -91,15 +91,15 @@ class AgentSettings:
 class Settings(TypedDict, total=False):
     """Keyword settings of every environment: those of `AgentSettings`, with its defaults.
 
-    Except in `VectorFlowEnv`, they may contain functions: `Own` observations, and as reward a function of `Values`,
-    called once per step.
+    Except in `VectorFlowEnv`, they may contain functions: `Own` observations, an `OwnAction`, and as reward a function
+    of `Values`, called once per step.
     """
 
     observations: Sequence[ObservationName | str | Mapping[str, Any] | Own]
     history: int
     scaled: bool
     decide: DecisionName | str | Mapping[str, float]
-    action: ActionName | str | Mapping[str, Any]
+    action: ActionName | str | Mapping[str, Any] | OwnAction
     reward: RewardName | str | Mapping[str, Any] | Reward
     slow_start: Side
     on_loss: Side
@@ -118,18 +118,38 @@ def checked(given: Settings) -> AgentSettings:
     return AgentSettings(**given)  # type: ignore[arg-type]
 
 
-def split(given: Settings) -> tuple[AgentSettings, OwnObservations, Reward | None]:
-    """Split settings into those of the core and the functions: observations and the reward.
+class Split(NamedTuple):
+    """Settings of the core, and the functions of an agent."""
+
+    settings: AgentSettings
+    observations: OwnObservations
+    reward: Reward | None
+    action: OwnAction | None
+
+
+def split(given: Settings) -> Split:
+    """Split settings into those of the core and the functions.
 
     Raises:
         TypeError: If a setting is unknown.
         ValueError: If the observations are wrong.
     """
-    reward = given.get("reward")
-    paid = reward if callable(reward) else None
-    settings = checked(given if paid is None else {**given, "reward": "none"})
+    reward, action = given.get("reward"), given.get("action")
+    named = dict(given)
+    if callable(reward):
+        named["reward"] = "none"
+    if isinstance(action, OwnAction):
+        named["action"] = "paced_window"  # sets a window and a rate, too
+        if given.get("target") == "kernel":
+            raise ValueError('agent.target = "kernel", and the action is a function; name deltas or orca')
+    settings = checked(named)  # type: ignore[arg-type]
     own = OwnObservations(settings.observations, history=settings.history, scaled=settings.scaled)
-    return replace(settings, observations=own.named), own, paid
+    return Split(
+        replace(settings, observations=own.named),
+        own,
+        reward if callable(reward) else None,
+        action if isinstance(action, OwnAction) else None,
+    )
 
 
 def _json(name: str, value: object) -> str:

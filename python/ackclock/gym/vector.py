@@ -19,7 +19,7 @@ from ackclock.base.system import cores, physical_bytes
 from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, checked, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
 from ackclock.gym.flow import ScenarioLike, drawn_of, loaded, named_flow
-from ackclock.gym.own import Own, listed
+from ackclock.gym.own import Own, OwnAction, listed
 
 _SEEDS = 2**63
 _MOST_THREADS = 1_000
@@ -95,6 +95,8 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
                 "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a class of yours "
                 "(ackclock.parts.Reward)"
             )
+        if isinstance(settings.get("action"), OwnAction):
+            raise ValueError("an action that is a function needs gymnasium.vector.SyncVectorEnv; name one")
         if render_mode is not None:
             raise ValueError("many environments at once are not drawn; give no render_mode")
         mode = _autoreset_mode(autoreset)
