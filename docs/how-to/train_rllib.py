@@ -1,9 +1,8 @@
-"""PPO of RLlib on an environment, or a search of its learning rate with Ray Tune.
+"""PPO of RLlib on an environment.
 
     python docs/how-to/train_rllib.py --iterations 20
-    python docs/how-to/train_rllib.py --iterations 20 --tune
 
-Needs `pip install 'ackclock[gym]' 'ray[rllib,tune]' torch`.
+Needs `pip install 'ackclock[gym]' 'ray[rllib]' torch`.
 """
 
 import argparse
@@ -19,34 +18,24 @@ def environment(config: dict[str, Any]) -> gymnasium.Env:
     return gymnasium.make("ackclock.gym:ackclock/SingleFlow-v0", **config)
 
 
-def plan(learning_rate: float | dict[str, Any]) -> PPOConfig:
+def plan() -> PPOConfig:
     """Return what RLlib is to do; all environments step in the process of the learner."""
     tune.register_env("single-flow", environment)
     config = PPOConfig().environment("single-flow", env_config={"history": 1, "on_loss": "stack"})
     config = config.env_runners(num_env_runners=0, num_envs_per_env_runner=4)
-    return config.training(lr=learning_rate, train_batch_size_per_learner=1024, minibatch_size=256, num_epochs=6)
+    return config.training(lr=3e-4, train_batch_size_per_learner=1024, minibatch_size=256, num_epochs=6)
 
 
 def train(iterations: int) -> None:
     """Train once, and print the mean return of the latest episodes."""
-    algorithm = plan(3e-4).build_algo()
+    algorithm = plan().build_algo()
     for iteration in range(1, iterations + 1):
         result = algorithm.train()
         print(iteration, result["env_runners"].get("episode_return_mean"))
     algorithm.stop()
 
 
-def search(iterations: int) -> None:
-    """Try learning rates side by side, and print the best."""
-    stop = tune.RunConfig(stop={"training_iteration": iterations}, verbose=1)
-    tuner = tune.Tuner("PPO", param_space=plan(tune.grid_search([1e-4, 3e-4, 1e-3])), run_config=stop)
-    best = tuner.fit().get_best_result("env_runners/episode_return_mean", "max")
-    print(f"best learning rate: {best.config['lr']}")
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--tune", action="store_true", help="search the learning rate")
-    given = parser.parse_args()
-    (search if given.tune else train)(given.iterations)
+    train(parser.parse_args().iterations)
