@@ -38,6 +38,7 @@ __all__ = [
     "Table",
     "Values",
     "VectorEnvironment",
+    "WindowAndRate",
     "agents",
     "buffer_policies",
     "build_info",
@@ -1045,6 +1046,19 @@ class Simulation:
         """
 
 @final
+class WindowAndRate:
+    """A decision that sets window and rate, whatever the agent's kind of actions.
+
+    Args:
+        cwnd_segments: The congestion window, in segments.
+        pacing_rate_bps: The pacing rate, in bits per second; None for that of the stack.
+
+    Raises:
+        ValueError: If a number is NaN.
+    """
+    def __new__(cls, cwnd_segments: float, pacing_rate_bps: float | None = None) -> WindowAndRate: ...
+
+@final
 class Environment:
     """A scenario with agents on some of its flows; `ackclock.gym` adapts it to Gymnasium.
 
@@ -1085,11 +1099,11 @@ class Environment:
         Raises:
             ValueError: If the seed is not such a number.
         """
-    def step(self, action: float) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: float | WindowAndRate) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Take the first agent's action, and run to its next decision.
 
         Args:
-            action: The index of a choice, or a number within the range of the space.
+            action: The index of a choice, a number within the range of the space, or a window and a rate.
 
         Returns:
             Observation, reward, terminated, truncated, and an empty dictionary.
@@ -1107,7 +1121,7 @@ class Environment:
             ValueError: If `reset` would raise it.
         """
     def step_all(
-        self, actions: Sequence[float]
+        self, actions: Sequence[float | WindowAndRate]
     ) -> tuple[list[NDArray[np.float32]], list[float | None], list[bool], bool]:
         """Take an action for each agent, and run until every agent in charge of its window waits.
 
@@ -1199,11 +1213,11 @@ class LiveFlow:
         """Return the reward of the last interval. Call it before `observe`."""
     def observe(self) -> NDArray[np.float32]:
         """Return the observation, a float32 array of the shape of the space."""
-    def act(self, action: float) -> None:
+    def act(self, action: float | WindowAndRate) -> None:
         """Take an action.
 
         Args:
-            action: The index of a choice, or a number within the range of the space.
+            action: Action, as `Environment.step` takes it.
 
         Raises:
             ValueError: If the action is not in the action space, or NaN.

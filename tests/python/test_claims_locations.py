@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.base import study_files
 from ackclock.base.extras import MissingPackageError
 from ackclock.claims import locations
 from conftest import Cli
@@ -26,8 +27,8 @@ def test_a_checkout_has_every_study(cli: Cli) -> None:
 
 
 def test_a_wheel_alone_has_one_and_says_how_to_get_the_rest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(locations, "_CHECKOUT", tmp_path)
-    monkeypatch.setattr(locations, "find_spec", lambda _name: None)
+    monkeypatch.setattr(study_files, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(study_files, "find_spec", lambda _name: None)
     assert _names() == ["opnet-17"]
     assert "pip install 'ackclock[studies]'" in locations.remedy()
     with pytest.raises(MissingPackageError, match=r"pip install 'ackclock\[studies\]'"):
@@ -40,7 +41,7 @@ def test_the_installed_distribution_is_found(monkeypatch: pytest.MonkeyPatch, tm
     for file in (package / "__init__.py", package / "mine" / "__init__.py", package / "mine" / "command.py"):
         file.touch()
     (package / "mine" / "claims.toml").write_text(WRITTEN)
-    monkeypatch.setattr(locations, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(study_files, "CHECKOUT", tmp_path)
     monkeypatch.delitem(sys.modules, "ackclock_studies", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     assert _names() == ["mine", "opnet-17"] and not locations.remedy()

@@ -46,6 +46,7 @@ def windows() -> Iterator[None]:
     plt.switch_backend(before)
 
 
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized space")  # the range of `orca` is its paper's, [-2, 2]
 @pytest.mark.usefixtures("windows")
 @pytest.mark.parametrize("name", IDS)
 def test_gymnasium_finds_nothing_wrong(name: str) -> None:
@@ -83,7 +84,8 @@ def test_documentation_tells_the_spaces_and_the_end(name: str) -> None:
     text = type(env).__doc__
     shape = str(env.observation_space.shape)
     is_choice = isinstance(env.action_space, gymnasium.spaces.Discrete)
-    wanted = f"`Discrete({env.action_space.n})`" if is_choice else "`Box(-1, 1, (1,))`"
+    most = 2 if env.settings.action == "orca" else 1
+    wanted = f"`Discrete({env.action_space.n})`" if is_choice else f"`Box(-{most}, {most}, (1,))`"
     if "as in `ackclock/SingleFlow-v0`" not in text:
         assert f"{shape})`" in text
         assert wanted in text

@@ -4,15 +4,18 @@ An action is a member of the space by Gymnasium's `contains`: a whole number for
 for `Box`. NaN as a reward would spoil every estimate of a value that comes after it.
 """
 
+import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import SyncVectorEnv
 
-from ackclock.gym import FlowEnv, Own, ParallelFlows, VectorFlowEnv
+from ackclock.gym import FlowEnv, Own, OwnAction, ParallelFlows, Values, VectorFlowEnv
 from gym_scenarios import ONE, TWO, scenario
 
 NO_VECTORS = [np.array([0.1, 0.9]), 0.5, np.float32(0.2), [[0.1]], [[0.1], [0.2, 0.3]], [], None, "x", ["0.3"], {}]
@@ -47,6 +50,88 @@ def test_actions_of_many_that_are_no_numbers_are_refused(actions: Any) -> None:
     envs.reset(seed=1)
     with pytest.raises(ValueError, match="actions must be numbers, not of"):
         envs.step(actions)
+
+
+@pytest.mark.parametrize("actions", [np.zeros(2), np.zeros((1, 2)), np.zeros((2, 2)), np.zeros((3, 1))], ids=np.shape)
+def test_actions_of_many_have_the_shape_of_the_space(actions: Any) -> None:
+    envs = VectorFlowEnv(scenario(ONE), num_envs=2, action="aurora")
+    envs.reset(seed=1)
+    with pytest.raises(ValueError, match=re.escape(f"actions must be of shape (2, 1), not {actions.shape}")):
+        envs.step(actions)
+    envs.step(np.zeros((2, 1)))
+
+
+def _both(action: Any, values: Mapping[str, float]) -> tuple[float, float]:
+    return values["cwnd_segments"] * 2 ** action[0], 1e6 * action[1]
+
+
+BOTH = OwnAction(Box(-1, 9, (2,), np.float32), _both)
+
+
+def test_an_action_of_ones_own_sets_window_and_rate() -> None:
+    env = FlowEnv(scenario(ONE), action=BOTH, decide="ack")
+    assert env.action_space == BOTH.space and env.action_space is not BOTH.space
+    env.reset(seed=1)
+    before = Values(env._core)["cwnd_segments"]
+    env.step(np.array([1, 5], np.float32))
+    after = Values(env._core)
+    assert (after["cwnd_segments"], after["pacing_rate_bps"]) == (2 * before, 5e6)
+    twin = copy.deepcopy(env)
+    action = np.array([-1, 2], np.float32)
+    assert twin.step(action)[0].tobytes() == env.step(action)[0].tobytes()
+
+
+def test_agents_side_by_side_have_actions_of_their_own() -> None:
+    env = ParallelFlows(scenario(TWO), agents={"agent": {"action": BOTH}, "late": {}})
+    env.reset(seed=1)
+    env.step({"agent": np.array([0, 3], np.float32)})
+    assert Values(env._core, 0)["pacing_rate_bps"] == 3e6
+    assert isinstance(env.action_space("late"), Discrete)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (OwnAction(BOTH.space, lambda *_: 5), "the action is 5; its function has to return a window and a rate"),
+        (OwnAction(BOTH.space, lambda *_: (np.nan, None)), "the window of the action is nan"),
+        (OwnAction(BOTH.space, lambda *_: (5, "fast")), "the rate of the action is 'fast'"),
+        (OwnAction(Discrete(2), lambda *_: (5, None)), "an action must be a member of Discrete(2)"),
+    ],
+    ids=["pair", "window", "rate", "space"],
+)
+def test_what_is_no_action_of_ones_own_is_refused(action: OwnAction, message: str) -> None:
+    env = FlowEnv(scenario(ONE), action=action)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        env.step(np.zeros(2, np.float32))
+
+
+def test_threads_take_no_actions_that_are_functions() -> None:
+    with pytest.raises(ValueError, match=r"an action that is a function needs gymnasium\.vector\.SyncVectorEnv"):
+        VectorFlowEnv(scenario(ONE), num_envs=2, action=BOTH)
+    envs = SyncVectorEnv([lambda: FlowEnv(scenario(ONE), action=BOTH)] * 2)
+    envs.reset(seed=1)
+    envs.step(np.zeros((2, 2), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"observations": ["window_ratio"]}, "the agent observes window_ratio, which is not known in whole numbers"),
+        ({"history": 2}, "the agent has a history"),
+        ({"decide": "20 ms"}, "the agent decides by a clock"),
+        ({"on_loss": "agent"}, "the agent answers losses"),
+        ({"action": "aurora"}, "the agent has an action that is not taken in whole numbers; train with deltas or orca"),
+        ({"action": BOTH}, "the action is a function; name deltas or orca"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_an_agent_that_no_kernel_could_run_is_refused_by_its_target(settings: dict[str, Any], message: str) -> None:
+    FlowEnv(scenario(ONE), **settings)
+    FlowEnv(scenario(ONE), target="kernel")
+    for make in (FlowEnv, ParallelFlows):
+        with pytest.raises(ValueError, match=f'agent.target = "kernel", and {message}'):
+            make(scenario(ONE), target="kernel", **settings)
 
 
 def test_an_error_of_code_that_a_step_calls_is_not_taken_for_one_of_its_action() -> None:

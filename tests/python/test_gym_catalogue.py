@@ -16,6 +16,7 @@ from gym_scenarios import LOSSY, rollout, scenario
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "environments.md").read_text(encoding="utf-8")
 CATALOGUE: dict[str, list[dict[str, Any]]] = json.loads(_core.agents())
+KERNEL = {True: "yes", False: "no"}
 NEEDED: dict[str, dict[str, Any]] = {
     "pacing_rate": {"low_bps": 1_000_000, "high_bps": 20_000_000},
     "cwnd": {"low_segments": 2, "high_segments": 100},
@@ -32,7 +33,7 @@ def rows(first: str) -> list[list[str]]:
 
 def test_the_page_has_the_observations_of_the_core() -> None:
     wanted = [
-        [f"`{row['name']}`", row["what"], f"{row['low']:g} to {row['high']:g}", row["scale"]]
+        [f"`{row['name']}`", row["what"], f"{row['low']:g} to {row['high']:g}", row["scale"], KERNEL[row["kernel"]]]
         for row in CATALOGUE["observations"]
     ]
     assert rows("observation") == wanted
@@ -40,7 +41,9 @@ def test_the_page_has_the_observations_of_the_core() -> None:
 
 @pytest.mark.parametrize("kind", ["decision", "action", "reward"])
 def test_the_page_has_the_other_tables_of_the_core(kind: str) -> None:
-    assert rows(kind) == [[f"`{row['name']}`", row["what"], row["source"]] for row in CATALOGUE[f"{kind}s"]]
+    kernel = [[KERNEL[row["kernel"]]] if "kernel" in row else [] for row in CATALOGUE[f"{kind}s"]]
+    wanted = [[f"`{row['name']}`", row["what"], row["source"]] for row in CATALOGUE[f"{kind}s"]]
+    assert rows(kind) == [cells + known for cells, known in zip(wanted, kernel, strict=True)]
 
 
 @pytest.mark.parametrize("kind", ["action", "reward"])
@@ -87,7 +90,8 @@ def test_the_page_says_how_registered_environments_are_set() -> None:
         assert asked == f"`{env.settings.decide}`"
         assert does == f"`{env.settings.action}`"
         assert paid.startswith(f"`{reward if isinstance(reward, str) else reward['kind']}`")
-        assert f"{env.scenario.duration_s:g} s" in network or network == "the same"
+        assert f"{env.scenario.duration_s:g} s" in network or network.startswith("the same")
+        assert env.settings.target == ("kernel" if "Deployable" in name else "engine")
         assert env.settings.on_loss == ("agent" if does == "`aurora`" else "stack")
 
 
@@ -106,3 +110,4 @@ def test_agents_are_listed_and_explained(cli: Cli) -> None:
     shown = cli("list", "agents", "rtt_ms").stdout
     assert "latest RTT sample" in shown
     assert "0 to 600000" in shown
+    assert "kernel: yes" in shown

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ackclock._core import Scenario
-from ackclock.gym.learn.setting import Setting
+from ackclock.gym.learn.setting import Setting, SettingError, of_scenario, registered
 from networks import dumbbell
 
 SCENARIO = f"""\
@@ -61,3 +61,20 @@ def test_a_class_that_was_edited_is_another_setting(tmp_path: Path) -> None:
     assert [len(entry["code"]) for entry in found] == [1, 1]
     assert found[0]["code"] != found[1]["code"]
     assert "code" not in Setting("a", Scenario.parse(SCENARIO), "plain", {}).as_dict()
+
+
+def test_an_agent_for_the_kernel_has_settings_that_a_kernel_can_run(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(SCENARIO)
+    for discrete, action in ((False, "orca"), (True, "deltas")):
+        setting = of_scenario(tmp_path / "a.toml", (), {"target": "kernel", "flow": "plain"}, discrete=discrete)
+        assert (setting.agent["action"], setting.agent["target"]) == (action, "kernel")
+    with pytest.raises(SettingError, match=r'agent\.target = "kernel", and the agent has a history'):
+        registered("ackclock/SingleFlow-v0", (), {"target": "kernel"})
+
+
+def test_a_family_of_the_benchmark_is_chosen_as_a_setting_of_the_agent() -> None:
+    setting = registered("ackclock/Bench-v1", (), {"family": "lossy", "split": "test", "scaled": False})
+    assert setting.source is not None and Path(setting.source.file).parts[-2:] == ("test", "lossy.toml")
+    assert setting.flow == "learner" and "family" not in setting.agent and not setting.agent["scaled"]
+    with pytest.raises(SettingError, match='unknown family "alnoe"'):
+        registered("ackclock/Bench-v1", (), {"family": "alnoe"})

@@ -157,7 +157,7 @@ def test_training_takes_them_by_name(write: Write) -> None:
     )
     lane = setting.lane()
     lane.reset(seed=[1])
-    assert [lane.step(np.zeros(1))[1][0] for _ in range(3)] == [2, 4, 6]
+    assert [lane.step(np.zeros((1, 1)))[1][0] for _ in range(3)] == [2, 4, 6]
     with pytest.raises(SettingError, match=r'agent.reward = "count" is unknown; there are dqn,.*, none, counts'):
         of_scenario(file, [], {"reward": "count"}, discrete=False)
     with pytest.raises(SettingError, match=r"agent.reward.by = 0 must be at least 1; the default is 1"):

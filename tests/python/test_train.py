@@ -4,9 +4,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ from networks import dumbbell
 NEEDED = "needs the packages of ackclock[learn]; run: make -f tests/Makefile test-learn"
 torch = pytest.importorskip("torch", reason=NEEDED, exc_type=ImportError)
 pytest.importorskip("stable_baselines3", reason=NEEDED, exc_type=ImportError)
+
+from stable_baselines3.common.logger import KVWriter  # noqa: E402
 
 from ackclock.base.checked_files import DamagedError  # noqa: E402
 from ackclock.cli import failures  # noqa: E402
@@ -113,6 +117,48 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(setting: Setting, 
 
     train(setting, Plan(plan.algorithm, plan.steps, 2, plan.envs, plan.hyperparameters), tmp_path / "other")
     assert _bytes(_state(tmp_path / "other")) != _bytes(whole), "the comparison would see a difference"
+
+
+def test_a_log_gets_what_tensorboard_gets_and_is_closed(setting: Setting, tmp_path: Path) -> None:
+    seen: dict[str, Any] = {}
+
+    class Kept(KVWriter):  # type: ignore[misc]
+        def write(self, key_values: dict[str, Any], key_excluded: Any, step: int = 0) -> None:
+            assert "closed" not in seen
+            seen.update(key_values)
+
+        def close(self) -> None:
+            seen["closed"] = True
+
+    def log(entry: Mapping[str, Any]) -> KVWriter:
+        assert entry["plan"]["algorithm"] == "ppo" and entry["setting"]["flow"] == "agent"
+        return Kept()
+
+    train(setting, PLANS["ppo"], tmp_path / "logged", log=log)
+    assert {"train/value_loss", "rollout/ep_rew_mean", "time/total_timesteps"} <= seen.keys() and seen["closed"]
+    train(setting, PLANS["ppo"], tmp_path / "plain")
+    assert _bytes(_state(tmp_path / "logged")) == _bytes(_state(tmp_path / "plain")), "nothing else is another"
+
+
+def test_wandb_continues_the_run_of_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    begun: list[dict[str, Any]] = []
+    logged: list[tuple[dict[str, Any], int]] = []
+
+    def init(**given: Any) -> SimpleNamespace:
+        begun.append(given)
+        return SimpleNamespace(log=lambda row, step: logged.append((row, step)), finish=lambda: logged.append(({}, -1)))
+
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=init))
+    monkeypatch.delitem(sys.modules, "ackclock.gym.learn.wandb_log", raising=False)
+    from ackclock.gym.learn.wandb_log import WandbLog
+
+    for _ in range(2):
+        log = WandbLog("mine", tmp_path / "ppo", {"plan": {"steps": 600}})
+    log.write({"train/loss": 0.5, "note": "text"}, {}, 128)
+    log.close()
+    assert begun[0] == begun[1]
+    assert (begun[0]["project"], begun[0]["name"], begun[0]["resume"]) == ("mine", "ppo", "allow")
+    assert logged == [({"train/loss": 0.5}, 128), ({}, -1)]
 
 
 def test_a_training_that_was_interrupted_in_a_rollout_goes_on_from_its_beginning(
@@ -325,3 +371,29 @@ def test_the_example_trains_and_draws(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "curve.png").stat().st_size > 5_000
     assert "1200" in done.stdout
+
+
+def test_ppo_in_one_file_ends_with_a_policy_that_a_kernel_can_run(cli: Cli, tmp_path: Path) -> None:
+    file = EXAMPLE.with_name("train_ppo.py")
+    done = subprocess.run(
+        [command()[0], file, "--steps", "2048", "--output", "policy.onnx"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2048 decisions" in done.stdout
+    exported = cli("export", "policy.onnx", "--to", "bpf", "-o", "policy.whole")
+    assert exported.returncode == 0, exported.stderr
+
+
+def test_an_agent_that_no_kernel_could_run_is_refused_before_it_is_trained(cli: Cli, tmp_path: Path) -> None:
+    refused = cli("train", "ackclock/SingleFlow-v0", "--for", "kernel", "-o", "out")
+    assert refused.returncode == 2 and "has a history" in refused.stderr
+    assert not (tmp_path / "out").exists()
+    steps = ("--steps", "300", "--hyper", "n_steps=32", "--envs", "2", "-q")
+    trained = cli("train", "ackclock/Deployable-v0", "--for", "kernel", "-o", "out", *steps)
+    assert trained.returncode == 0, trained.stderr
+    exported = cli("export", "out", "--to", "bpf", "-o", "policy.whole")
+    assert exported.returncode == 0, exported.stderr

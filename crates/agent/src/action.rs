@@ -128,6 +128,26 @@ pub enum ActionSpace {
     Range(f64, f64),
 }
 
+/// A decision of an agent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Move {
+    /// An action of the configured kind: the number of a choice, or a value.
+    Action(f64),
+    /// A window and a rate, whatever the kind.
+    Setting {
+        /// The congestion window, segments.
+        cwnd_segments: f64,
+        /// The pacing rate, bit/s; `None` for that of the stack.
+        pacing_rate_bps: Option<f64>,
+    },
+}
+
+impl From<f64> for Move {
+    fn from(action: f64) -> Self {
+        Self::Action(action)
+    }
+}
+
 /// Window and rate that an action sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Setting {
@@ -235,6 +255,12 @@ impl Action {
 }
 
 impl Ground {
+    /// A window in segments and a rate in bit/s, each clamped to its bounds.
+    pub(crate) fn setting(&self, cwnd_segments: f64, pacing_rate_bps: Option<f64>) -> Setting {
+        let pacing_rate = pacing_rate_bps.map(|rate| Bandwidth(self.bounded(rate) as u64));
+        Setting { pacing_rate, ..window((cwnd_segments * self.mss.0 as f64) as u64, self) }
+    }
+
     /// The rate in use, in bit/s: that of the last action, or the window's.
     fn rate(&self) -> f64 {
         let of_window = || self.cwnd.0 as f64 * 8.0 / self.round_trip();
@@ -319,6 +345,15 @@ mod tests {
     fn no_gain_takes_a_rate_below_two_segments_a_round_trip() {
         let action = Action::PacedWindow { step: 1.0, gain: 1e-9 };
         assert_eq!(action.setting(0.0, &ground()).pacing_rate, Some(Bandwidth(160_000)));
+    }
+
+    #[test]
+    fn a_window_and_a_rate_are_set_within_their_bounds() {
+        let set = |cwnd, rate| ground().setting(cwnd, rate);
+        assert_eq!(set(7.5, None), Setting { cwnd: Bytes(7_500), pacing_rate: None });
+        assert_eq!(set(0.0, Some(0.0)), Setting { cwnd: Bytes(2_000), pacing_rate: Some(Bandwidth(160_000)) });
+        let most = Setting { cwnd: Bytes(1_000_000_000), pacing_rate: Some(Bandwidth(MOST_BPS)) };
+        assert_eq!(set(f64::INFINITY, Some(f64::INFINITY)), most);
     }
 
     #[test]

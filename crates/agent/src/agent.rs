@@ -17,7 +17,7 @@ use ackclock_cc::{
 };
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::action::Ground;
+use crate::action::{Ground, Move};
 use crate::config::AgentConfig;
 use crate::decision::{Decision, DecisionClock};
 use crate::interval::Interval;
@@ -193,12 +193,14 @@ impl Agent {
         reward
     }
 
-    /// Applies an action: the number of a choice, or a value. A new interval begins.
-    pub fn act(&mut self, now: SimTime, action: f64) {
+    /// Applies a decision: the number of a choice, a value, or a window and a rate. A new interval begins.
+    pub fn act(&mut self, now: SimTime, decision: impl Into<Move>) {
         let ground = Ground { mss: self.mss, cwnd: self.cwnd, pacing_rate: self.pacing_rate, srtt: self.rtt.srtt };
-        let setting = self.config.action.setting(action, &ground);
-        (self.cwnd, self.pacing_rate) = (setting.cwnd, setting.pacing_rate);
-        self.is_faster = self.config.action.is_faster(action);
+        let (setting, is_faster) = match decision.into() {
+            Move::Action(action) => (self.config.action.setting(action, &ground), self.config.action.is_faster(action)),
+            Move::Setting { cwnd_segments, pacing_rate_bps } => (ground.setting(cwnd_segments, pacing_rate_bps), false),
+        };
+        (self.cwnd, self.pacing_rate, self.is_faster) = (setting.cwnd, setting.pacing_rate, is_faster);
         let cause = RestartCause::Outer;
         self.own.on_restart(&RestartEvent { now, cause, window: self.cwnd, ssthresh: None });
         self.begin_interval(now);

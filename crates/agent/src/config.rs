@@ -13,6 +13,8 @@ use crate::decision::{DECISIONS, Decision};
 use crate::named::{AnyObservation, AnyReward};
 use crate::observation::{OBSERVATIONS, Observation, Scale};
 use crate::own::ExternalObservationConfig;
+use crate::policy::PolicyError;
+use crate::policy::quantised::{self, Quantised};
 use crate::reward::REWARDS;
 use crate::view::Described;
 
@@ -56,7 +58,8 @@ impl std::error::Error for ConfigError {}
 /// A table of settings; fields are taken from it one by one.
 struct Written(Map<String, Value>);
 
-const FIELDS: [&str; 8] = ["observations", "history", "scaled", "decide", "action", "reward", "slow_start", "on_loss"];
+const FIELDS: [&str; 9] =
+    ["observations", "history", "scaled", "decide", "action", "reward", "slow_start", "on_loss", "target"];
 
 impl Written {
     fn of(text: &str) -> Result<Self, ConfigError> {
@@ -76,12 +79,12 @@ impl Written {
         T::deserialize(&value).map_err(|error| wrong(&format!("agent.{name}"), &value, &error))
     }
 
-    /// True if a task belongs to the agent, and not to the stack.
-    fn is_agents(&mut self, name: &str) -> Result<bool, ConfigError> {
+    /// True if the setting is the second of two words; the first is the default.
+    fn is_second(&mut self, name: &str, words: [&str; 2]) -> Result<bool, ConfigError> {
         match self.0.remove(name) {
             None => Ok(false),
-            Some(Value::String(side)) if side == "agent" || side == "stack" => Ok(side == "agent"),
-            Some(other) => Err(ConfigError(format!("agent.{name} = {other} must be \"stack\" or \"agent\""))),
+            Some(Value::String(word)) if words.contains(&word.as_str()) => Ok(word == words[1]),
+            Some(other) => Err(ConfigError(format!("agent.{name} = {other} must be {:?} or {:?}", words[0], words[1]))),
         }
     }
 }
@@ -102,7 +105,8 @@ fn default_reward() -> Value {
 impl AgentConfig {
     /// Reads `{"observations": [...], "history": 1, "scaled": false, "decide": "window", "action": "deltas", "reward":
     /// "dqn", "slow_start": "stack", "on_loss": "stack"}`. These are the defaults, with the observations of DQN-based
-    /// `NewReno`. Names are those of the catalogue, and of the open library.
+    /// `NewReno`. Names are those of the catalogue, and of the open library. With `"target": "kernel"` an agent is
+    /// refused whose policy no kernel could run.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
         let mut written = Written::of(text)?;
         let observations: Vec<Value> = written.take("observations", default_observations)?;
@@ -117,16 +121,24 @@ impl AgentConfig {
         let observations = AnyObservation::read_all(&observations, is_scaled)?;
         let action: Action = kind("action", written.take("action", default_action)?, &names(ACTIONS))?;
         refuse("action", action.mistake())?;
-        Ok(Self {
+        let is_for_kernel = written.is_second("target", ["engine", "kernel"])?;
+        let sides = ["stack", "agent"];
+        let config = Self {
             observations,
             history,
             is_scaled,
             decision: decision(&written.take("decide", default_decision)?)?,
             action,
             reward: AnyReward::read(written.take("reward", default_reward)?)?,
-            has_slow_start: written.is_agents("slow_start")?,
-            answers_losses: written.is_agents("on_loss")?,
-        })
+            has_slow_start: written.is_second("slow_start", sides)?,
+            answers_losses: written.is_second("on_loss", sides)?,
+        };
+        if is_for_kernel {
+            Quantised::check(&config).map_err(|PolicyError { what, remedy, .. }| {
+                ConfigError(format!("agent.target = \"kernel\", and the agent {what}; {remedy}"))
+            })?;
+        }
+        Ok(config)
     }
 
     /// Reads like [`Self::from_json`], with the rewards and observations of a library: those of the agent's scenario.
@@ -290,17 +302,23 @@ fn decision(value: &Value) -> Result<Decision, ConfigError> {
     }
 }
 
-/// The names that configurations may use, as JSON: for tables in documentation and on terminals.
+/// The names that configurations may use, as JSON: for tables in documentation and on terminals. `kernel` says whether
+/// a policy with it may run in the kernel.
 pub fn catalogue() -> Value {
-    let described = |list: &[Described]| -> Vec<Value> {
-        list.iter().map(|one| json!({ "name": one.name, "what": one.what, "source": one.source })).collect()
+    let row = |one: &Described| json!({ "name": one.name, "what": one.what, "source": one.source });
+    let with_kernel = |list: &[Described], known: &[&str]| -> Vec<Value> {
+        let with = |one: &Described| {
+            let mut row = row(one);
+            row["kernel"] = known.contains(&one.name).into();
+            row
+        };
+        list.iter().map(with).collect()
     };
-    let observations: Vec<Value> = OBSERVATIONS.iter().map(observation_row).collect();
     json!({
-        "observations": observations,
-        "decisions": described(DECISIONS),
-        "actions": described(ACTIONS),
-        "rewards": described(REWARDS),
+        "observations": OBSERVATIONS.iter().map(observation_row).collect::<Vec<_>>(),
+        "decisions": with_kernel(DECISIONS, &quantised::DECISIONS),
+        "actions": with_kernel(ACTIONS, &quantised::ACTIONS),
+        "rewards": REWARDS.iter().map(row).collect::<Vec<_>>(),
     })
 }
 
@@ -315,5 +333,6 @@ fn observation_row(observation: &Observation) -> Value {
         "low": observation.range.0,
         "high": observation.range.1,
         "scale": scale,
+        "kernel": quantised::sight::NAMES.contains(&observation.name),
     })
 }

@@ -37,7 +37,7 @@ mod tests;
 mod view;
 
 #[doc(inline)]
-pub use action::{ACTIONS, Action, ActionSpace};
+pub use action::{ACTIONS, Action, ActionSpace, Move};
 #[doc(inline)]
 pub use agent::Agent;
 pub use config::{AgentConfig, ConfigError, catalogue};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackclock_agent::{Agent, AgentConfig, Observation};
+use ackclock_agent::{Agent, AgentConfig, Move, Observation};
 use ackclock_cc::{CongestionController, Controller, ControllerConfig, ExternalConfig};
 use ackclock_scenario::{Drawn, Scenario};
 use ackclock_sim::{FlowId, Outcome, Simulation, SimulationConfig};
@@ -148,7 +148,7 @@ impl Environment {
 
     /// Takes an action for each agent, and runs to the next decision: the first moment at which every agent in charge of
     /// its window waits for one. The action of an agent that does not wait is ignored.
-    pub fn step(&mut self, actions: &[f64]) -> Step {
+    pub fn step<M: Into<Move> + Copy>(&mut self, actions: &[M]) -> Step {
         let now = self.simulation.now();
         for ((&flow, action), due) in self.flows.iter().zip(actions).zip(&mut self.dues) {
             if let Some(agent) = agent(&mut self.simulation, flow).filter(|agent| agent.is_waiting()) {

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use ackclock_agent::{Agent, AgentConfig, Observation};
+use ackclock_agent::{Agent, AgentConfig, Move, Observation};
 use ackclock_cc::{
     AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, Growth, RestartCause, RestartEvent,
     RttStats, SendEvent,
@@ -207,7 +207,7 @@ impl LiveFlow {
     }
 
     /// Applies an action.
-    pub fn act(&mut self, action: f64) {
+    pub fn act(&mut self, action: impl Into<Move>) {
         self.agent.act(self.now, action);
     }
 

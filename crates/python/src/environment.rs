@@ -1,6 +1,6 @@
 //! `Environment` and `VectorEnvironment`: simulations with agents, for the environments of Gymnasium.
 
-use ackclock_agent::{ActionSpace, AgentConfig};
+use ackclock_agent::{ActionSpace, AgentConfig, Move};
 use ackclock_env::{Autoreset, Buffers, Environment, VectorEnvironment};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyValueError};
@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::{Count, Seed, Threads};
+use crate::decision::AnyMove;
 use crate::failure::PartFailure;
 use crate::scenario::{PyScenario, values_of};
 use crate::simulation::PyOutcome;
@@ -91,17 +92,17 @@ impl PyEnvironment {
     /// Take the first agent's action, and run to its next decision.
     ///
     /// Args:
-    ///     action: The index of a choice, or a number within the range of the space.
+    ///     action: The index of a choice, a number within the range of the space, or a window and a rate.
     ///
     /// Returns:
     ///     Observation, reward, terminated, truncated, and an empty dictionary.
     ///
     /// Raises:
     ///     ValueError: If the action is not in the action space, or NaN.
-    fn step<'py>(&mut self, py: Python<'py>, action: f64) -> PyResult<Stepped<'py>> {
-        self.check(0, action)?;
+    fn step<'py>(&mut self, py: Python<'py>, action: AnyMove) -> PyResult<Stepped<'py>> {
+        let decision = self.check(0, action)?;
         let ((step, reward), observation) = self.observed(py, 0, |environment, row| {
-            let step = environment.step(&[action]);
+            let step = environment.step(&[decision]);
             (step, environment.reward_and_observe(0, step, row))
         })?;
         Ok((observation, reward, step.terminated, step.truncated, PyDict::new(py)))
@@ -130,14 +131,13 @@ impl PyEnvironment {
     ///
     /// Raises:
     ///     ValueError: If the number of actions is wrong, or one is not in its space.
-    fn step_all<'py>(&mut self, py: Python<'py>, actions: Vec<f64>) -> PyResult<SteppedAll<'py>> {
+    fn step_all<'py>(&mut self, py: Python<'py>, actions: Vec<AnyMove>) -> PyResult<SteppedAll<'py>> {
         if actions.len() != self.shapes.len() {
             let (given, wanted) = (actions.len(), self.shapes.len());
             return Err(PyValueError::new_err(format!("{given} actions for {wanted} agents; give one for each")));
         }
-        for (agent, action) in actions.iter().enumerate() {
-            self.check(agent, *action)?;
-        }
+        let decisions = actions.into_iter().enumerate().map(|(agent, action)| self.check(agent, action));
+        let actions: Vec<Move> = decisions.collect::<PyResult<_>>()?;
         let (step, rewards, over) = self.drive(|environment| {
             let step = environment.step(&actions);
             let rewards = (0..actions.len()).map(|agent| environment.take_due(agent, step)).collect();
@@ -233,8 +233,8 @@ impl PyEnvironment {
         place(agent, "agent", self.shapes.len())
     }
 
-    fn check(&self, agent: usize, action: f64) -> PyResult<()> {
-        check(&[action], &self.get()?.config(agent).action.space())
+    fn check(&self, agent: usize, action: AnyMove) -> PyResult<Move> {
+        action.check(&self.get()?.config(agent).action.space())
     }
 
     /// Begins an episode that does not depend on the one before, however that ended.
@@ -390,7 +390,7 @@ impl PyVectorEnvironment {
             finals: finals.as_slice_mut().map_err(to_value_error)?,
         };
         self.expect("actions", actions.len(), 1)?;
-        check(actions, &self.space)?;
+        check_actions(actions, &self.space)?;
         self.expect("observations", buffers.observations.len(), self.row())?;
         self.expect("rewards", buffers.rewards.len(), 1)?;
         self.expect("terminated", buffers.terminated.len(), 1)?;
@@ -461,7 +461,7 @@ impl PyVectorEnvironment {
 }
 
 /// Refuses an action outside the space: it is a mistake of the caller, and is not clipped.
-fn check(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
+pub(crate) fn check_actions(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
     match *space {
         ActionSpace::Discrete(choices) => match actions.iter().find(|action| !is_choice(**action, choices)) {
             Some(action) => {

@@ -8,6 +8,7 @@
 mod arguments;
 mod class;
 mod controller;
+mod decision;
 mod endpoint;
 mod environment;
 mod errors;
@@ -44,6 +45,8 @@ mod _core {
     use crate::controller::{PyAckEvent, PyCongestionEvent, PyControllerState, PyRestartEvent, PySendEvent, PyStart};
     #[pymodule_export]
     use crate::controller::{PyDeliveryReport, PyRateSample, PySegmentReport};
+    #[pymodule_export]
+    use crate::decision::PyWindowAndRate;
     #[pymodule_export]
     use crate::endpoint::PyEndpoint;
     #[pymodule_export]

@@ -1,11 +1,12 @@
 //! `LiveFlow`: an agent on a real connection, for the environments on the kernel.
 
-use ackclock_agent::{ActionSpace, AgentConfig, Observation};
+use ackclock_agent::{AgentConfig, Observation};
 use ackclock_env::{KernelAck, LiveFlow};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::decision::AnyMove;
 use crate::scenario::PyScenario;
 
 /// An agent on a real connection: ACKs reported by the kernel go in, a window comes out.
@@ -84,22 +85,13 @@ impl PyLiveFlow {
     /// Take an action.
     ///
     /// Args:
-    ///     action: The index of a choice, or a number within the range of the space.
+    ///     action: Action, as `Environment.step` takes it.
     ///
     /// Raises:
     ///     ValueError: If the action is not in the action space, or NaN.
-    fn act(&mut self, action: f64) -> PyResult<()> {
-        let is_one = match self.inner.config().action.space() {
-            ActionSpace::Discrete(choices) => {
-                let choices = u32::try_from(choices).map_or(f64::INFINITY, f64::from);
-                action.fract() == 0.0 && (0.0..choices).contains(&action)
-            }
-            ActionSpace::Range(..) => !action.is_nan(),
-        };
-        if !is_one {
-            return Err(PyValueError::new_err(format!("action {action} is not in the action space")));
-        }
-        self.inner.act(action);
+    fn act(&mut self, action: AnyMove) -> PyResult<()> {
+        let decision = action.check(&self.inner.config().action.space())?;
+        self.inner.act(decision);
         Ok(())
     }
 

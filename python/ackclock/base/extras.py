@@ -16,6 +16,7 @@ EXTRAS: Final = {
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "lessons": ("lessons", ()),  # those of report and gym
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
+    "wandb": ("a log at Weights & Biases", ("wandb",)),
     "ray": ("a cluster", ("ray",)),
     "studies": ("studies, comparisons with a kernel and benchmarks", ("ackclock_studies",)),
 }

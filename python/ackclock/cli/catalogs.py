@@ -129,7 +129,8 @@ def _print_lists(entries: list[dict[str, Any]]) -> None:
             console.print()
     if kind:
         console.print(
-            "Units are the last part of an observation's name. `scaled` brings each into [-1, 1] by its scale."
+            "Units are the last part of an observation's name. `scaled` brings each into [-1, 1] by its scale.\n"
+            "kernel: whether a policy with it can run in the kernel; `ackclock train --for kernel` refuses the others."
         )
 
 
@@ -156,9 +157,10 @@ def _about(entry: dict[str, Any]) -> str:
 
 def _facts(entry: dict[str, Any]) -> dict[str, str]:
     """Return the facts of an entry by heading, without its description."""
+    kernel = {"kernel": "yes" if entry["kernel"] else "no"} if "kernel" in entry else {}
     if "scale" in entry:
-        return {"range": f"{entry['low']:g} to {entry['high']:g}", "scale": entry["scale"]}
-    return {key: str(entry[key]) for key in ("source", "entries") if key in entry}
+        return {"range": f"{entry['low']:g} to {entry['high']:g}", "scale": entry["scale"], **kernel}
+    return {key: str(entry[key]) for key in ("source", "entries") if key in entry} | kernel
 
 
 def _switches(profile: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:

@@ -16,6 +16,7 @@ from ackclock.plotting.tables import Column, Table
 
 if TYPE_CHECKING:
     from ackclock.gym.learn.evaluation import Row
+    from ackclock.stats.estimates import Estimate
 
 
 def evaluate(
@@ -45,7 +46,8 @@ def evaluate(
     """Compare a trained agent with other controllers.
 
     The table has goodput, delay and loss. The agent controls the flow that has
-    its name from the training, or else the first. Load only trusted models.
+    its name from the training, or else the first. A second table pairs runs that
+    met the same network. Load only trusted models.
     """
     extras.require("learn", loads=True)
     from ackclock.gym.learn.evaluation import Trained
@@ -65,6 +67,8 @@ def evaluate(
             print("`--json` prints every row")
         if any(len(group) > 1 for group in _groups(rows).values()):
             print_table(_means(rows))
+        if len({(row.scenario, row.seed) for row in rows}) > 1 and names:
+            print_table(_differences(rows))
 
 
 def _groups(rows: "list[Row]") -> "dict[tuple[str, str], list[Row]]":
@@ -94,6 +98,28 @@ def _means(rows: "list[Row]") -> Table:
         for (scenario, who), group in _groups(rows).items()
     ]
     return Table("", "", [*_WHO, Column("seeds", "seeds"), *_FIGURES], means, (OVER_SEEDS,))
+
+
+def _differences(rows: "list[Row]") -> Table:
+    """Return the model's figures less those of each other, in pairs that met the same network."""
+    model, scenarios, groups = rows[0].who, list(dict.fromkeys(row.scenario for row in rows)), _groups(rows)
+    shown = {name: [name] for name in scenarios} | ({"all": scenarios} if len(scenarios) > 1 else {})
+    differences = []
+    for title, chosen in shown.items():
+        for who in dict.fromkeys(row.who for row in rows if row.who != model):
+            ours, theirs = ([row for name in chosen for row in groups[name, one]] for one in (model, who))
+            if len(ours) > 1:
+                figures = {column.key: _difference(column.key, ours, theirs) for column in _FIGURES}
+                differences.append({"scenario": title, "who": who, "networks": len(ours)} | figures)
+    note = f"{model} less each other, in pairs that met the same network: means with 95 % intervals (Student's t)."
+    return Table("", "", [*_WHO, Column("networks", "networks"), *_FIGURES], differences, (note,))
+
+
+def _difference(key: str, ours: "list[Row]", theirs: "list[Row]") -> "Estimate | None":
+    from ackclock.stats.estimates import paired
+
+    found = paired([getattr(row, key) for row in ours], [getattr(row, key) for row in theirs])
+    return None if found is None else found.estimate
 
 
 def _table(rows: "list[Row]") -> Table:

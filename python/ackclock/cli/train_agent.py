@@ -1,8 +1,9 @@
 """`ackclock train`: an agent learns on an environment or a scenario."""
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +19,8 @@ from ackclock.cli.failures import InputError, errors
 from ackclock.cli.progress import training_progress
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.logger import KVWriter
+
     from ackclock.gym.learn.setting import Setting
 
 
@@ -59,6 +62,10 @@ def train(
             "--agent", metavar="KEY=VALUE", help="Override a setting of the agent, e.g. decide='20 ms' or flow=NAME."
         ),
     ] = None,
+    runs_in: Annotated[
+        Literal["engine", "kernel"],
+        typer.Option("--for", help="Select where the policy is to run; kernel refuses an agent that cannot run there."),
+    ] = "engine",
     hyper: Annotated[
         list[str] | None,
         typer.Option("--hyper", metavar="KEY=VALUE", help="Set a hyperparameter, e.g. learning_rate=1e-4. Repeatable."),
@@ -66,6 +73,10 @@ def train(
     checkpoint_every: Annotated[
         int, typer.Option(min=1, max=2**53, help="Write a checkpoint after this number of decisions.")
     ] = 10_000,
+    wandb: Annotated[
+        str | None,
+        typer.Option(metavar="PROJECT", help="Log to this project at Weights & Biases, too.", show_default=False),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -75,14 +86,13 @@ def train(
     and checkpoint.pt. A resumed training gives the same result as one that was
     not interrupted. Needs ackclock\[learn].
     """
-    extras.require("learn", loads=True)
+    extras.require("learn", *(["wandb"] if wandb else []), loads=True)
     from ackclock.gym.learn.algorithms import ALGORITHMS, Plan
     from ackclock.gym.learn.training import train as learn
 
     kind = ALGORITHMS[algorithm]
-    setting = _setting(
-        target, overrides or [], pairs("--agent", agent or []), discrete=kind.needs_choices, trusts=trust
-    )
+    settings = pairs("--agent", agent or []) | ({"target": "kernel"} if runs_in == "kernel" else {})
+    setting = _setting(target, overrides or [], settings, discrete=kind.needs_choices, trusts=trust)
     plan = Plan(algorithm, steps, seed, envs, pairs("--hyper", hyper or []))
     with (
         _stopping(at_once=not kind.replays) as is_stopping,
@@ -96,12 +106,19 @@ def train(
             checkpoint_every=checkpoint_every,
             on_progress=None if quiet else bar,
             is_stopping=is_stopping,
+            log=_wandb_log(wandb, output) if wandb else None,
         )
     answer(folder=str(output), steps=trained.steps, episodes=len(trained.episodes), steps_per_s=trained.steps_per_s)
     if not quiet:
         done = f"{amount(trained.steps, 'decision')}, {amount(len(trained.episodes), 'episode')}"
         print(f"{done}, {trained.steps_per_s:,.0f} decisions/s")
         print(f"model, curve and manifest in {output}; next: ackclock evaluate {output}")
+
+
+def _wandb_log(project: str, folder: Path) -> "Callable[[Mapping[str, Any]], KVWriter]":
+    from ackclock.gym.learn.wandb_log import WandbLog
+
+    return partial(WandbLog, project, folder)
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from ackclock.base import extras
 extras.require("gym")
 
 from ackclock.gym.agent import AgentSettings, Settings
-from ackclock.gym.environments import DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
+from ackclock.gym.environments import Bench, Deployable, DqnCubic, DqnNewReno, SharedLink, SingleFlow, Trace
 from ackclock.gym.flow import FlowEnv, State
-from ackclock.gym.own import Own
+from ackclock.gym.own import Own, OwnAction
 from ackclock.gym.parallel import ParallelFlows
 from ackclock.gym.registry import IDS, register_environments
 from ackclock.gym.values import Values
@@ -24,10 +24,13 @@ from ackclock.gym.vector import VectorFlowEnv
 __all__ = [
     "IDS",
     "AgentSettings",
+    "Bench",
+    "Deployable",
     "DqnCubic",
     "DqnNewReno",
     "FlowEnv",
     "Own",
+    "OwnAction",
     "ParallelFlows",
     "Settings",
     "SharedLink",

@@ -3,14 +3,16 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
+from ackclock import _core
 from ackclock.base.printable import unknown
-from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side
-from ackclock.gym.own import Own, OwnObservations, listed
+from ackclock.gym.names import ActionName, DecisionName, ObservationName, RewardName, Side, Target
+from ackclock.gym.own import Own, OwnAction, OwnObservations, listed
 from ackclock.gym.values import Reward
 
 
@@ -29,6 +31,7 @@ class AgentSettings:
         reward: Name of a reward, or a table with its parameters.
         slow_start: Side that opens the window at the start and after a timeout.
         on_loss: Side that responds to losses and marks: the stack, by the flow's own controller, or the agent alone.
+        target: Place in which the policy is to run. With `"kernel"` settings are refused that no kernel could run.
     """
 
     observations: Sequence[ObservationName | str | Mapping[str, Any]] = (
@@ -43,6 +46,7 @@ class AgentSettings:
     reward: RewardName | str | Mapping[str, Any] = "dqn"
     slow_start: Side = "stack"
     on_loss: Side = "stack"
+    target: Target = "engine"
 
     def to_json(self) -> str:
         """Return the settings as JSON for the core.
@@ -52,7 +56,28 @@ class AgentSettings:
         """
         named = {one.name: getattr(self, one.name) for one in fields(self)}
         named["observations"] = listed(self.observations)
+        if self.target == "engine":  # the default, which no policy written earlier has
+            del named["target"]
         return f"{{{', '.join(f'{json.dumps(name)}: {_json(name, value)}' for name, value in named.items())}}}"
+
+    def policy_file(
+        self,
+        activation: str,
+        layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]],
+        scenario: _core.Scenario | None = None,
+    ) -> bytes:
+        """Return a trained network as an ONNX file, for `controller = { kind = "policy", file = ... }`.
+
+        Args:
+            activation: Activation between two layers, `"relu"` or `"tanh"`.
+            layers: Weights of each layer with a row per output, and its biases. The last layer's outputs are a value
+                for each choice, or the action.
+            scenario: Scenario whose own observations the settings name.
+
+        Raises:
+            ValueError: If a setting is wrong, or the layers do not fit together.
+        """
+        return _core.policy_file(self.to_json(), activation, list(layers), scenario)
 
     def changed(self, changes: Mapping[str, Any]) -> "AgentSettings":
         """Return a copy with some settings changed.
@@ -66,18 +91,19 @@ class AgentSettings:
 class Settings(TypedDict, total=False):
     """Keyword settings of every environment: those of `AgentSettings`, with its defaults.
 
-    Except in `VectorFlowEnv`, they may contain functions: `Own` observations, and as reward a function of `Values`,
-    called once per step.
+    Except in `VectorFlowEnv`, they may contain functions: `Own` observations, an `OwnAction`, and as reward a function
+    of `Values`, called once per step.
     """
 
     observations: Sequence[ObservationName | str | Mapping[str, Any] | Own]
     history: int
     scaled: bool
     decide: DecisionName | str | Mapping[str, float]
-    action: ActionName | str | Mapping[str, Any]
+    action: ActionName | str | Mapping[str, Any] | OwnAction
     reward: RewardName | str | Mapping[str, Any] | Reward
     slow_start: Side
     on_loss: Side
+    target: Target
 
 
 def checked(given: Settings) -> AgentSettings:
@@ -92,18 +118,38 @@ def checked(given: Settings) -> AgentSettings:
     return AgentSettings(**given)  # type: ignore[arg-type]
 
 
-def split(given: Settings) -> tuple[AgentSettings, OwnObservations, Reward | None]:
-    """Split settings into those of the core and the functions: observations and the reward.
+class Split(NamedTuple):
+    """Settings of the core, and the functions of an agent."""
+
+    settings: AgentSettings
+    observations: OwnObservations
+    reward: Reward | None
+    action: OwnAction | None
+
+
+def split(given: Settings) -> Split:
+    """Split settings into those of the core and the functions.
 
     Raises:
         TypeError: If a setting is unknown.
         ValueError: If the observations are wrong.
     """
-    reward = given.get("reward")
-    paid = reward if callable(reward) else None
-    settings = checked(given if paid is None else {**given, "reward": "none"})
+    reward, action = given.get("reward"), given.get("action")
+    named = dict(given)
+    if callable(reward):
+        named["reward"] = "none"
+    if isinstance(action, OwnAction):
+        named["action"] = "paced_window"  # sets a window and a rate, too
+        if given.get("target") == "kernel":
+            raise ValueError('agent.target = "kernel", and the action is a function; name deltas or orca')
+    settings = checked(named)  # type: ignore[arg-type]
     own = OwnObservations(settings.observations, history=settings.history, scaled=settings.scaled)
-    return replace(settings, observations=own.named), own, paid
+    return Split(
+        replace(settings, observations=own.named),
+        own,
+        reward if callable(reward) else None,
+        action if isinstance(action, OwnAction) else None,
+    )
 
 
 def _json(name: str, value: object) -> str:

@@ -1,13 +1,13 @@
 """Registered environments: each has its own scenario and suitable settings."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import as_file, files
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 from ackclock._core import Scenario
+from ackclock.gym import benchmark_networks as networks
 from ackclock.gym.agent import Settings
 from ackclock.gym.flow import FlowEnv, ScenarioLike
 from ackclock.gym.names import RenderMode
@@ -33,10 +33,25 @@ DQN_NEWRENO: Mapping[str, Any] = {
 }
 
 
-def packaged(name: str, overrides: Sequence[str] = ()) -> Scenario:
-    """Return a scenario of the package."""
-    with as_file(files("ackclock.gym") / "scenarios" / f"{name}.toml") as path:
-        return Scenario.load(path, list(overrides))
+KERNEL: Mapping[str, Any] = {
+    "observations": (
+        "queue_share",
+        "queued_segments",
+        "delivery_ratio",
+        "loss_fraction",
+        "cwnd_segments",
+        "srtt_ms",
+    ),
+    "scaled": True,
+    "decide": "round",
+    "action": "orca",
+    "reward": "orca",
+    "target": "kernel",
+}
+"""Default settings of an agent whose policy is to run in the kernel."""
+
+
+_SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 class Registered(FlowEnv):
@@ -44,6 +59,8 @@ class Registered(FlowEnv):
 
     scenario_name: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]] = GENERAL
+    network_arguments: ClassVar[tuple[str, ...]] = ()
+    """Names of the arguments that choose a network, which `file` takes."""
 
     def __init__(
         self,
@@ -68,7 +85,7 @@ class Registered(FlowEnv):
             ValueError: If a setting is wrong, or the flow is unknown.
         """
         chosen = self._chosen({"flow": flow, "render_mode": render_mode, **settings})
-        super().__init__(packaged(self.scenario_name) if scenario is None else scenario, **chosen)
+        super().__init__(self.file() if scenario is None else scenario, **chosen)
 
     @classmethod
     def vector(cls, scenario: ScenarioLike | None = None, **settings: Unpack[VectorSettings]) -> VectorFlowEnv:
@@ -78,7 +95,12 @@ class Registered(FlowEnv):
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong, or the flow is unknown.
         """
-        return VectorFlowEnv(packaged(cls.scenario_name) if scenario is None else scenario, **cls._chosen(settings))
+        return VectorFlowEnv(cls.file() if scenario is None else scenario, **cls._chosen(settings))
+
+    @classmethod
+    def file(cls) -> Path:
+        """Return the scenario file."""
+        return _SCENARIOS / f"{cls.scenario_name}.toml"
 
     @classmethod
     def _chosen(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,6 +139,41 @@ class SingleFlow(Registered):
     """
 
     scenario_name = "single-flow"
+
+
+class Deployable(Registered):
+    """One flow alone on a bottleneck, with an agent whose policy can run in the kernel.
+
+    ## Description
+    The network of `ackclock/SingleFlow-v0`. Once per round trip the agent multiplies the window of the flow's own
+    controller, which answers losses. `ackclock export --to bpf` converts its policies for `ackclock-kernel load`.
+
+    ## Action Space
+    `Box(-2, 2, (1,))`: the window is multiplied by 2^a (Orca).
+
+    ## Observation Space
+    `Box(-1, 1, (6,))`: queue share, queued segments, delivery rate relative to its maximum, loss fraction, cwnd
+    (segments), and smoothed RTT (ms).
+
+    ## Rewards
+    Orca's: throughput less losses, over delay, relative to the best of both.
+
+    ## Starting State
+    The end of slow start, which the stack controls.
+
+    ## Episode End
+    Truncated after 30 s of simulated time; never terminated.
+
+    ## Arguments
+    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`. Those that no kernel could run are
+    refused.
+
+    ## Version History
+    * v0: first version
+    """
+
+    scenario_name = "single-flow"
+    defaults: ClassVar[Mapping[str, Any]] = KERNEL
 
 
 class SharedLink(Registered):
@@ -219,6 +276,86 @@ class Trace(Registered):
         return super().vector(_with_trace(scenario, trace), **settings)
 
 
+class Bench(Registered):
+    """Benchmark: networks drawn at random, frozen, some to train on and others to test on.
+
+    ## Description
+    A seed draws a network of a family: `alone`, `lossy`, `cubic`, `changing` or `cellular`. `split="test"` draws from
+    other cells of rate, round trip and queue, other patterns and other traces than `split="train"`. The networks lie in
+    `ackclock[studies]`.
+
+    ## Action Space
+    `Box(-1, 1, (1,))`: as in `ackclock/SingleFlow-v0`. Agents of the benchmark may have any settings.
+
+    ## Observation Space
+    `Box(-1, 1, (10, 5))`: as in `ackclock/SingleFlow-v0`.
+
+    ## Rewards
+    Kleinrock's power, as in `ackclock/SingleFlow-v0`. The benchmark compares summaries and not rewards.
+
+    ## Starting State
+    The end of slow start, which the stack controls.
+
+    ## Episode End
+    Truncated after 8 s of simulated time, or up to 60 s by family and split; never terminated.
+
+    ## Arguments
+    `family`, `split`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+
+    ## Version History
+    * v1: first version
+    """
+
+    network_arguments = ("family", "split")
+
+    def __init__(
+        self,
+        scenario: ScenarioLike | None = None,
+        *,
+        family: networks.Family = "alone",
+        split: networks.Split = "train",
+        flow: str | None = None,
+        render_mode: RenderMode | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Put an agent on the flow `learner` of a family.
+
+        Args:
+            scenario: Another scenario, which is then not of the benchmark.
+            family: Family of networks.
+            split: Networks to train on, or to test on.
+            flow: Name of the flow.
+            render_mode: None, `"rgb_array"` or `"human"`.
+            settings: Settings of the agent, by keyword; see `Settings`.
+
+        Raises:
+            ValueError: If the family is unknown, or a setting is wrong.
+            LookupError: If the traces of `cellular` are missing.
+            MissingPackageError: If the studies are not installed.
+        """
+        scenario = networks.network(family, split) if scenario is None else scenario
+        super().__init__(scenario, flow=flow or networks.LEARNER, render_mode=render_mode, **settings)
+
+    @classmethod
+    def vector(
+        cls,
+        scenario: ScenarioLike | None = None,
+        *,
+        family: networks.Family = "alone",
+        split: networks.Split = "train",
+        **settings: Unpack[VectorSettings],
+    ) -> VectorFlowEnv:
+        """Make many copies, stepped on threads; takes the arguments of one environment and of `VectorFlowEnv`."""
+        scenario = networks.network(family, split) if scenario is None else scenario
+        settings.setdefault("flow", networks.LEARNER)
+        return super().vector(scenario, **settings)
+
+    @classmethod
+    def file(cls, family: networks.Family = "alone", split: networks.Split = "train") -> Path:
+        """Return the scenario file of a family."""
+        return networks.file(family, split)
+
+
 class DqnNewReno(Registered):
     """The state, actions and reward of DQN-based NewReno, for an agent from outside.
 
@@ -298,11 +435,13 @@ def _with_trace(scenario: ScenarioLike | None, trace: str | PathLike[str] | None
         raise ValueError("trace replaces the rate of the environment's own scenario; give scenario or trace, not both")
     # A scenario looks beside its own file, which is the package's; a text of JSON is one of TOML, too.
     file = json.dumps(str(Path(trace).absolute()), ensure_ascii=False)
-    return packaged("trace", [f"topology.bottleneck.rate={{ trace = {file} }}"])
+    return Scenario.load(Trace.file(), [f"topology.bottleneck.rate={{ trace = {file} }}"])
 
 
 # Gymnasium looks these up by name.
 single_flow_vector: Callable[..., VectorFlowEnv] = SingleFlow.vector
+bench_vector: Callable[..., VectorFlowEnv] = Bench.vector
+deployable_vector: Callable[..., VectorFlowEnv] = Deployable.vector
 shared_link_vector: Callable[..., VectorFlowEnv] = SharedLink.vector
 trace_vector: Callable[..., VectorFlowEnv] = Trace.vector
 dqn_newreno_vector: Callable[..., VectorFlowEnv] = DqnNewReno.vector

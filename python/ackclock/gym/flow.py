@@ -57,7 +57,8 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
     the window in slow start and responds to losses, unless `slow_start` or `on_loss` are `"agent"`.
 
     ## Action Space
-    Set by `action`: `Discrete` for a table of segments, else a `Box` with one number. See `ackclock list agents`.
+    Set by `action`: `Discrete` for a table of segments, else a `Box` with one number; or the space of an `OwnAction`.
+    See `ackclock list agents`.
 
     ## Observation Space
     A `Box` of float32, one number for each name in `observations`; with `history` above 1, one row for each of the last
@@ -120,10 +121,12 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         self.scenario: Scenario = loaded(scenario)
         self.flow: str = named_flow(self.scenario, flow)
         self.render_mode = render_mode
-        self.settings, self._own, self._own_reward = split(settings)
+        self.settings, self._own, self._own_reward, self._own_action = split(settings)
         simulated = _core.Environment(self.scenario, [(self.flow, self.settings.to_json())])
         named_space, self.action_space = spaces_of(simulated.spaces(0))
         self.observation_space = self._own.space(named_space)
+        if self._own_action is not None:
+            self.action_space = copy.deepcopy(self._own_action.space)
         self.kernel = KernelFlow(self.scenario, self.flow, self.settings.to_json()) if on == "kernel" else None
         self._core: Environment = self.kernel or simulated  # type: ignore[assignment]  # which answers alike
         self._has_own = bool(self._own) or self._own_reward is not None
@@ -167,7 +170,8 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         """Act, and run to the next decision.
 
         Args:
-            action: A member of the action space: the index of a choice, or an array of shape (1,).
+            action: A member of the action space: the index of a choice, an array of shape (1,), or what an `OwnAction`
+                takes.
 
         Returns:
             Observation, a float32 array of the shape of `observation_space`; reward; whether the flow has ended;
@@ -181,11 +185,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         """
         if not self._is_running:
             raise self._refusal()
-        try:
-            stepped = self._core.step(action if self._takes_number or len(action) != 1 else action[0])
-        except (TypeError, LookupError, OverflowError):
-            number_of(action, self.action_space)  # raises if that is why
-            raise
+        stepped = self._stepped(action)
         if self._has_own:
             values = Values(self._core)
             paid = stepped[1] if self._own_reward is None else number(self._own_reward(values), "the reward")
@@ -198,6 +198,15 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
             if self.render_mode == "human":
                 self.render()
         return stepped
+
+    def _stepped(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        if self._own_action is not None:
+            return self._core.step(self._own_action.decision(action, Values(self._core)))
+        try:
+            return self._core.step(action if self._takes_number or len(action) != 1 else action[0])
+        except (TypeError, LookupError, OverflowError):
+            number_of(action, self.action_space)  # raises if that is why
+            raise
 
     def _refusal(self) -> Exception:
         if self._is_closed:

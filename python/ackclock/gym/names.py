@@ -25,5 +25,8 @@ RewardName = Literal["dqn", "aurora", "orca", "log_utility", "alpha_fairness", "
 Side = Literal["stack", "agent"]
 """Side that does something: the rest of the flow's TCP, or the agent."""
 
+Target = Literal["engine", "kernel"]
+"""Place in which an agent's policy is to run."""
+
 RenderMode = Literal["rgb_array", "human"]
 """Rendering of an episode: as arrays, or in a window."""

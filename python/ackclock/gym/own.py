@@ -1,4 +1,4 @@
-"""User-written observations, beside those of the catalogue."""
+"""User-written observations and actions, beside those of the catalogue."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+
+from ackclock import _core
 
 Row = NDArray[np.float32]
 
@@ -27,6 +29,35 @@ class Own:
     function: Callable[[Mapping[str, float]], float]
     low: float = -np.inf
     high: float = np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAction:
+    """User-written action: any action space, and a function that makes a window and a rate of a member of it.
+
+    Attributes:
+        space: Action space.
+        function: Function from an action and the `Values` at the decision to the window in segments, and the pacing
+            rate in bit/s or None for the stack's; called once per decision.
+    """
+
+    space: "spaces.Space[Any]"
+    function: Callable[[Any, Mapping[str, float]], tuple[float, float | None]]
+
+    def decision(self, action: Any, values: Mapping[str, float]) -> _core.WindowAndRate:
+        """Return an action as a decision for the core.
+
+        Raises:
+            ValueError: If the action is not in the space, or the function returns something else.
+        """
+        if not self.space.contains(action):
+            raise ValueError(f"an action must be a member of {self.space}, not {action!r}")
+        made = self.function(action, values)
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise ValueError(f"the action is {made!r}; its function has to return a window and a rate or None")
+        window, rate = made
+        rate = None if rate is None else number(rate, "the rate of the action")
+        return _core.WindowAndRate(number(window, "the window of the action"), rate)
 
 
 def listed(observations: Any) -> list[Any]:

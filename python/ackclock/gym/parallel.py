@@ -18,7 +18,7 @@ from ackclock.gym.agent import AgentSettings, Settings, number_of, spaces_of, sp
 from ackclock.gym.copies import Remade, check_seed, twin_of
 from ackclock.gym.flow import Observation, ScenarioLike, drawn_of, loaded
 from ackclock.gym.names import RenderMode
-from ackclock.gym.own import OwnObservations, number
+from ackclock.gym.own import OwnAction, OwnObservations, number
 from ackclock.gym.screen import Screen
 from ackclock.gym.values import Reward, Values
 from ackclock.results.summaries import RunSummary
@@ -39,7 +39,7 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
     asked: `infos[agent]["is_waiting"]` is False, and their actions are ignored.
 
     ## Action Space
-    For each agent set by its `action`: `Discrete` for a table of segments, else a `Box` with one number.
+    For each agent set by its `action`, as in `FlowEnv`.
 
     ## Observation Space
     For each agent a `Box` of float32, as in `FlowEnv`.
@@ -98,15 +98,21 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         self.render_mode = render_mode
         differing = _by_agent(self.scenario.flow_names if agents is None else agents)
         chosen = {name: split({**settings, **own}) for name, own in differing.items()}  # type: ignore[typeddict-item]
-        self.settings: dict[str, AgentSettings] = {name: one for name, (one, _, _) in chosen.items()}
-        self._own: dict[str, OwnObservations] = {name: own for name, (_, own, _) in chosen.items()}
-        self._own_rewards: dict[str, Reward] = {name: paid for name, (*_, paid) in chosen.items() if paid is not None}
+        self.settings: dict[str, AgentSettings] = {name: one.settings for name, one in chosen.items()}
+        self._own: dict[str, OwnObservations] = {name: one.observations for name, one in chosen.items()}
+        self._own_rewards: dict[str, Reward] = {
+            name: one.reward for name, one in chosen.items() if one.reward is not None
+        }
+        self._own_actions: dict[str, OwnAction] = {
+            name: one.action for name, one in chosen.items() if one.action is not None
+        }
         self._core = _core.Environment(self.scenario, [(name, one.to_json()) for name, one in self.settings.items()])
         spaces = {name: spaces_of(self._core.spaces(place)) for place, name in enumerate(self.settings)}
         self.observation_spaces: dict[str, Space[Observation]] = {
             name: self._own[name].space(pair[0]) for name, pair in spaces.items()
         }
         self.action_spaces: dict[str, Space[Any]] = {name: pair[1] for name, pair in spaces.items()}
+        self.action_spaces |= {name: copy.deepcopy(own.space) for name, own in self._own_actions.items()}
         self.possible_agents: list[str] = list(self.settings)
         self.agents: list[str] = []
         self._places = {name: place for place, name in enumerate(self.possible_agents)}
@@ -172,8 +178,8 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
             raise ResetNeeded("step() without an episode under way; call reset() first")
         if not isinstance(actions, Mapping):
             raise ValueError(f"actions = {actions!r}: must be a dictionary with an action for each agent")
-        numbers = [self._number(place, name, actions) for name, place in self._places.items()]
-        named, paid, over, is_time_over = self._core.step_all(numbers)
+        decisions = [self._decision(place, name, actions) for name, place in self._places.items()]
+        named, paid, over, is_time_over = self._core.step_all(decisions)
         observations, infos = self._all_of(named), self._infos()
         rewards = {name: self._reward(name, paid[self._places[name]]) for name in self.agents}
         terminated = {name: over[self._places[name]] for name in self.agents}
@@ -233,8 +239,10 @@ class ParallelFlows(Remade, ParallelEnv[str, Observation, Any]):  # type: ignore
         if self._screen is not None:
             self._screen.close()
 
-    def _number(self, place: int, name: str, actions: Mapping[str, Any]) -> float:
+    def _decision(self, place: int, name: str, actions: Mapping[str, Any]) -> float | _core.WindowAndRate:
         if name in actions and name in self.agents:
+            if name in self._own_actions:
+                return self._own_actions[name].decision(actions[name], Values(self._core, place))
             return number_of(actions[name], self.action_spaces[name])
         if name in self.agents and self._core.is_waiting(place):
             raise ValueError(f"actions has none for agent {name!r}; it has {list(actions)}")

@@ -4,8 +4,10 @@ import gymnasium
 
 _ENTRY_POINTS = {
     "ackclock/SingleFlow-v0": ("SingleFlow", "single_flow_vector"),
+    "ackclock/Deployable-v0": ("Deployable", "deployable_vector"),
     "ackclock/SharedLink-v0": ("SharedLink", "shared_link_vector"),
     "ackclock/Trace-v0": ("Trace", "trace_vector"),
+    "ackclock/Bench-v1": ("Bench", "bench_vector"),
     "ackclock/DqnNewReno-v0": ("DqnNewReno", "dqn_newreno_vector"),
     "ackclock/DqnCubic-v0": ("DqnCubic", "dqn_cubic_vector"),
 }

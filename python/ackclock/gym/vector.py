@@ -20,7 +20,7 @@ from ackclock.base.system import cores, physical_bytes
 from ackclock.gym.agent import NUMBERS, AgentSettings, Settings, checked, spaces_of
 from ackclock.gym.copies import Remade, check_options, check_seed, twin_of
 from ackclock.gym.flow import ScenarioLike, drawn_of, loaded, named_flow
-from ackclock.gym.own import Own, listed
+from ackclock.gym.own import Own, OwnAction, listed
 
 _SEEDS = 2**63
 _MOST_THREADS = 1_000
@@ -96,6 +96,8 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
                 "a reward that is a function needs gymnasium.vector.SyncVectorEnv; name one, or a subclass of "
                 "ackclock.parts.Reward"
             )
+        if isinstance(settings.get("action"), OwnAction):
+            raise ValueError("an action that is a function needs gymnasium.vector.SyncVectorEnv; name one")
         if render_mode is not None:
             raise ValueError("vector environments are not rendered; leave render_mode out")
         mode = _autoreset_mode(autoreset)
@@ -191,19 +193,17 @@ class VectorFlowEnv(Remade, VectorEnv[NDArray[np.float32], NDArray[Any], NDArray
             ResetNeeded: If no episode has begun.
             ClosedEnvironmentError: If the environments were closed.
             RuntimeError: If Ctrl-C, or a failing user-written part, has ended the episodes; `reset` begins others.
-            ValueError: If the number of actions is wrong, or one is not in the action space.
+            ValueError: If the shape of the actions is wrong, or one is not in the action space.
         """
         if self.closed:
             raise ClosedEnvironmentError("step() after close(); make new environments")
         if not self._is_begun:
             raise ResetNeeded("step() without an episode under way; call reset() first")
         actions = np.asarray(actions)
-        if actions.size != self.num_envs:
-            raise ValueError(
-                f"{amount(actions.size, 'action')} for {amount(self.num_envs, 'environment')}; give one for each"
-            )
         if actions.dtype.kind not in NUMBERS:
             raise ValueError(f"actions must be numbers, not of {actions.dtype}")
+        if actions.shape != self.action_space.shape:
+            raise ValueError(f"actions must be of shape {self.action_space.shape}, not {actions.shape}")
         self._actions[:] = actions.reshape(-1)
         was_over = self._terminated | self._truncated
         ends = self._terminated, self._truncated

@@ -1,20 +1,17 @@
 """Paths that a policy is learnt on, chosen by and tested on: scenarios that draw a network for each seed."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ackclock._core import Scenario, Simulation
-from ackclock.base import input_files
 from ackclock.base.toml_text import toml_text
+from ackclock.scenario import recorded_traces
 
 from ..outcome import FAMILIES, Figures, Link, figures_of
 
-TRACES = "ACKCLOCK_TRACES"
-"""Environment variable: the folder of recorded traces."""
 LEARNER = "learner"
 """Name of the flow whose controller is replaced; in a family of two of a kind `SECOND` is replaced, too."""
 SECOND = "second"
@@ -69,7 +66,8 @@ class Family:
         """
         if seed not in self._drawn:
             if self._template is None:
-                self._template = Scenario.load(str(self.file), self._traces())
+                traces = recorded_traces.overrides(self.file) if self.name == "cellular" else []
+                self._template = Scenario.load(str(self.file), traces)
             if len(self._drawn) >= _DRAWN_KEPT:
                 del self._drawn[next(iter(self._drawn))]
             scenario = self._template.draw(seed)
@@ -82,18 +80,6 @@ class Family:
         simulation = Simulation(scenario)
         simulation.run_until(scenario.duration_s)
         return figures_of(self.name, json.loads(simulation.finish().summary_json()), path.link)
-
-    def _traces(self) -> list[str]:
-        """Return what says where recorded traces are, for a family that has them."""
-        if self.name != "cellular":
-            return []
-        folder = os.environ.get(TRACES)
-        if not folder:
-            raise LookupError(f"{self.file} needs recorded traces; say in {TRACES} which folder has them")
-        table = input_files.toml(self.file, remedy="give a scenario file (.toml)")
-        names = table["topology"]["bottleneck"]["rate"]["trace"]["choice"]
-        paths = toml_text([str(Path(folder).resolve() / name) for name in names])
-        return [f"topology.bottleneck.rate={{ trace = {{ choice = {paths} }} }}"]
 
 
 @dataclass(frozen=True, slots=True)

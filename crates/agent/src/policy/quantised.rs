@@ -39,16 +39,33 @@ pub struct Quantised {
     image: Arc<Image>,
 }
 
+/// The decision times of the catalogue with an integer form.
+pub const DECISIONS: [&str; 3] = ["ack", "window", "round"];
+
+/// The actions of the catalogue with an integer form.
+pub const ACTIONS: [&str; 2] = ["deltas", "orca"];
+
 impl Quantised {
+    /// Checks whether a policy of this agent converts to integers, if its network does.
+    pub fn check(config: &AgentConfig) -> Result<(), PolicyError> {
+        Self::without_network(config).map(drop)
+    }
+
+    /// An image of the agent, without layers; and the codes of its observations.
+    fn without_network(config: &AgentConfig) -> Result<(Box<Image>, Vec<u32>), PolicyError> {
+        refuse_what_no_program_does(config)?;
+        let codes = sight::codes(config)?;
+        let mut image = Box::new(Image::EMPTY);
+        image.set_agent(config, &codes)?;
+        Ok((image, codes))
+    }
+
     /// Converts a policy to integers.
     pub fn of(policy: &Policy) -> Result<Self, PolicyError> {
         let config = &policy.config;
-        refuse_what_no_program_does(config)?;
-        let codes = sight::codes(config)?;
+        let (mut image, codes) = Self::without_network(config)?;
         let bounds: Vec<f64> = codes.iter().map(|code| sight::bound(*code, config.is_scaled)).collect();
         let layers = layers::of(&policy.network, &bounds)?;
-        let mut image = Box::new(Image::EMPTY);
-        image.set_agent(config, &codes)?;
         image.set_layers(&layers)?;
         Ok(Self { image: image.into() })
     }

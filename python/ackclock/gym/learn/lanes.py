@@ -65,7 +65,9 @@ class Lane:
             self._advance(action)
 
     def _advance(self, action: float) -> tuple[NDArray[np.float32], float, bool, bool]:
-        observations, rewards, terminated, truncated, _ = self.environment.step(np.array([action]))
+        observations, rewards, terminated, truncated, _ = self.environment.step(
+            np.full(self.environment.action_space.shape or (), action)
+        )
         self.actions.append(action)
         reward = float(rewards[0])
         self._paid += reward

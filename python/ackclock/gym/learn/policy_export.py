@@ -31,7 +31,7 @@ def policy_file(model: BaseAlgorithm, setting: Setting) -> bytes:
     activation, layers = _read(_modules(model))
     agent = AgentSettings(**setting.agent)
     try:
-        return _core.policy_file(_runnable(agent).to_json(), activation, layers, setting.scenario)
+        return _runnable(agent).policy_file(activation, layers, setting.scenario)
     except ValueError as error:
         raise SettingError(str(error)) from error
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ import gymnasium
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base import input_files
 from ackclock.gym import IDS, AgentSettings, FlowEnv, VectorFlowEnv
-from ackclock.gym.environments import DQN_NEWRENO, GENERAL
+from ackclock.gym.environments import DQN_NEWRENO, GENERAL, KERNEL
 from ackclock.gym.flow import first_flow
 from ackclock.gym.learn.manifest import SettingEntry
+from ackclock.scenario import recorded_traces
 from ackclock.scenario.module_closure import own_code
 
 _NAMES = tuple(field.name for field in fields(AgentSettings))
@@ -143,9 +143,15 @@ def registered(name: str, overrides: Sequence[str], agent: Mapping[str, Any]) ->
         raise SettingError(f"unknown environment {name}; known: {', '.join(IDS)}")
     module, _, kind = str(gymnasium.spec(name).entry_point).partition(":")
     environment = getattr(import_module(module), kind)
-    with as_file(files("ackclock.gym") / "scenarios" / f"{environment.scenario_name}.toml") as path:
-        source = Source.read(path, overrides)
-    return _checked(name, source, {**environment.defaults, **agent})
+    places = {key: agent[key] for key in environment.network_arguments if key in agent}
+    others = {key: value for key, value in agent.items() if key not in places}
+    try:
+        found = environment.file(**places)
+        traces = recorded_traces.overrides(found) if places.get("family") == "cellular" else []
+        source = Source.read(found, [*traces, *overrides])
+    except (LookupError, ValueError) as error:
+        raise SettingError(str(error)) from error
+    return _checked(name, source, {**environment.defaults, **others})
 
 
 def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], *, discrete: bool) -> Setting:
@@ -154,11 +160,13 @@ def of_scenario(file: Path, overrides: Sequence[str], agent: Mapping[str, Any], 
     Args:
         file: Path of the scenario file.
         overrides: Changes, each `path=value`.
-        agent: Changes of the agent, whose defaults are those of `ackclock/SingleFlow-v0`.
+        agent: Changes of the agent, whose defaults are those of `ackclock/SingleFlow-v0`, or with the target
+            `"kernel"` those of `ackclock/Deployable-v0`.
         discrete: Use discrete actions, segments to add, for an algorithm that needs choices.
     """
     choices = {"action": DQN_NEWRENO["action"], "on_loss": "stack"} if discrete else {}
-    return _checked(str(file), Source.read(file, overrides), {**GENERAL, **choices, **agent})
+    defaults = KERNEL if agent.get("target") == "kernel" else GENERAL
+    return _checked(str(file), Source.read(file, overrides), {**defaults, **choices, **agent})
 
 
 def _checked(name: str, source: Source, agent: Mapping[str, Any]) -> Setting:

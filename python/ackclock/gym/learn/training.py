@@ -15,6 +15,7 @@ import stable_baselines3
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter
 
 from ackclock.base import storage
 from ackclock.base.checked_files import archive
@@ -54,6 +55,7 @@ def train(
     checkpoint_every: int = 10_000,
     on_progress: Progress | None = None,
     is_stopping: Callable[[], bool] = lambda: False,
+    log: Callable[[Mapping[str, Any]], KVWriter] | None = None,
 ) -> Trained:
     """Train, and save model, checkpoint, curve and manifest in a folder.
 
@@ -69,6 +71,7 @@ def train(
         on_progress: Called now and then.
         is_stopping: Called between rollouts: if it returns true, the checkpoint is written and `KeyboardInterrupt`
             raised.
+        log: Function from setting, plan and versions to a writer for Stable-Baselines3's logger, beside TensorBoard.
 
     Raises:
         SettingError: If the plan does not suit the setting, or the folder does not suit the plan.
@@ -89,10 +92,11 @@ def train(
         _write_manifest(folder, entry)
         has_long_rollouts = not ALGORITHMS[plan.algorithm].replays
         keeper = _Keeper(folder, lanes, episodes, checkpoint_every, on_progress, is_stopping, has_long_rollouts)
+        callbacks = [keeper] if log is None else [keeper, _Log(log(entry))]
         before, wall = int(model.num_timesteps), time.perf_counter()
         ahead = {"reset_num_timesteps": state is None, "tb_log_name": plan.algorithm, "log_interval": 1}
         try:
-            model.learn(plan.steps - before, callback=keeper, **ahead)
+            model.learn(plan.steps - before, callback=callbacks, **ahead)
         except KeyboardInterrupt:
             keeper.keep_beginning()
             raise
@@ -109,6 +113,24 @@ def train(
 
 _Kept = Mapping[str, bytes]
 """Files by name; the checkpoint comes last, since a resumed training relies on it."""
+
+
+class _Log(BaseCallback):
+    """Callback that adds a writer to the logger."""
+
+    def __init__(self, writer: KVWriter) -> None:
+        super().__init__()
+        self._writer = writer
+
+    def _on_training_start(self) -> None:
+        self.logger.output_formats.append(self._writer)
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_training_end(self) -> None:
+        self.logger.dump(self.num_timesteps)
+        self._writer.close()
 
 
 class _Keeper(BaseCallback):

@@ -232,3 +232,42 @@ fn an_lstm_that_is_too_large_is_refused() {
     let error = image.set_layers(&[layer(33)]).expect_err("33").to_string();
     assert!(error.contains("an LSTM of 33 cells, more than 32"), "{error}");
 }
+
+/// A setting of each name of the catalogue, beside settings that a kernel can run.
+#[test]
+fn the_catalogue_says_of_each_name_whether_a_kernel_can_run_it() {
+    let catalogue = crate::catalogue();
+    let rows = |kind: &str| catalogue[kind].as_array().expect("a table").clone();
+    let can_run = |field: &str, value: serde_json::Value| {
+        let mut agent = serde_json::json!({ "observations": ["srtt_ms"], "scaled": true, "target": "kernel" });
+        agent[field] = value;
+        AgentConfig::from_json(&agent.to_string()).is_ok()
+    };
+    for row in rows("observations") {
+        assert_eq!(can_run("observations", serde_json::json!([row["name"]])), row["kernel"] == true, "{row}");
+    }
+    for row in rows("decisions") {
+        assert_eq!(can_run("decide", row["name"].clone()), row["kernel"] == true, "{row}");
+    }
+    for row in rows("actions") {
+        let mut action = serde_json::json!({ "kind": row["name"] });
+        match row["name"].as_str() {
+            Some("pacing_rate") => (action["low_bps"], action["high_bps"]) = (1.into(), 2.into()),
+            Some("cwnd") => (action["low_segments"], action["high_segments"]) = (1.into(), 2.into()),
+            _ => (),
+        }
+        assert_eq!(can_run("action", action), row["kernel"] == true, "{row}");
+    }
+}
+
+#[test]
+fn an_agent_for_the_kernel_is_refused_by_its_setting() {
+    let read = |more: &str| AgentConfig::from_json(&format!("{{\"observations\": [\"srtt_ms\"], {more}}}"));
+    assert!(read("\"target\": \"kernel\"").is_ok());
+    assert!(read("\"target\": \"engine\", \"history\": 2").is_ok());
+    let refused = |more| read(more).expect_err("no kernel could run it").to_string();
+    let expected = "agent.target = \"kernel\", and the agent has a history, which is not kept in whole numbers; \
+                    train with history = 1";
+    assert_eq!(refused("\"target\": \"kernel\", \"history\": 2"), expected);
+    assert_eq!(refused("\"target\": \"moon\""), "agent.target = \"moon\" must be \"engine\" or \"kernel\"");
+}

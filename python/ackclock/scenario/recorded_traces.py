@@ -1,0 +1,26 @@
+"""Recorded traces that a scenario names and the package does not have."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from ackclock.base import input_files
+from ackclock.base.toml_text import toml_text
+
+VARIABLE: Final = "ACKCLOCK_TRACES"
+"""Environment variable: the folder of the traces."""
+
+
+def overrides(file: Path) -> list[str]:
+    """Return the overrides by which a scenario whose bottleneck draws a trace finds it in the folder of the traces.
+
+    Raises:
+        LookupError: If the environment variable is not set.
+    """
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        raise LookupError(f"{file} needs recorded traces; say in {VARIABLE} which folder has them")
+    table = input_files.toml(file, remedy="give a scenario file (.toml)")
+    names = table["topology"]["bottleneck"]["rate"]["trace"]["choice"]
+    paths = toml_text([str(Path(folder).resolve() / name) for name in names])
+    return [f"topology.bottleneck.rate={{ trace = {{ choice = {paths} }} }}"]
