@@ -14,10 +14,11 @@ import pytest
 
 import ackclock
 import command_line
+from ackclock.base import study_files
 from ackclock.claims import locations
 from networks import dumbbell
 
-if locations.studies() is not None:
+if study_files.folder() is not None:
     locations.make_importable()
 
 # A loaded machine takes its time over an example, and what passes here passes elsewhere.
