@@ -19,27 +19,15 @@ pub(crate) fn at(ms: u64) -> SimTime {
 }
 
 pub(crate) fn ack(ms: u64, acked: u64, rtt_ms: u64) -> AckEvent {
-    let rtt = SimDuration::from_millis(rtt_ms);
+    let plain = AckEvent::in_order(Bytes(acked), SimDuration::from_millis(rtt_ms));
     AckEvent {
         now: at(ms),
-        newly_acked: Bytes(acked),
-        is_cumulative: true,
-        newly_lost: Bytes::ZERO,
-        lost_before: Bytes::ZERO,
-        newly_ce_marked: Bytes::ZERO,
         prior_flight_size: Bytes(20 * MSS),
         snd_una: 0,
         snd_nxt: 20 * MSS,
-        rtt_sample: Some(rtt),
-        rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: SimDuration::from_millis(50) },
-        timestamps: None,
-        is_cwnd_limited: true,
-        in_recovery: false,
-        growth: Growth { is_due: true, is_in_use: true },
-        reduced_window: None,
+        rtt: RttStats { min_rtt: SimDuration::from_millis(50), ..plain.rtt },
         round: ms / 100,
-        is_paced: false,
-        delivery: None,
+        ..plain
     }
 }
 

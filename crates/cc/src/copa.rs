@@ -300,9 +300,7 @@ impl CongestionController for Copa {
             (self.in_slow_start, self.ssthresh) = (true, None);
             (self.standing, self.rtt_standing) = (WindowedMin::default(), 0); // of the last half SRTT, which is over
         }
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0).or(self.ssthresh);
         self.window = restart.window.0 as f64;
     }
 

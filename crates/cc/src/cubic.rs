@@ -14,7 +14,7 @@ use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::linux_cubic::LinuxCubic;
-use crate::slow_start::{EarlyExit, Hystart, Pace, Parts, SlowStart, Window};
+use crate::slow_start::{Hystart, Pace, Parts, SlowStart, Window, slow_start_reports};
 
 words! {
     /// The source of CUBIC's rules.
@@ -355,14 +355,6 @@ impl CongestionController for Cubic {
         self.cwnd
     }
 
-    fn state(&self) -> &'static str {
-        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
-    }
-
-    fn early_exit(&self) -> Option<EarlyExit> {
-        self.slow_start.early_exit()
-    }
-
     /// Begins another stage with the new window, whose curve leads from there to `W_max`.
     fn on_restart(&mut self, restart: &RestartEvent) {
         self.slow_start.on_restart(restart);
@@ -381,6 +373,8 @@ impl CongestionController for Cubic {
     fn ssthresh(&self) -> Option<Bytes> {
         self.state.ssthresh.map(|segments| Bytes((segments * self.mss as f64) as u64))
     }
+
+    slow_start_reports!();
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("w_max_segments", self.state.w_max.unwrap_or(f64::NAN));

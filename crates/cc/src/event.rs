@@ -77,6 +77,32 @@ pub struct AckEvent {
 }
 
 impl AckEvent {
+    /// An ACK of new data in order, all that was outstanding, in a window that is in full use on a path with this round
+    /// trip.
+    pub fn in_order(newly_acked: Bytes, rtt: SimDuration) -> Self {
+        Self {
+            now: SimTime::ZERO,
+            newly_acked,
+            is_cumulative: true,
+            newly_lost: Bytes::ZERO,
+            lost_before: Bytes::ZERO,
+            newly_ce_marked: Bytes::ZERO,
+            prior_flight_size: newly_acked,
+            snd_una: newly_acked.0,
+            snd_nxt: newly_acked.0,
+            rtt_sample: Some(rtt),
+            rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
+            timestamps: None,
+            is_cwnd_limited: true,
+            in_recovery: false,
+            growth: Growth { is_due: true, is_in_use: true },
+            reduced_window: None,
+            round: 0,
+            is_paced: false,
+            delivery: None,
+        }
+    }
+
     /// True if a window that counts acknowledged data may grow, as the stack judges it.
     pub fn may_grow(&self) -> bool {
         self.growth.is_due && self.growth.is_in_use
@@ -195,6 +221,14 @@ pub struct RestartEvent {
     pub window: Bytes,
     /// The ssthresh after the restart, so that slow start leads back to the used window (RFC 2861); `None` leaves it.
     pub ssthresh: Option<Bytes>,
+}
+
+impl RestartEvent {
+    /// A controller's own `window` after the restart, in octets: a reduction does not raise it.
+    pub(crate) fn window_after(&self, window: f64) -> f64 {
+        let restarted = self.window.0 as f64;
+        if self.cause.is_reduction() { window.min(restarted) } else { restarted }
+    }
 }
 
 /// A data segment left.

@@ -183,9 +183,7 @@ impl CongestionController for Fast {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0).or(self.ssthresh);
         self.window = restart.window.0 as f64;
         (self.target, self.origin) = (self.window, self.window);
         self.rests |= restart.cause == RestartCause::Timeout;

@@ -178,9 +178,7 @@ impl CongestionController for Ledbat {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0).or(self.ssthresh);
         self.window = restart.window.0 as f64;
         if restart.cause == RestartCause::Timeout {
             self.delay.forget_current();

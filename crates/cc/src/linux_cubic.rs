@@ -16,7 +16,7 @@ use crate::cubic::CubicConfig;
 use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::hystart::is_settled;
 use crate::segment_window::SegmentWindow;
-use crate::slow_start::{EarlyExit, Pace, SlowStart};
+use crate::slow_start::{SlowStart, slow_start_reports};
 
 /// The ticks of the clock in a second.
 const HZ: u64 = 250;
@@ -213,15 +213,7 @@ impl CongestionController for LinuxCubic {
         let epoch = self.epoch_found(ack.now);
         self.is_emptied = ack.snd_una == ack.snd_nxt;
         self.measure_delay(ack, epoch);
-        let window = self.window.found_by(ack);
-        let pace = self.slow_start.on_ack(ack, &window, epoch);
-        if pace == Pace::Leave {
-            self.window.leave_slow_start(&window);
-        }
-        if !ack.may_grow() {
-            return;
-        }
-        let left = self.window.slow_start(&mut self.slow_start, pace, ack);
+        let left = self.window.on_ack(&mut self.slow_start, ack, epoch);
         if left > 0 {
             self.update(ack.now, left);
             self.window.avoid_congestion(self.state.per, left);
@@ -268,14 +260,6 @@ impl CongestionController for LinuxCubic {
         self.window.cwnd_bytes()
     }
 
-    fn state(&self) -> &'static str {
-        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
-    }
-
-    fn early_exit(&self) -> Option<EarlyExit> {
-        self.slow_start.early_exit()
-    }
-
     fn on_restart(&mut self, restart: &RestartEvent) {
         // A timeout forgets all also where it belongs to the episode under way.
         if restart.cause == RestartCause::Timeout {
@@ -288,6 +272,8 @@ impl CongestionController for LinuxCubic {
     fn ssthresh(&self) -> Option<Bytes> {
         self.window.ssthresh_bytes()
     }
+
+    slow_start_reports!();
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("w_max_segments", self.state.w_max.map_or(f64::NAN, |segments| segments as f64));

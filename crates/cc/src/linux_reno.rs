@@ -10,7 +10,7 @@ use crate::controller::{CongestionController, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::reno::RenoConfig;
 use crate::segment_window::SegmentWindow;
-use crate::slow_start::{EarlyExit, Pace, SlowStart};
+use crate::slow_start::{SlowStart, slow_start_reports};
 
 /// Reno as in Linux, in whole segments. Source and departures: [`mod@crate::linux_reno`].
 #[derive(Clone, Debug)]
@@ -28,15 +28,7 @@ impl LinuxReno {
 
 impl CongestionController for LinuxReno {
     fn on_ack(&mut self, ack: &AckEvent) {
-        let window = self.window.found_by(ack);
-        let pace = self.slow_start.on_ack(ack, &window, None);
-        if pace == Pace::Leave {
-            self.window.leave_slow_start(&window);
-        }
-        if !ack.may_grow() {
-            return;
-        }
-        let left = self.window.slow_start(&mut self.slow_start, pace, ack);
+        let left = self.window.on_ack(&mut self.slow_start, ack, None);
         if left > 0 {
             self.window.avoid_congestion(self.window.cwnd, left);
         }
@@ -61,14 +53,6 @@ impl CongestionController for LinuxReno {
         self.window.cwnd_bytes()
     }
 
-    fn state(&self) -> &'static str {
-        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
-    }
-
-    fn early_exit(&self) -> Option<EarlyExit> {
-        self.slow_start.early_exit()
-    }
-
     fn on_restart(&mut self, restart: &RestartEvent) {
         self.slow_start.on_restart(restart);
         self.window.on_restart(restart);
@@ -77,6 +61,8 @@ impl CongestionController for LinuxReno {
     fn ssthresh(&self) -> Option<Bytes> {
         self.window.ssthresh_bytes()
     }
+
+    slow_start_reports!();
 }
 
 #[cfg(test)]

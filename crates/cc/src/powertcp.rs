@@ -242,8 +242,7 @@ impl CongestionController for PowerTcp {
 
     fn on_restart(&mut self, restart: &RestartEvent) {
         if matches!(restart.cause, RestartCause::Timeout | RestartCause::SynLost) {
-            let window = restart.window.0 as f64;
-            self.window = if restart.cause.is_reduction() { self.window.min(window) } else { window };
+            self.window = restart.window_after(self.window);
             self.old_window = self.window;
         }
         self.repair.on_restart(restart);

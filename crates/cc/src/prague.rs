@@ -239,9 +239,7 @@ impl CongestionController for Prague {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0 as f64);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0 as f64).or(self.ssthresh);
         if self.cwnd >= self.mss || !restart.cause.is_reduction() {
             self.cwnd = restart.window.0 as f64; // a fraction of a segment is less
         }

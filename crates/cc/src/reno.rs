@@ -15,7 +15,7 @@ use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
 use crate::linux_reno::LinuxReno;
-use crate::slow_start::{EarlyExit, Hystart, Pace, SlowStart, Window};
+use crate::slow_start::{Hystart, Pace, SlowStart, Window, slow_start_reports};
 
 words! {
     /// The unit that congestion avoidance counts.
@@ -198,25 +198,17 @@ impl CongestionController for Reno {
         Bytes(self.cwnd)
     }
 
-    fn state(&self) -> &'static str {
-        if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
-    }
-
-    fn early_exit(&self) -> Option<EarlyExit> {
-        self.slow_start.early_exit()
-    }
-
     fn on_restart(&mut self, restart: &RestartEvent) {
         self.slow_start.on_restart(restart);
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0).or(self.ssthresh);
         self.cwnd = restart.window.0;
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
         self.ssthresh.map(Bytes)
     }
+
+    slow_start_reports!();
 }
 
 #[cfg(test)]

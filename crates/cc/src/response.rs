@@ -8,7 +8,7 @@ use ackclock_units::interrupt::{InterruptPoll, check};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::controller::{CongestionController, Controller, ControllerConfig};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, Growth, RttStats};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent};
 
 /// The conditions under which to drive a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,24 +97,11 @@ fn run_to_loss(controller: &mut Controller, drive: Drive, clock: &mut Clock) -> 
 fn ack(clock: &Clock, newly_acked: Bytes, flight: Bytes, rtt: SimDuration) -> AckEvent {
     AckEvent {
         now: clock.now(),
-        newly_acked,
-        is_cumulative: true,
-        newly_lost: Bytes::ZERO,
-        lost_before: Bytes::ZERO,
-        newly_ce_marked: Bytes::ZERO,
         prior_flight_size: flight,
         snd_una: clock.snd_una,
         snd_nxt: clock.snd_una + flight.0 - newly_acked.0,
-        rtt_sample: Some(rtt),
-        rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
-        timestamps: None,
-        is_cwnd_limited: true,
-        in_recovery: false,
-        growth: Growth { is_due: true, is_in_use: true },
-        reduced_window: None,
         round: clock.round,
-        is_paced: false,
-        delivery: None,
+        ..AckEvent::in_order(newly_acked, rtt)
     }
 }
 

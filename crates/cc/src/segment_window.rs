@@ -3,7 +3,7 @@
 //! Source: the behaviour of Linux 6.18. Departures: an ACK of part of a segment counts when the rest of it is
 //! acknowledged. A sender that counts packets hands in whole segments anyway.
 
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, SimTime};
 
 use crate::controller::Start;
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent};
@@ -52,8 +52,20 @@ impl SegmentWindow {
         }
     }
 
+    /// Applies an ACK in slow start, which may end with it. Returns the segments left over for congestion avoidance.
+    /// `epoch` is that of [`SlowStart::on_ack`].
+    #[inline]
+    pub(crate) fn on_ack(&mut self, slow_start: &mut SlowStart, ack: &AckEvent, epoch: Option<SimTime>) -> u64 {
+        let found = self.found_by(ack);
+        let pace = slow_start.on_ack(ack, &found, epoch);
+        if pace == Pace::Leave {
+            self.leave_slow_start(&found);
+        }
+        if ack.may_grow() { self.slow_start(slow_start, pace, ack) } else { 0 }
+    }
+
     /// The window as an ACK finds it, in bytes; during a reduction that is another one.
-    pub(crate) fn found_by(&mut self, ack: &AckEvent) -> Window {
+    fn found_by(&mut self, ack: &AckEvent) -> Window {
         let found = self.changed_from.take().unwrap_or_else(|| self.in_bytes());
         ack.reduced_window.map_or(found, |Bytes(cwnd)| Window { cwnd, ..found })
     }
@@ -79,7 +91,7 @@ impl SegmentWindow {
     }
 
     /// Ends slow start with the window that the ACK found, if that is not yet reduced further.
-    pub(crate) fn leave_slow_start(&mut self, found: &Window) {
+    fn leave_slow_start(&mut self, found: &Window) {
         let cwnd = found.cwnd / self.mss;
         if cwnd <= self.cwnd {
             self.cwnd = cwnd;
@@ -89,7 +101,7 @@ impl SegmentWindow {
 
     /// Applies an ACK that may grow the window in slow start: all its segments, up to ssthresh. Returns the segments
     /// left over for congestion avoidance.
-    pub(crate) fn slow_start(&mut self, slow_start: &mut SlowStart, pace: Pace, ack: &AckEvent) -> u64 {
+    fn slow_start(&mut self, slow_start: &mut SlowStart, pace: Pace, ack: &AckEvent) -> u64 {
         let bytes = ack.newly_acked.0 + self.fraction;
         self.fraction = bytes % self.mss;
         let acked = bytes / self.mss;

@@ -280,9 +280,7 @@ impl CongestionController for Siad {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0 as f64);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0 as f64).or(self.ssthresh);
         self.cwnd = restart.window.0 as f64;
     }
 

@@ -109,6 +109,20 @@ pub(crate) struct SlowStart {
     exit: Option<EarlyExit>,
 }
 
+/// The reports on slow start of a controller that holds a [`SlowStart`] as `slow_start`.
+macro_rules! slow_start_reports {
+    () => {
+        fn state(&self) -> &'static str {
+            if self.is_in_slow_start() { self.slow_start.state() } else { "congestion_avoidance" }
+        }
+
+        fn early_exit(&self) -> Option<$crate::EarlyExit> {
+            self.slow_start.early_exit()
+        }
+    };
+}
+pub(crate) use slow_start_reports;
+
 #[derive(Clone, Debug)]
 enum Watch {
     Nothing,

@@ -5,33 +5,11 @@ use std::collections::VecDeque;
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::delivery::SegmentReport;
-use crate::event::{
-    AckEvent, CongestionCause, CongestionEvent, Growth, RestartCause, RestartEvent, RttStats, SendEvent,
-};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, Growth, RestartCause, RestartEvent, SendEvent};
 
 pub(crate) fn ack(newly_acked: u64) -> AckEvent {
-    let rtt = SimDuration::from_millis(100);
-    AckEvent {
-        now: SimTime::ZERO,
-        newly_acked: Bytes(newly_acked),
-        is_cumulative: true,
-        newly_lost: Bytes::ZERO,
-        lost_before: Bytes::ZERO,
-        newly_ce_marked: Bytes::ZERO,
-        prior_flight_size: Bytes(10_000),
-        snd_una: newly_acked,
-        snd_nxt: 10_000,
-        rtt_sample: Some(rtt),
-        rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
-        timestamps: None,
-        is_cwnd_limited: true,
-        in_recovery: false,
-        growth: Growth { is_due: true, is_in_use: true },
-        reduced_window: None,
-        round: 0,
-        is_paced: false,
-        delivery: None,
-    }
+    let plain = AckEvent::in_order(Bytes(newly_acked), SimDuration::from_millis(100));
+    AckEvent { prior_flight_size: Bytes(10_000), snd_nxt: 10_000, ..plain }
 }
 
 /// The event of a segment that leaves.
@@ -125,9 +103,7 @@ impl AckClock {
             self.flight.drain(..segments as usize).next_back().expect("a window holds what is acknowledged");
         self.now = arrival;
         let rtt = arrival - sent;
-        let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt };
-        let snd_una = self.snd_una;
-        let rtt_sample = Some(rtt);
-        AckEvent { now: arrival, prior_flight_size, snd_una, snd_nxt, rtt_sample, rtt: stats, ..ack(acknowledged) }
+        let plain = AckEvent::in_order(Bytes(acknowledged), rtt);
+        AckEvent { now: arrival, prior_flight_size, snd_una: self.snd_una, snd_nxt, ..plain }
     }
 }

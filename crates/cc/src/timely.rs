@@ -236,8 +236,8 @@ impl CongestionController for Timely {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{RestartCause, RttStats};
-    use crate::testing::{ack, loss, recovering, restart};
+    use crate::event::RestartCause;
+    use crate::testing::{loss, recovering, restart};
 
     const RTT: SimDuration = SimDuration::from_micros(40);
 
@@ -255,9 +255,7 @@ mod tests {
     }
 
     fn acked(timely: &mut Timely, octets: u64, rtt_us: u64) -> f64 {
-        let rtt = SimDuration::from_micros(rtt_us);
-        let stats = RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt };
-        timely.on_ack(&AckEvent { rtt_sample: Some(rtt), rtt: stats, ..ack(octets) });
+        timely.on_ack(&AckEvent::in_order(Bytes(octets), SimDuration::from_micros(rtt_us)));
         timely.rate / 1e6
     }
 
@@ -328,8 +326,7 @@ mod tests {
     #[test]
     fn a_timeout_leaves_the_loss_window_and_a_recovery_no_growth() {
         let mut timely = timely(0.875);
-        let stats = RttStats { latest: RTT, srtt: RTT, rttvar: SimDuration::ZERO, min_rtt: RTT };
-        timely.on_ack(&recovering(&AckEvent { rtt_sample: Some(RTT), rtt: stats, ..ack(64_000) }));
+        timely.on_ack(&recovering(&AckEvent::in_order(Bytes(64_000), RTT)));
         assert_rate(timely.rate / 1e6, 1_000.0); // 40 us are below T_low
         timely.on_restart(&restart(RestartCause::Timeout, 1_000));
         assert_eq!(timely.cwnd(), Bytes(1_000));

@@ -430,9 +430,7 @@ impl CongestionController for Vegas {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0).or(self.ssthresh);
         self.cwnd = restart.window.0;
         if restart.cause == RestartCause::Timeout {
             self.forget_round(true);

@@ -2,7 +2,7 @@
 
 use ackclock_cc::{
     AckEvent, CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, CubicConfig,
-    Growth, Hystart, Increase, RenoConfig, RttStats, SendEvent,
+    Hystart, Increase, RenoConfig, SendEvent,
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use proptest::prelude::*;
@@ -48,27 +48,14 @@ fn config() -> impl Strategy<Value = ControllerConfig> {
 }
 
 fn ack(now: SimTime, controller: &Controller, bytes: u64, rtt_us: u64, is_paced: bool, round: u64) -> AckEvent {
-    let rtt = SimDuration::from_micros(rtt_us);
     AckEvent {
         now,
-        newly_acked: Bytes(bytes),
-        is_cumulative: true,
-        newly_lost: Bytes::ZERO,
-        lost_before: Bytes::ZERO,
-        newly_ce_marked: Bytes::ZERO,
         prior_flight_size: controller.cwnd(),
         snd_una: round * 1_000 * MSS,
         snd_nxt: round * 1_000 * MSS + controller.cwnd().0,
-        rtt_sample: Some(rtt),
-        rtt: RttStats { latest: rtt, srtt: rtt, rttvar: SimDuration::ZERO, min_rtt: rtt },
-        timestamps: None,
-        is_cwnd_limited: true,
-        in_recovery: false,
-        growth: Growth { is_due: true, is_in_use: true },
-        reduced_window: None,
         round,
         is_paced,
-        delivery: None,
+        ..AckEvent::in_order(Bytes(bytes), SimDuration::from_micros(rtt_us))
     }
 }
 

@@ -21,6 +21,7 @@ use crate::event::{ControllerState, Event, PacketInfo, RecoveryCause};
 use crate::observer::{Observer, Record};
 use crate::source::Source;
 use encoder::{Encoder, Shown};
+use proto::EventType;
 use tracks::{Tracks, values};
 
 /// Writes a trace as things happen.
@@ -134,7 +135,7 @@ impl<W: Write> Page<'_, W> {
             self.leave(outer)?;
         }
         self.tracks.recoveries.push(cause);
-        self.encoder.slice_begin(self.time, self.tracks.own, cause.state(), &numbers(None, shown))
+        self.encoder.named(self.time, (EventType::SliceBegin, self.tracks.own), cause.state(), &numbers(None, shown))
     }
 
     /// The slices within the first `remaining` end.
@@ -150,10 +151,10 @@ impl<W: Write> Page<'_, W> {
         if !self.tracks.has_controller {
             self.tracks.has_controller = true;
             self.encoder.track(self.tracks.describe_controller())?;
-            self.encoder.slice_begin(self.tracks.first.unwrap_or(self.time), track, from, &[])?;
+            self.encoder.named(self.tracks.first.unwrap_or(self.time), (EventType::SliceBegin, track), from, &[])?;
         }
         self.encoder.slice_end(self.time, track)?;
-        self.encoder.slice_begin(self.time, track, to, &[])
+        self.encoder.named(self.time, (EventType::SliceBegin, track), to, &[])
     }
 
     fn packet(
@@ -172,7 +173,7 @@ impl<W: Write> Page<'_, W> {
         why: Option<(&'static str, &'static str)>,
         shown: &[(&'static str, u64)],
     ) -> io::Result<()> {
-        self.encoder.instant(self.time, self.tracks.own, name, &numbers(why, shown))
+        self.encoder.named(self.time, (EventType::Instant, self.tracks.own), name, &numbers(why, shown))
     }
 
     fn values(&mut self, event: &Event) -> io::Result<()> {

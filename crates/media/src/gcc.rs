@@ -116,8 +116,7 @@ impl Gcc {
         } else {
             self.aimd.update(now, usage, rate);
         }
-        let limited = self.limits.clamp(self.aimd.rate());
-        self.aimd.limit(limited);
+        self.aimd.rate = self.limits.clamp(self.aimd.rate);
     }
 }
 
@@ -125,17 +124,17 @@ impl RateController for Gcc {
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         if let Some(rtt) = feedback.rtt {
             let way = SimDuration(rtt.0.saturating_sub(feedback.held.0));
-            self.aimd.set_rtt(way);
-            self.loss.set_rtt(way);
+            self.aimd.rtt = way;
+            self.loss.rtt = way;
         }
         // In the order of arrival: within a report they seldom overtake each other.
         let mut arrivals: Vec<(PacketResult, SimTime)> = feedback.arrived().map(|(packet, at)| (*packet, at)).collect();
         arrivals.sort_by_key(|(packet, at)| (*at, packet.number));
         self.on_arrivals(arrivals.into_iter());
         self.by_delay(feedback.now);
-        self.loss.on_packets(feedback.now, feedback.lost(), feedback.packets.len(), self.aimd.rate());
-        self.target = self.limits.clamp(self.loss.rate());
-        self.loss.limit(self.target);
+        self.loss.on_packets(feedback.now, feedback.lost(), feedback.packets.len(), self.aimd.rate);
+        self.target = self.limits.clamp(self.loss.rate);
+        self.loss.rate = self.target;
     }
 
     fn target_rate(&self) -> Bandwidth {

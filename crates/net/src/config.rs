@@ -85,6 +85,25 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
+    /// A link that only serialises and propagates, behind a queue without a limit.
+    pub fn plain(name: &str, (from, to): (NodeId, NodeId), rate: Bandwidth, delay: SimDuration) -> Self {
+        Self {
+            name: name.to_owned(),
+            from,
+            to,
+            rate,
+            delay,
+            framing: Bytes::ZERO,
+            queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
+            device_queue: None,
+            discarder: None,
+            capture: false,
+            telemetry: false,
+            way_back_of: None,
+            channel: None,
+        }
+    }
+
     /// True if the link is served packet by packet. A DropTail queue before a plain wire needs only a clock, unless it
     /// writes telemetry.
     pub fn is_served(&self) -> bool {

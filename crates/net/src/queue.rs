@@ -160,9 +160,20 @@ pub trait QueueDiscipline: Debug + Send {
     fn inspect(&self, _now: SimTime, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// The accessors of every discipline: `$packets` holds the waiting packets, `tally` counts the dropped and marked ones.
-/// The form with `room` also gives the field of this name, the room that can change.
+/// The accessors of a discipline, whose field `tally` counts the dropped and marked packets. `packets` names the field
+/// that holds the waiting ones; `packets, octets` are fields that count them. `room` is a field too: the room that can
+/// change.
+#[macro_export]
 macro_rules! accounts {
+    () => {
+        fn counters(&self) -> $crate::queue::QueueCounters {
+            self.tally.counters()
+        }
+
+        fn tally(&mut self) -> &mut $crate::queue::Tally {
+            &mut self.tally
+        }
+    };
     ($packets:ident) => {
         fn len(&self) -> usize {
             self.$packets.len()
@@ -172,23 +183,27 @@ macro_rules! accounts {
             self.$packets.octets()
         }
 
-        fn counters(&self) -> QueueCounters {
-            self.tally.counters()
-        }
-
-        fn tally(&mut self) -> &mut Tally {
-            &mut self.tally
-        }
+        $crate::accounts!();
     };
     ($packets:ident, room) => {
-        super::accounts!($packets);
+        $crate::accounts!($packets);
 
-        fn room(&mut self) -> Option<&mut Room> {
+        fn room(&mut self) -> Option<&mut $crate::queue::Room> {
             Some(&mut self.room)
         }
     };
+    ($packets:ident, $octets:ident) => {
+        fn len(&self) -> usize {
+            self.$packets
+        }
+
+        fn octets(&self) -> u64 {
+            self.$octets
+        }
+
+        $crate::accounts!();
+    };
 }
-use accounts;
 
 /// The place of a queue: values that a discipline may need beside its parameters.
 #[derive(Clone, Copy, Debug)]

@@ -100,26 +100,15 @@ pub fn shortest_path(network: &NetworkConfig, from: NodeId, to: NodeId) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DropTailConfig, LinkConfig, NodeConfig, QueueConfig, QueueLimit};
-    use ackclock_units::{Bandwidth, Bytes, SimDuration};
+    use crate::config::{LinkConfig, NodeConfig};
+    use ackclock_units::{Bandwidth, SimDuration};
 
     /// Nodes 0.., joined by the given one-way links.
     fn network(nodes: usize, links: &[(usize, usize)]) -> NetworkConfig {
         let node = |number: usize| NodeConfig { name: number.to_string(), discarder: None };
-        let link = |&(from, to): &(usize, usize)| LinkConfig {
-            name: format!("{from}->{to}"),
-            from: NodeId::new(from),
-            to: NodeId::new(to),
-            rate: Bandwidth(1_000_000),
-            delay: SimDuration::ZERO,
-            framing: Bytes(0),
-            queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
-            device_queue: None,
-            discarder: None,
-            capture: false,
-            telemetry: false,
-            way_back_of: None,
-            channel: None,
+        let link = |&(from, to): &(usize, usize)| {
+            let ends = (NodeId::new(from), NodeId::new(to));
+            LinkConfig::plain(&format!("{from}->{to}"), ends, Bandwidth(1_000_000), SimDuration::ZERO)
         };
         let links = links.iter().map(link).collect();
         NetworkConfig { nodes: (0..nodes).map(node).collect(), links, discarders: Vec::new(), changes: Vec::new() }

@@ -149,17 +149,7 @@ fn a_near_rtt_ago(readings: &Readings) -> SimTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn readings(ms: u64, arrived: u64, sent: u64) -> Readings {
-        Readings {
-            now: SimTime::ZERO + SimDuration::from_millis(ms),
-            arrived: Bytes(arrived),
-            sent: Bytes(sent),
-            near_rtt: SimDuration::from_millis(2),
-            near_mss: Bytes(1000),
-            ..Readings::default()
-        }
-    }
+    use crate::readings::readings;
 
     /// Octets that arrived before the connection was a millisecond old wait; no others arrive.
     fn stalled(until: u64) -> Vec<(u64, Bytes)> {

@@ -78,14 +78,7 @@ mod tests {
     use super::*;
 
     fn readings(ms: u64, arrived: u64, sent: u64) -> Readings {
-        let mut readings = Readings {
-            now: SimTime::ZERO + SimDuration::from_millis(ms),
-            arrived: Bytes(arrived),
-            sent: Bytes(sent),
-            near_rtt: SimDuration::from_millis(2),
-            near_mss: Bytes(1000),
-            ..Readings::default()
-        };
+        let mut readings = crate::readings::readings(ms, arrived, sent);
         readings.far.srtt = SimDuration::from_millis(20);
         readings
     }

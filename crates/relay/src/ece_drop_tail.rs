@@ -72,8 +72,6 @@ impl EceDropTail {
 
 #[cfg(test)]
 mod tests {
-    use ackclock_units::SimDuration;
-
     use super::*;
 
     fn discipline(every_rtt: bool) -> EceDropTail {
@@ -81,13 +79,7 @@ mod tests {
     }
 
     fn readings(ms: u64, arrived: u64, acknowledged: u64) -> Readings {
-        Readings {
-            now: SimTime::ZERO + SimDuration::from_millis(ms),
-            arrived: Bytes(arrived),
-            acknowledged: Bytes(acknowledged),
-            near_rtt: SimDuration::from_millis(2),
-            ..Readings::default()
-        }
+        Readings { acknowledged: Bytes(acknowledged), ..crate::readings::readings(ms, arrived, 0) }
     }
 
     #[test]

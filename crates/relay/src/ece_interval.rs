@@ -81,13 +81,7 @@ mod tests {
     const INTERVAL: SimDuration = SimDuration::from_millis(20);
 
     fn readings(ms: u64, arrived: u64, sent: u64, acknowledged: u64) -> Readings {
-        Readings {
-            now: SimTime::ZERO + SimDuration::from_millis(ms),
-            arrived: Bytes(arrived),
-            sent: Bytes(sent),
-            acknowledged: Bytes(acknowledged),
-            ..Readings::default()
-        }
+        Readings { acknowledged: Bytes(acknowledged), ..crate::readings::readings(ms, arrived, sent) }
     }
 
     #[test]

@@ -74,3 +74,16 @@ impl Readings {
         known.unwrap_or(DEFAULT_MSS)
     }
 }
+
+/// Readings after `ms` milliseconds of unit tests: a near side with round trips of 2 ms and segments of 1000 octets.
+#[cfg(test)]
+pub(crate) fn readings(ms: u64, arrived: u64, sent: u64) -> Readings {
+    Readings {
+        now: SimTime::ZERO + SimDuration::from_millis(ms),
+        arrived: Bytes(arrived),
+        sent: Bytes(sent),
+        near_rtt: SimDuration::from_millis(2),
+        near_mss: Bytes(1000),
+        ..Readings::default()
+    }
+}

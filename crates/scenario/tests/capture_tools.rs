@@ -8,24 +8,9 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ackclock_scenario::Scenario;
-use ackclock_sim::{Outcome, Simulation};
+use ackclock_sim::Outcome;
 
-const SCENARIO: &str = r#"
-name = "captured"
-duration = "5 s"
-
-[topology]
-kind = "dumbbell"
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "drop_tail", limit = "8 packets" }, capture = true }
-
-[[flow]]
-name = "a"
-controller = "newreno"
-app = { kind = "file", size = "300 kB" }
-capture = true
-"#;
+use crate::captures;
 
 struct Run {
     outcome: Outcome,
@@ -35,8 +20,7 @@ struct Run {
 
 /// A run whose files belong to the test `name`.
 fn run(name: &str) -> Run {
-    let scenario = Scenario::parse(SCENARIO, "captured.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-    let outcome = Simulation::new(scenario.config()).finish();
+    let outcome = captures::run(", capture = true", "capture = true");
     let [bottleneck, sender] = [("bottleneck", 0), ("sender", 1)].map(|(place, number)| {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{place}.pcapng"));
         let file = BufWriter::new(File::create(&path).expect("the folder for temporary files is writable"));

@@ -33,7 +33,7 @@ fn parse(link: &str, flow: &str) -> SimulationConfig {
     Scenario::parse(&text, "captured.toml", &[]).unwrap_or_else(|error| panic!("{error}")).config().clone()
 }
 
-fn run(link: &str, flow: &str) -> Outcome {
+pub(crate) fn run(link: &str, flow: &str) -> Outcome {
     Simulation::new(&parse(link, flow)).finish()
 }
 

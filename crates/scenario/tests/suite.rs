@@ -2,6 +2,8 @@
 //!
 //! `cargo test -p ackclock-scenario --test suite ack_control` runs those of a file.
 
+use std::path::Path;
+
 mod ack_control;
 mod appliances;
 mod bbr_draft;
@@ -60,13 +62,18 @@ mod vegas;
 mod windows;
 mod wrong_values;
 
+/// Each file of tests of a crate that has a suite is a module of it.
 #[test]
-fn every_file_is_in_the_suite() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
-    let files = std::fs::read_dir(folder).expect("this folder").map(|entry| entry.expect("a file").path());
-    for file in files.filter(|file| file.extension().is_some_and(|suffix| suffix == "rs")) {
-        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
-        let line = format!("\nmod {name};\n");
-        assert!(name == "suite" || include_str!("suite.rs").contains(&line), "add `mod {name};` to {folder}/suite.rs");
+fn every_file_is_in_the_suite_of_its_crate() {
+    let files = |folder: &Path| std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let suites = files(&crates).map(|folder| folder.join("tests/suite.rs")).filter(|suite| suite.is_file());
+    for suite in suites {
+        let text = std::fs::read_to_string(&suite).expect("a suite");
+        for file in files(suite.parent().expect("its folder")).filter(|file| file.extension() == Some("rs".as_ref())) {
+            let name = file.file_stem().expect("a name").to_string_lossy();
+            let is_in = name == "suite" || text.contains(&format!("\nmod {name};\n"));
+            assert!(is_in, "{}: the module {name} is missing; add `mod {name};`", suite.display());
+        }
     }
 }

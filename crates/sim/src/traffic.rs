@@ -68,21 +68,6 @@ fn test_flow() -> crate::config::FlowConfig {
 
 #[cfg(test)]
 fn test_link(rate: u64, delay: ackclock_units::SimDuration) -> ackclock_net::LinkConfig {
-    use ackclock_net::{DropTailConfig, LinkConfig, NodeId, QueueConfig, QueueLimit};
-
-    LinkConfig {
-        name: "link".to_owned(),
-        from: NodeId::new(0),
-        to: NodeId::new(1),
-        rate: ackclock_units::Bandwidth(rate),
-        delay,
-        framing: ackclock_units::Bytes(0),
-        queue: QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Unlimited }),
-        device_queue: None,
-        discarder: None,
-        capture: false,
-        telemetry: false,
-        way_back_of: None,
-        channel: None,
-    }
+    let ends = (ackclock_net::NodeId::new(0), ackclock_net::NodeId::new(1));
+    ackclock_net::LinkConfig::plain("link", ends, ackclock_units::Bandwidth(rate), delay)
 }

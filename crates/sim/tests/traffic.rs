@@ -253,8 +253,12 @@ fn a_video_over_a_fixed_rate_has_the_bitrate_that_fits() {
     assert!((0.35..0.6).contains(&startup), "{startup}");
 }
 
-fn datagrams(rate: u64, payload: u32) -> Outcome {
-    let (_, mut config, flow) = path();
+/// A run of datagrams alone, for 9 s, with room for `limit` packets.
+fn datagrams(limit: QueueLimit, rate: u64, payload: u32) -> Outcome {
+    let (mut dumbbell, _, flow) = path();
+    dumbbell.limit = limit;
+    let mut config = dumbbell.config();
+    config.flows.clear();
     config.traffic.datagrams.push(DatagramConfig {
         name: "udp".to_owned(),
         capture: false,
@@ -272,7 +276,7 @@ fn datagrams(rate: u64, payload: u32) -> Outcome {
 #[test]
 fn datagrams_are_delivered_at_their_rate() {
     // 6 Mbit/s of 750-byte payloads: one a millisecond, for 9 s.
-    let outcome = datagrams(6_000_000, 750);
+    let outcome = datagrams(QueueLimit::Unlimited, 6_000_000, 750);
     let udp = &outcome.summary.datagrams[0];
     assert_eq!((udp.sent, udp.received, udp.lost, udp.out_of_order), (9_000, 9_000, 0, 0));
     assert!((udp.goodput_bps - 6e6).abs() < 1e-6);
@@ -287,22 +291,7 @@ fn datagrams_are_delivered_at_their_rate() {
 fn what_exceeds_the_link_is_lost() {
     // 24 Mbit/s of 1472-byte payloads (packets of 1500) into 12 Mbit/s with room for 12 packets: of 24,000/11,776
     // datagrams a millisecond one passes.
-    let (mut dumbbell, _, _) = path();
-    dumbbell.limit = QueueLimit::Packets(12);
-    let mut config = dumbbell.config();
-    let flow = config.flows.pop().expect("one flow");
-    config.traffic.datagrams.push(DatagramConfig {
-        name: "udp".to_owned(),
-        capture: false,
-        from: flow.from,
-        to: flow.to,
-        start: SimTime::ZERO,
-        until: SimTime(9_000_000_000),
-        payload: 1_472,
-        sending: Sending::Constant(Bandwidth(23_552_000)), // exactly two a millisecond
-        ecn: Ecn::NotEct,
-    });
-    let outcome = Simulation::new(&config).finish();
+    let outcome = datagrams(QueueLimit::Packets(12), 23_552_000, 1_472); // exactly two a millisecond
     let udp = &outcome.summary.datagrams[0];
     assert_eq!(udp.sent, 18_000);
     // One a millisecond for 9 s, and what was in the queue and in service at the end: 13.

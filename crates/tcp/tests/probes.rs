@@ -1,6 +1,6 @@
 //! Timing of a tail loss probe (RFC 8985 section 7).
 
-use crate::common::{OPENER, Pair, plain};
+use crate::common::{OPENER, Pair, plain, with_growing_round_trip};
 use ackclock_tcp::{LossDetection, PacingConfig, RtoConfig, RtoEstimator, TcpConfig};
 use ackclock_units::{Bytes, SimDuration};
 
@@ -12,19 +12,7 @@ fn no_probe_leaves_while_acks_come_though_the_round_trip_grows() {
     let ms = SimDuration::from_millis;
     let rto = RtoConfig { min: ms(200), ..RtoConfig::of(RtoEstimator::Rfc6298) };
     let config = TcpConfig { tlp: true, loss_detection: LossDetection::Rack, rto, ..plain() };
-    let mut pair = Pair::new(&config, &config);
-    pair.one_way = ms(200);
-    pair.open();
-    // A segment every 100 ms. RTTs of 400 ms throughout leave a deviation of nothing: RTO is hardly more than they are.
-    // Then they are 440 ms: an ACK still comes 140 ms after the one before it, and 100 ms after each that follows.
-    for segment in 0..200 {
-        if segment == 150 {
-            pair.one_way = ms(220);
-        }
-        pair.write(OPENER, 1_000);
-        pair.run_for(ms(100));
-    }
-    pair.run_for(ms(1_000));
+    let pair = with_growing_round_trip(&config);
     assert_eq!(pair.data_sent(OPENER).len(), 200, "each segment once");
 }
 

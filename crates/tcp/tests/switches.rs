@@ -1,7 +1,7 @@
 //! Effects of single switches that no packet script shows from both sides. Segments of 1000 octets, a round trip of 100
 //! ms, an ACK for each; data leaves at 200 ms.
 
-use crate::common::{OPENER, Pair, plain};
+use crate::common::{OPENER, Pair, plain, with_growing_round_trip};
 use ackclock_tcp::{
     EpisodeCause, IdleRestart, LossDetection, RtoConfig, RtoEstimator, RtoResume, RttSample, TcpConfig,
     TimeoutInRecovery,
@@ -177,19 +177,7 @@ fn from_the_head_a_timeout_without_a_floor_is_due_before_the_next_ack() {
     let sent = |resume_from| {
         let rto = RtoConfig { min: ms(200), resume_from, ..rto() };
         let config = TcpConfig { tlp: true, loss_detection: LossDetection::Rack, rto, ..plain() };
-        let mut pair = Pair::new(&config, &config);
-        pair.one_way = ms(200);
-        pair.open();
-        // As in probes.rs: RTTs of 400 ms leave an RTO of hardly more, then they are 440 ms.
-        for segment in 0..200 {
-            if segment == 150 {
-                pair.one_way = ms(220);
-            }
-            pair.write(OPENER, 1_000);
-            pair.run_for(ms(100));
-        }
-        pair.run_for(ms(1_000));
-        pair.ends[OPENER].counters().probes
+        with_growing_round_trip(&config).ends[OPENER].counters().probes
     };
     assert_eq!(sent(RtoResume::Restart), 0);
     assert!(sent(RtoResume::Head) > 0); // 440 ms after the head is beyond its timeout

@@ -37,6 +37,18 @@ impl RandomStream {
         self.uniform() < probability
     }
 
+    /// Normally distributed with mean 0 and deviation 1, by the polar method (Marsaglia and Bray, SIAM Review 6, 1964).
+    /// Its second draw is not kept, so that a stream has no other state than its generator's.
+    pub fn standard_normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * math::ln(square) / square).sqrt();
+            }
+        }
+    }
+
     /// Exponentially distributed with this mean.
     pub fn exponential(&mut self, mean: SimDuration) -> SimDuration {
         SimDuration((-math::ln(1.0 - self.uniform()) * mean.0 as f64) as u64)

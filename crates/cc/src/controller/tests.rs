@@ -3,7 +3,7 @@
 use ackclock_declare::{Context, Table};
 
 use super::*;
-use crate::event::{CongestionCause, RttStats};
+use crate::event::CongestionCause;
 use crate::testing::{ack, loss};
 
 const MSS: u64 = 1_000;
@@ -42,11 +42,9 @@ fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
             round,
             newly_ce_marked: if is_marked { Bytes(acked) } else { Bytes::ZERO },
             prior_flight_size: controller.cwnd(),
-            rtt_sample: Some(RTT),
-            rtt: RttStats { latest: RTT, srtt: RTT, rttvar: SimDuration::ZERO, min_rtt: RTT },
             snd_una: number * MSS,
             snd_nxt: number * MSS + controller.cwnd().0,
-            ..ack(acked)
+            ..AckEvent::in_order(Bytes(acked), RTT)
         });
     }
     Some((controller.cwnd(), controller.pacing_rate()))

@@ -61,32 +61,13 @@ impl<W: Write> Encoder<W> {
         self.event(time, event(EventType::SliceEnd, track), InternedData::default())
     }
 
-    pub(super) fn slice_begin(
-        &mut self,
-        time: SimTime,
-        track: u64,
-        name: &'static str,
-        shown: &[(&'static str, Shown)],
-    ) -> io::Result<()> {
-        self.named(time, (EventType::SliceBegin, track), name, shown)
-    }
-
-    pub(super) fn instant(
-        &mut self,
-        time: SimTime,
-        track: u64,
-        name: &'static str,
-        shown: &[(&'static str, Shown)],
-    ) -> io::Result<()> {
-        self.named(time, (EventType::Instant, track), name, shown)
-    }
-
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }
 
-    fn named(
+    /// Writes an event with a name: an instant, or the beginning of a slice.
+    pub(super) fn named(
         &mut self,
         time: SimTime,
         (kind, track): (EventType, u64),

@@ -62,9 +62,11 @@ impl Capacity {
 #[derive(Clone, Debug)]
 pub struct Aimd {
     beta: f64,
-    rate: f64,
+    /// Rate by delay, in bit/s, which the caller may limit.
+    pub rate: f64,
     state: State,
-    rtt: SimDuration,
+    /// Round trip, without the time for which reports were held.
+    pub rtt: SimDuration,
     last_change: Option<SimTime>,
     capacity: Capacity,
     /// The last known arriving rate, bit/s.
@@ -77,21 +79,6 @@ impl Aimd {
         let capacity = Capacity { mean: None, variance: VARIANCES[0] };
         let (state, rtt) = (State::Hold, FIRST_RTT);
         Self { beta, rate, state, rtt, last_change: None, capacity, arriving: rate }
-    }
-
-    /// Rate by delay, in bit/s.
-    pub fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// Sets the round trip, without the time for which reports were held.
-    pub fn set_rtt(&mut self, rtt: SimDuration) {
-        self.rtt = rtt;
-    }
-
-    /// Clamps the rate to limits of the caller.
-    pub fn limit(&mut self, rate: f64) {
-        self.rate = rate;
     }
 
     /// True if overuse may lower the rate: once a round trip, or immediately if less than half of it arrives.
@@ -172,24 +159,24 @@ mod tests {
         for now in 0..=20 {
             aimd.update(at(now * 50), Usage::Normal, Some(1e6));
         }
-        assert!((aimd.rate() - 1.08e6).abs() < 2e3, "{}", aimd.rate()); // the first call only begins
+        assert!((aimd.rate - 1.08e6).abs() < 2e3, "{}", aimd.rate); // the first call only begins
     }
 
     #[test]
     fn overuse_leaves_85_percent_of_what_arrives_and_then_a_packet_a_response_time() {
         let mut aimd = Aimd::new(0.85, 1.2e6);
-        aimd.set_rtt(SimDuration::from_millis(100));
+        aimd.rtt = SimDuration::from_millis(100);
         aimd.update(at(1_000), Usage::Over, Some(1e6));
-        assert!((aimd.rate() - 8.5e5).abs() < 1e-6);
+        assert!((aimd.rate - 8.5e5).abs() < 1e-6);
         aimd.update(at(1_050), Usage::Under, Some(1e6));
-        assert!((aimd.rate() - 8.5e5).abs() < 1e-6); // holds
+        assert!((aimd.rate - 8.5e5).abs() < 1e-6); // holds
         aimd.update(at(1_100), Usage::Normal, Some(8.5e5)); // increases from here on
         aimd.update(at(2_100), Usage::Normal, Some(8.5e5));
         // 850000 / 30 = 28333 bits a frame, in 3 packets of 9444; a response time is 2 * 200 ms: 23611 bit/s a second.
-        assert!((aimd.rate() - 873_611.1).abs() < 1.0, "{}", aimd.rate());
+        assert!((aimd.rate - 873_611.1).abs() < 1.0, "{}", aimd.rate);
         // A rate of 1000 + 3 sqrt(0.4 * 1000) = 1060 kbit/s ends that.
         aimd.update(at(3_100), Usage::Normal, Some(1.061e6));
-        assert!((aimd.rate() - 873_611.1 * 1.08).abs() < 1.0, "{}", aimd.rate());
+        assert!((aimd.rate - 873_611.1 * 1.08).abs() < 1.0, "{}", aimd.rate);
     }
 
     #[test]
@@ -198,13 +185,13 @@ mod tests {
         for second in 0..20 {
             aimd.update(at(1_000 * second), Usage::Normal, Some(3e5));
         }
-        assert!((aimd.rate() - 4.6e5).abs() < 1e-6, "{}", aimd.rate());
+        assert!((aimd.rate - 4.6e5).abs() < 1e-6, "{}", aimd.rate);
     }
 
     #[test]
     fn a_reduction_waits_for_a_round_trip() {
         let mut aimd = Aimd::new(0.85, 1e6);
-        aimd.set_rtt(SimDuration::from_millis(100));
+        aimd.rtt = SimDuration::from_millis(100);
         aimd.update(at(0), Usage::Over, Some(1e6));
         assert!(!aimd.may_reduce(at(99), 8e5) && aimd.may_reduce(at(100), 8e5) && aimd.may_reduce(at(1), 4e5));
     }

@@ -22,8 +22,10 @@ const START: SimDuration = SimDuration::from_secs(2);
 pub struct LossBased {
     low: f64,
     high: f64,
-    rate: f64,
-    rtt: SimDuration,
+    /// Rate by loss, in bit/s, which the caller may limit.
+    pub rate: f64,
+    /// Round trip, without the time for which reports were held.
+    pub rtt: SimDuration,
     lost: usize,
     packets: usize,
     /// Lost fraction of the last twenty packets or more, and whether the rate has fallen for it.
@@ -53,21 +55,6 @@ impl LossBased {
             has_lost: false,
             lowest: VecDeque::new(),
         }
-    }
-
-    /// Rate by loss, in bit/s.
-    pub fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// Sets the round trip, without the time for which reports were held.
-    pub fn set_rtt(&mut self, rtt: SimDuration) {
-        self.rtt = rtt;
-    }
-
-    /// Clamps the rate to limits of the caller.
-    pub fn limit(&mut self, rate: f64) {
-        self.rate = rate;
     }
 
     /// Takes a report on `packets` packets with `lost` lost ones; the rate by delay bounds this one.
@@ -125,7 +112,7 @@ mod tests {
 
     fn loss_based() -> LossBased {
         let mut loss = LossBased::new(0.02, 0.1, 1e6);
-        loss.set_rtt(SimDuration::from_millis(100));
+        loss.rtt = SimDuration::from_millis(100);
         loss.has_lost = true; // no start
         loss
     }
@@ -134,11 +121,11 @@ mod tests {
     fn loss_lowers_the_rate_by_half_of_its_part() {
         let mut loss = loss_based();
         loss.on_packets(at(0), 5, 25, UNBOUNDED);
-        assert!((loss.rate() - 9e5).abs() < 1e-6); // 1 - 0.2 / 2
+        assert!((loss.rate - 9e5).abs() < 1e-6); // 1 - 0.2 / 2
         loss.on_packets(at(399), 5, 25, UNBOUNDED);
-        assert!((loss.rate() - 9e5).abs() < 1e-6); // not within 300 + 100 ms
+        assert!((loss.rate - 9e5).abs() < 1e-6); // not within 300 + 100 ms
         loss.on_packets(at(400), 5, 25, UNBOUNDED);
-        assert!((loss.rate() - 8.1e5).abs() < 1e-6);
+        assert!((loss.rate - 8.1e5).abs() < 1e-6);
     }
 
     #[test]
@@ -146,7 +133,7 @@ mod tests {
         let mut loss = loss_based();
         loss.on_packets(at(0), 1, 20, UNBOUNDED);
         loss.on_packets(at(100), 10, 19, UNBOUNDED);
-        assert!((loss.rate() - 1e6).abs() < 1e-6);
+        assert!((loss.rate - 1e6).abs() < 1e-6);
     }
 
     #[test]
@@ -154,16 +141,16 @@ mod tests {
         let mut loss = loss_based();
         for now in 0..10 {
             loss.on_packets(at(100 * now), 0, 20, UNBOUNDED);
-            assert!((loss.rate() - 1.081e6).abs() < 1e-6, "{}", loss.rate());
+            assert!((loss.rate - 1.081e6).abs() < 1e-6, "{}", loss.rate);
         }
         loss.on_packets(at(1_000), 0, 20, UNBOUNDED);
-        assert!((loss.rate() - (1.081e6 * 1.08 + 1e3)).abs() < 1e-6, "{}", loss.rate());
+        assert!((loss.rate - (1.081e6 * 1.08 + 1e3)).abs() < 1e-6, "{}", loss.rate);
     }
 
     #[test]
     fn the_rate_by_delay_bounds_it() {
         let mut loss = loss_based();
         loss.on_packets(at(0), 0, 20, 5e5);
-        assert!((loss.rate() - 5e5).abs() < 1e-6);
+        assert!((loss.rate - 5e5).abs() < 1e-6);
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use ackclock_declare::{About, Parts, Review, declare, required};
-use ackclock_units::{SimDuration, math};
+use ackclock_units::SimDuration;
 
 use crate::effects::{MAX_DELAY, part};
 use crate::rng::RandomStream;
@@ -92,21 +92,9 @@ impl Jitter {
                 SimDuration(min.0 + (random.uniform() * width) as u64).min(max)
             }
             Self::Normal(NormalJitter { mean, deviation }) => {
-                SimDuration((mean.0 as f64 + standard_normal(random) * deviation.0 as f64) as u64)
+                SimDuration((mean.0 as f64 + random.standard_normal() * deviation.0 as f64) as u64)
             }
             Self::Exponential(ExponentialJitter { mean }) => random.exponential(mean),
-        }
-    }
-}
-
-/// A draw from the normal distribution with mean 0 and deviation 1, by the polar method (Marsaglia and Bray, SIAM Review
-/// 6, 1964). Its second draw is not kept, so that a stream has no other state than its generator's.
-fn standard_normal(random: &mut RandomStream) -> f64 {
-    loop {
-        let (x, y) = (2.0 * random.uniform() - 1.0, 2.0 * random.uniform() - 1.0);
-        let square = x * x + y * y;
-        if square > 0.0 && square < 1.0 {
-            return x * (-2.0 * math::ln(square) / square).sqrt();
         }
     }
 }

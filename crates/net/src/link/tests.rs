@@ -2,23 +2,15 @@ use super::*;
 use crate::config::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::ids::NodeId;
 
+/// A link of 1 ms with such a queue.
+pub(super) fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
+    let ends = (NodeId::new(0), NodeId::new(1));
+    let plain = LinkConfig::plain("test", ends, Bandwidth(rate), SimDuration::from_millis(1));
+    LinkConfig { queue: QueueConfig::DropTail(DropTailConfig { limit }), ..plain }
+}
+
 fn link(rate: u64, limit: QueueLimit) -> Link {
-    let config = LinkConfig {
-        name: "test".to_owned(),
-        from: NodeId::new(0),
-        to: NodeId::new(1),
-        rate: Bandwidth(rate),
-        delay: SimDuration::from_millis(1),
-        framing: Bytes(0),
-        queue: QueueConfig::DropTail(DropTailConfig { limit }),
-        device_queue: None,
-        discarder: None,
-        capture: false,
-        telemetry: false,
-        way_back_of: None,
-        channel: None,
-    };
-    Link::new(&config, 1)
+    Link::new(&config(rate, limit), 1)
 }
 
 /// Admits a full packet; returns its arrival at the far end.

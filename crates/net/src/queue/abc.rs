@@ -24,7 +24,7 @@ use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`Abc`].
@@ -163,7 +163,7 @@ impl QueueDiscipline for Abc {
         self.rate = rate.0 as f64 / 8.0; // until it is measured
     }
 
-    super::accounts!(packets);
+    crate::accounts!(packets);
 
     fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         record("accelerate_fraction", self.fraction);
@@ -173,6 +173,7 @@ impl QueueDiscipline for Abc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::QueueCounters;
     use crate::queue::testing::{PLACE, RATE, at_rate};
 
     const MS: u64 = 1_000_000;

@@ -20,7 +20,7 @@ use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::{FlowSchedule, OCTET};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, MAX_TIME, QueueLimit};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Tally};
 use crate::ids::EndpointId;
 use crate::packet::Packet;
 use crate::rng::RandomStream;
@@ -261,7 +261,7 @@ impl QueueDiscipline for Cake {
         self.hosts.set_table(hosts);
     }
 
-    super::accounts!(queues);
+    crate::accounts!(queues);
 
     fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.flows[self.last as usize].cobalt.inspect(record);

@@ -12,7 +12,7 @@ use ackclock_wire::Ecn;
 
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 words! {
     /// The computation of one over the square root of the count of drops.
@@ -268,7 +268,7 @@ impl QueueDiscipline for Codel {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(queue, room);
+    crate::accounts!(queue, room);
 
     fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.control.inspect(record);

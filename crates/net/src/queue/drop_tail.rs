@@ -5,7 +5,7 @@ use ackclock_units::{Bandwidth, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`DropTail`].
@@ -65,7 +65,7 @@ impl QueueDiscipline for DropTail {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(packets, room);
+    crate::accounts!(packets, room);
 }
 
 #[cfg(test)]

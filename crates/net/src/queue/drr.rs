@@ -10,7 +10,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`Drr`].
@@ -72,7 +72,7 @@ impl QueueDiscipline for Drr {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(flows, room);
+    crate::accounts!(flows, room);
 }
 
 #[cfg(test)]

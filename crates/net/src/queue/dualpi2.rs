@@ -17,7 +17,7 @@ use ackclock_wire::Ecn;
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
 use super::pie::MIN_UPDATE;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 words! {
     /// The queue that sends when both could.
@@ -340,13 +340,7 @@ impl QueueDiscipline for DualPi2 {
         self.l4s.queue.octets() + self.classic.queue.octets()
     }
 
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    crate::accounts!();
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         let mut controller = self.controller;

@@ -23,7 +23,7 @@ mod tests {
 
     use super::*;
     use crate::packet::Packet;
-    use crate::queue::{Queue, QueueConfig, QueueCounters, QueuePlace, Queued, Tally};
+    use crate::queue::{Queue, QueueConfig, QueuePlace, Queued, Tally};
 
     /// A last-in first-out queue with room for two packets.
     #[derive(Clone, Debug, Default)]
@@ -50,12 +50,7 @@ mod tests {
         fn octets(&self) -> u64 {
             self.packets.iter().map(|queued| queued.octets).sum()
         }
-        fn counters(&self) -> QueueCounters {
-            self.tally.counters()
-        }
-        fn tally(&mut self) -> &mut Tally {
-            &mut self.tally
-        }
+        crate::accounts!();
     }
 
     #[test]

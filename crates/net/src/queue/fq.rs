@@ -21,7 +21,7 @@ use ackclock_units::{Bandwidth, SimTime};
 use self::rounds::{Rounds, Virtual};
 use super::limit::{QueueLimit, of_link};
 use super::longest::Longest;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`Fq`].
@@ -157,21 +157,7 @@ impl QueueDiscipline for Fq {
         self.room.set_rate(rate);
     }
 
-    fn len(&self) -> usize {
-        self.packets
-    }
-
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    crate::accounts!(packets, octets);
 
     fn room(&mut self) -> Option<&mut Room> {
         Some(&mut self.room)

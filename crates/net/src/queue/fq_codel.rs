@@ -13,7 +13,7 @@ use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
 use super::flow_schedule::{FlowSchedule, OCTET};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`FqCodel`].
@@ -135,7 +135,7 @@ impl QueueDiscipline for FqCodel {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(queues, room);
+    crate::accounts!(queues, room);
 
     fn inspect(&self, _now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.controls[self.last as usize].inspect(record);

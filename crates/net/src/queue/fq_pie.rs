@@ -15,7 +15,7 @@ use super::flow_queues::FlowQueues;
 use super::flow_schedule::{FlowSchedule, OCTET};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::pie::{PieControl, PieParameters, Verdict};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 declare! {
@@ -135,7 +135,7 @@ impl QueueDiscipline for FqPie {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(queues, room);
+    crate::accounts!(queues, room);
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         let waiting = self.queues.octets_of(self.last);

@@ -19,7 +19,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{MAX_TIME, QueueLimit};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 words! {
@@ -368,7 +368,7 @@ impl QueueDiscipline for Pie {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(queue, room);
+    crate::accounts!(queue, room);
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         self.control.inspect(now, &self.parameters, self.queue.octets(), record);

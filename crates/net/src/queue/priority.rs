@@ -9,7 +9,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
-use super::{FlowSet, Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{FlowSet, Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::config::PacketClass;
 use crate::packet::Packet;
 
@@ -134,21 +134,7 @@ impl QueueDiscipline for Priority {
         }
     }
 
-    fn len(&self) -> usize {
-        self.packets
-    }
-
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    crate::accounts!(packets, octets);
 }
 
 #[cfg(test)]

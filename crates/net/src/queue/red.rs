@@ -17,7 +17,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 use self::adaptive::Adaptive;
 use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 declare! {
@@ -305,7 +305,7 @@ impl QueueDiscipline for Red {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(packets, room);
+    crate::accounts!(packets, room);
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         let (average, max_p) = (self.average_at(now), self.max_p_at(now));

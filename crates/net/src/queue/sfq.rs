@@ -13,7 +13,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use super::flow_hash::{Perturbation, bucket};
 use super::limit::{QueueLimit, quantum};
 use super::round_robin::RoundRobin;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
 declare! {
@@ -129,7 +129,7 @@ impl QueueDiscipline for Sfq {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(queues, room);
+    crate::accounts!(queues, room);
 }
 
 #[cfg(test)]

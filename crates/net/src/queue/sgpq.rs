@@ -10,7 +10,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`Sgpq`].
@@ -101,13 +101,7 @@ impl QueueDiscipline for Sgpq {
         self.small.packets.octets() + self.large.packets.octets()
     }
 
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    crate::accounts!();
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
 use super::round_robin::RoundRobin;
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`SharedBuffer`].
@@ -196,7 +196,7 @@ impl QueueDiscipline for SharedBuffer {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(flows);
+    crate::accounts!(flows);
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`Tbf`].
@@ -114,7 +114,7 @@ impl QueueDiscipline for Tbf {
         self.room.set_rate(rate.min(self.rate)); // what waits leaves no faster than either lets it
     }
 
-    super::accounts!(packets);
+    crate::accounts!(packets);
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         record("tokens_bytes", (self.tokens_at(now) / PER_OCTET) as f64);

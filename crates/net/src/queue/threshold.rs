@@ -10,7 +10,7 @@ use ackclock_units::{Bandwidth, SimTime};
 
 use super::fifo::{Fifo, Head};
 use super::limit::{QueueLimit, of_link};
-use super::{Parameters, QueueCounters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
     /// The parameters of [`Threshold`].
@@ -88,13 +88,14 @@ impl QueueDiscipline for Threshold {
         self.room.set_rate(rate);
     }
 
-    super::accounts!(packets, room);
+    crate::accounts!(packets, room);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::QueueLimit;
+    use crate::queue::QueueCounters;
     use ackclock_units::Bytes;
     use ackclock_wire::Ecn;
 

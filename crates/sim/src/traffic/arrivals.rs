@@ -4,7 +4,6 @@ use ackclock_net::RandomStream;
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
 use super::config::{Arrivals, ArrivalsConfig, Gaps};
-use super::sizes::normal;
 
 /// The arrivals of one group, in order of time.
 #[derive(Clone, Debug)]
@@ -84,7 +83,7 @@ impl ArrivalStream {
             Gaps::Constant => mean,
             Gaps::Exponential => -math::ln(1.0 - self.times.uniform()) * mean,
             // The mean of a log-normal variable is e^(mu + sigma^2 / 2).
-            Gaps::LogNormal { sigma } => mean * math::exp(sigma * normal(&mut self.times) - sigma * sigma / 2.0),
+            Gaps::LogNormal { sigma } => mean * math::exp(sigma * self.times.standard_normal() - sigma * sigma / 2.0),
         };
         let exact = drawn + self.fraction;
         let whole = exact as u64;

@@ -217,7 +217,7 @@ impl SizeDistribution {
                 let cut = max.map_or(0.0, |max| math::pow(min / max, *shape));
                 min / math::pow(1.0 - random.uniform() * (1.0 - cut), 1.0 / shape)
             }
-            Self::LogNormal { median, sigma } => median * math::exp(sigma * normal(random)),
+            Self::LogNormal { median, sigma } => median * math::exp(sigma * random.standard_normal()),
             Self::Cdf(points) => inverse(points, random.uniform()),
         };
         Bytes((size.clamp(1.0, LARGEST.0 as f64) + 0.5) as u64)
@@ -258,17 +258,6 @@ fn inverse(points: &[CdfPoint], u: f64) -> f64 {
     let (low, high) = (points[above - 1], points[above]);
     let part = (u - low.fraction) / (high.fraction - low.fraction);
     low.size + part.clamp(0.0, 1.0) * (high.size - low.size)
-}
-
-/// A standard normal number, by Marsaglia's polar method: it needs no more than a logarithm and a root.
-pub(super) fn normal(random: &mut RandomStream) -> f64 {
-    loop {
-        let (x, y) = (2.0 * random.uniform() - 1.0, 2.0 * random.uniform() - 1.0);
-        let square = x * x + y * y;
-        if square > 0.0 && square < 1.0 {
-            return x * (-2.0 * math::ln(square) / square).sqrt();
-        }
-    }
 }
 
 #[cfg(test)]

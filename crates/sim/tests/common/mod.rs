@@ -165,21 +165,9 @@ impl Dumbbell {
 
 fn cable(network: &mut NetworkConfig, ends: (usize, usize), rate: Bandwidth, delay: SimDuration, queue: &QueueConfig) {
     for (from, to) in [ends, (ends.1, ends.0)] {
-        network.links.push(LinkConfig {
-            name: format!("{from}->{to}"),
-            from: NodeId::new(from),
-            to: NodeId::new(to),
-            rate,
-            delay,
-            framing: Bytes(0),
-            queue: queue.clone(),
-            device_queue: None,
-            discarder: None,
-            capture: false,
-            telemetry: false,
-            way_back_of: None,
-            channel: None,
-        });
+        let ends = (NodeId::new(from), NodeId::new(to));
+        let plain = LinkConfig::plain(&format!("{from}->{to}"), ends, rate, delay);
+        network.links.push(LinkConfig { queue: queue.clone(), ..plain });
     }
 }
 

@@ -34,6 +34,25 @@ pub fn with_recovery(loss_recovery: LossRecovery) -> TcpConfig {
     TcpConfig { loss_recovery, window_scaling: false, receive_buffer: Bytes(65_535), ..plain() }
 }
 
+/// A connection after 200 segments, one every 100 ms. RTTs of 400 ms leave a deviation of nothing: RTO is hardly more
+/// than they are. From the 151st on they are 440 ms: an ACK still comes 140 ms after the one before it, and 100 ms after
+/// each that follows.
+pub fn with_growing_round_trip(config: &TcpConfig) -> Pair {
+    let ms = SimDuration::from_millis;
+    let mut pair = Pair::new(config, config);
+    pair.one_way = ms(200);
+    pair.open();
+    for segment in 0..200 {
+        if segment == 150 {
+            pair.one_way = ms(220);
+        }
+        pair.write(OPENER, 1_000);
+        pair.run_for(ms(100));
+    }
+    pair.run_for(ms(1_000));
+    pair
+}
+
 /// Everything that a host of today does, where `some` says so.
 pub fn switches(recovery: LossRecovery, some: u32) -> TcpConfig {
     let is = |bit: u32| some & (1 << bit) != 0;

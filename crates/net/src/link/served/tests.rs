@@ -2,32 +2,14 @@ use ackclock_units::{Bandwidth, Bytes};
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{DropTailConfig, QueueConfig, QueueLimit, SgpqConfig};
-use crate::ids::NodeId;
+use crate::config::{QueueConfig, QueueLimit, SgpqConfig};
 use crate::link::Link;
+use crate::link::tests::config;
 use crate::link::wire::Wire;
 use crate::packets::UnderWay;
 use crate::queue::RedConfig;
 use crate::rate::{Outage, RateConfig, Trace};
 use crate::schedule::Schedule;
-
-fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
-    LinkConfig {
-        name: "test".to_owned(),
-        from: NodeId::new(0),
-        to: NodeId::new(1),
-        rate: Bandwidth(rate),
-        delay: SimDuration::from_millis(1),
-        framing: Bytes(0),
-        queue: QueueConfig::DropTail(DropTailConfig { limit }),
-        device_queue: None,
-        discarder: None,
-        capture: false,
-        telemetry: false,
-        way_back_of: None,
-        channel: None,
-    }
-}
 
 /// A served DropTail link.
 fn served(config: &LinkConfig) -> Link {

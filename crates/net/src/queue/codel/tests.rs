@@ -1,4 +1,5 @@
 use super::*;
+use crate::queue::QueueCounters;
 use crate::queue::testing::{PLACE, arrival, arrival_with};
 
 const STEP: SimDuration = SimDuration::from_micros(100);

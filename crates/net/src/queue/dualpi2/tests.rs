@@ -1,4 +1,5 @@
 use super::*;
+use crate::queue::QueueCounters;
 use crate::queue::testing::{PLACE, arrival_with};
 
 fn dualpi2(config: DualPi2Config, base: f64) -> DualPi2 {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::queue::QueueCounters;
 use crate::queue::testing::{PLACE, RATE, arrival, arrival_with, drain};
 use ackclock_wire::Ecn;
 
