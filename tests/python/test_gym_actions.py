@@ -117,11 +117,17 @@ def test_threads_take_no_actions_that_are_functions() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"observations": ["window_ratio"]}, "the agent observes window_ratio, which is not known in whole numbers"),
+        (
+            {"observations": ["window_ratio"]},
+            "the agent observes window_ratio, which quantized policies do not support",
+        ),
         ({"history": 2}, "the agent has a history"),
-        ({"decide": "20 ms"}, "the agent decides by a clock"),
-        ({"on_loss": "agent"}, "the agent answers losses"),
-        ({"action": "aurora"}, "the agent has an action that is not taken in whole numbers; train with deltas or orca"),
+        ({"decide": "20 ms"}, "the agent decides on a timer"),
+        ({"on_loss": "agent"}, "the agent responds to losses"),
+        (
+            {"action": "aurora"},
+            "the agent has an action that quantized policies do not support; train with deltas or orca",
+        ),
         ({"action": BOTH}, "the action is a function; name deltas or orca"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
