@@ -224,7 +224,7 @@ fn mistakes_say_where_they_are_and_what_to_do() {
     for (bytes, words) in [
         (b"no protobuf at all".to_vec(), vec!["must be an ONNX file", "torch.onnx.export"]),
         (Vec::new(), vec!["must be an ONNX file", "with a graph"]),
-        (one(node("GRU", &["x"], "y")), vec!["operator GRU", "\"GRU_y\"", "layer upon layer", "LSTM", "Gemm"]),
+        (one(node("GRU", &["x"], "y")), vec!["operator GRU", "\"GRU_y\"", "a feed-forward network", "LSTM", "Gemm"]),
         (one(node("Add", &["x", "nothing"], "y")), vec!["\"nothing\"", "before it is computed"]),
         (one(node("MatMul", &["x", "w"], "y")), vec!["takes 3 numbers, but gets 2", "observations"]),
         (one(node("MatMul", &["w", "x"], "y")), vec!["MatMul", "computed", "layer upon layer"]),
