@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ackclock
 from ackclock import lessons
+from ackclock.base.version import __version__
 from ackclock.lessons import Lesson, Verdict, notebooks
 from conftest import Cli
 
@@ -203,8 +205,16 @@ def test_links_of_a_notebook_lead_to_notebooks_beside_it(form: notebooks.Form, s
     ("missing", "find_links", "wanted"),
     [
         ((), None, None),
-        (("ackclock",), None, ["ackclock[lessons]"]),
-        (("gymnasium",), "wheels here", ["--no-index", "--find-links", "wheels here", "ackclock[lessons]"]),
+        (("ackclock",), None, [f"ackclock[lessons]=={__version__}"]),
+        (
+            ("gymnasium",),
+            "wheels here",
+            ["--no-index", "--find-links", "wheels here", f"ackclock[lessons]=={__version__}"],
+        ),
+            ("gymnasium",),
+            "wheels here",
+            ["--no-index", "--find-links", "wheels here", f"ackclock[lessons]=={__version__}"],
+        ),
     ],
 )
 def test_the_first_cell_installs_what_is_missing(
@@ -280,3 +290,15 @@ def test_nbgrader_finds_each_answer_and_a_point_behind_it(name: str) -> None:
         assert answer["metadata"]["nbgrader"]["solution"] and re.fullmatch(r"lesson\.check\(\d, \w+\)", left)
         assert test["source"] == f"verdict = {left}\nassert verdict, verdict"
         assert test["metadata"]["nbgrader"]["points"] == 1
+
+
+@pytest.mark.parametrize("student", [None, 7.0, b"7", True])
+def test_a_student_is_a_string_or_a_whole_number(student: Any) -> None:
+    with pytest.raises(TypeError, match="student must be a string or a whole number"):
+        lessons.variant(student)
+    assert lessons.variant(7).path == lessons.variant(" 7 ").path
+
+
+def test_an_exercise_is_named_by_its_number() -> None:
+    with pytest.raises(ValueError, match="unknown exercise '1'; known: 1 to 5"):
+        lessons.variant("7").check("1", 3)  # type: ignore[arg-type]

@@ -107,8 +107,8 @@ class Lesson:
         return self._exercise(number).hint
 
     def _exercise(self, number: int) -> Exercise:
-        if not 1 <= number <= len(self.exercises):
-            raise ValueError(f"unknown exercise {number}; known: 1 to {len(self.exercises)}")
+        if number not in range(1, len(self.exercises) + 1):
+            raise ValueError(f"unknown exercise {number!r}; known: 1 to {len(self.exercises)}")
         return self.exercises[number - 1]
 
 

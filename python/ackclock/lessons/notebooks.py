@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from ackclock.base import storage
 from ackclock.base.extras import EXTRAS
 from ackclock.base.input_files import InputError
+from ackclock.base.version import __version__
 from ackclock.lessons import NAMES
 
 PAGES: Final = Path(__file__).parent / "pages"
@@ -39,7 +40,7 @@ import sys
 wheels = {wheels!r}  # a folder or share with wheels, for rooms without a network; None: PyPI
 if any(importlib.util.find_spec(name) is None for name in {packages!r}):
     source = ["--no-index", "--find-links", wheels] if wheels else []
-    command = [sys.executable, "-m", "pip", "install", "--quiet", *source, "ackclock[lessons]"]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", *source, "ackclock[lessons]=={version}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)"""
@@ -104,7 +105,7 @@ def notebook(name: str, form: Form = "to work in", *, find_links: str | None = N
         find_links: Folder with the wheels that the first cell installs from; None for PyPI.
     """
     packages = ["ackclock", *EXTRAS["report"][1], *EXTRAS["gym"][1]]
-    install = Cell(_INSTALL.format(wheels=find_links, packages=packages), "install")
+    install = Cell(_INSTALL.format(wheels=find_links, packages=packages, version=__version__), "install")
     head, *rest = cells(name)
     stem = page(name).stem
     if form == "nbgrader":

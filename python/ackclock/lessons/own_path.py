@@ -43,16 +43,21 @@ def digest(results: Results) -> str:
     return whole_digest({key: results.summary[key] for key in ("flows", "links")})[:_DIGITS]
 
 
-def variant(student: str) -> Variant:
+def variant(student: str | int) -> Variant:
     """Return the exercises of a student, on a path that a hash of the number draws.
 
     Args:
-        student: Any text; spaces around it and capitals do not matter.
+        student: Number or name; spaces around it and capitals do not matter. 7 and "7" are one student, "07" another.
+
+    Raises:
+        TypeError: If it is another type: a table with gaps makes 7.0 of 7.
 
     Examples:
         >>> dict(variant("1234567").path)["rtt"], dict(variant("1234568").path)["rtt"]
         ('42 ms', '87 ms')
     """
+    if not isinstance(student, str | int) or isinstance(student, bool):
+        raise TypeError(f"student must be a string or a whole number, not {student!r}; read the column as text")
     drawn = hashlib.sha256(str(student).strip().lower().encode()).digest()
     rate_mbps, rtt_ms = 10 + int.from_bytes(drawn[:4]) % 30_001 / 1e3, 40 + drawn[4] % 61
     path = {
