@@ -219,6 +219,8 @@ def test_a_candidate_runs_from_its_file(paths: list[Family]) -> None:
 
 def test_recorded_traces_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ACKCLOCK_TRACES", raising=False)
-    (tmp_path / "cellular.toml").write_text("")
+    (tmp_path / "own.toml").write_text(
+        PATHS.replace('uniform = ["4 Mbit/s", "8 Mbit/s"]', 'trace = { choice = ["a.down"] }')
+    )
     with pytest.raises(LookupError, match="ACKCLOCK_TRACES"):
-        families(tmp_path, ["cellular"])[0].path(1)
+        families(tmp_path, ["own"])[0].path(1)
