@@ -18,8 +18,11 @@ import nbclient
 import nbformat
 from traitlets.config import Config
 
-LONGEST_S = 600
-"""Most seconds of a cell: the first one may install the package."""
+LONGEST_S = 60
+"""Most seconds of a cell, so that no lesson makes a learner wait."""
+
+LONGEST_INSTALL_S = 600
+"""Most seconds of the cell that installs the package, and of the kernel's start."""
 
 _RIGHT, _WRONG = "Right.", ("Not yet.", "No answer yet.")
 
@@ -37,7 +40,7 @@ def run(notebook: Any, folder: Path, name: str) -> None:
     with tempfile.TemporaryDirectory() as sockets:
         ipc = {"transport": "ipc", "ip": f"{sockets}/kernel"}
         settings = Config({"KernelManager": {} if sys.platform == "win32" else ipc})
-        times = {"timeout": LONGEST_S, "startup_timeout": LONGEST_S}
+        times = {"timeout_func": longest_s, "startup_timeout": LONGEST_INSTALL_S}
         nbclient.NotebookClient(notebook, resources=where, config=settings, **times).execute()
     wrong = list(_misjudged(notebook))
     if wrong:
@@ -55,6 +58,15 @@ def _misjudged(notebook: Any) -> Iterator[str]:
             yield f"the solution of exercise {call[1]} is judged: {said}"
         if not is_tagged(cell, "solution") and not said.startswith(_WRONG):
             yield f"exercise {call[1]} without an answer is judged: {said}"
+
+
+def longest_s(cell: Any) -> int:
+    """Return the most seconds that a cell may take.
+
+    Args:
+        cell: Cell of a notebook.
+    """
+    return LONGEST_INSTALL_S if is_tagged(cell, "install") else LONGEST_S
 
 
 def is_tagged(cell: Any, tag: str) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 import record_tables
-from studies.learned.evolve import network
-from studies.learned.outcome import FAMILIES, Figures, Link
+from ackclock_studies.learned.evolve import network
+from ackclock_studies.learned.outcome import FAMILIES, Figures, Link
 
 from ackclock import Scenario, run
 from ackclock.claims import load_folders

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studies.learned.evolve import network
-from studies.learned.evolve.paths import Family, families
-from studies.learned.evolve.search import Matrix, Plan, Rates, Search, Vector
-from studies.learned.evolve.training import CHOOSING_SEEDS, Course, Runner, _seeds, learn
-from studies.learned.evolve.worth import Worth
-from studies.learned.outcome import Link, figures_of
+from ackclock_studies.learned.evolve import network
+from ackclock_studies.learned.evolve.paths import Family, families
+from ackclock_studies.learned.evolve.search import Matrix, Plan, Rates, Search, Vector
+from ackclock_studies.learned.evolve.training import CHOOSING_SEEDS, Course, Runner, _seeds, learn
+from ackclock_studies.learned.evolve.worth import Worth
+from ackclock_studies.learned.outcome import Link, figures_of
 
 from ackclock import Scenario
 from networks import dumbbell
@@ -168,7 +168,7 @@ def test_a_number_that_no_search_could_go_by_is_refused(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from studies.learned.evolve.__main__ import main
+    from ackclock_studies.learned.evolve.__main__ import main
 
     monkeypatch.setattr("sys.argv", ["evolve", str(tmp_path), "-o", str(tmp_path / "out"), *arguments])
     with pytest.raises(SystemExit):
@@ -219,6 +219,8 @@ def test_a_candidate_runs_from_its_file(paths: list[Family]) -> None:
 
 def test_recorded_traces_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ACKCLOCK_TRACES", raising=False)
-    (tmp_path / "cellular.toml").write_text("")
+    (tmp_path / "own.toml").write_text(
+        PATHS.replace('uniform = ["4 Mbit/s", "8 Mbit/s"]', 'trace = { choice = ["a.down"] }')
+    )
     with pytest.raises(LookupError, match="ACKCLOCK_TRACES"):
-        families(tmp_path, ["cellular"])[0].path(1)
+        families(tmp_path, ["own"])[0].path(1)

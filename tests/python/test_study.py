@@ -623,6 +623,16 @@ def test_a_controller_of_ones_own_is_run_with_trust(tmp_path: Path, cli: Cli) ->
     assert [row["controller"] for row in json.loads(done.stdout)["rows"]] == ["reno", "mine"]
 
 
+def test_a_check_says_what_code_of_ones_own_prints_beside_its_answer(tmp_path: Path, cli: Cli) -> None:
+    code = (SCENARIOS / "aimd.py").read_text()
+    (tmp_path / "aimd.py").write_text(code + "\nprint('it was imported')\n")
+    (tmp_path / "own.toml").write_text('controllers = [{ class = "aimd:Aimd" }]\nline_ups = "alone"\nseeds = 1\n')
+    done = cli("study", "own.toml", "--check", "--trust", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["runs"] == 1
+    assert "it was imported" in done.stderr
+
+
 def test_runs_and_figures_whose_names_would_be_the_same_are_all_kept(tmp_path: Path) -> None:
     """`cubic+` and `cubic-` are one word once their signs are left out."""
     asked = {

@@ -63,21 +63,19 @@ def study(
             f"{file}: file not found; give a study file, such as one that `ackclock examples -o DIR` writes"
         )
     plan, mistakes = study_file.read(file)
-    if checks:
-        answer(runs=plan.size)
-    if named := named_code.code_of(plan):
-        if not trust:
-            mistakes.check()  # before anything is imported
-        if checks and not trust:
-            print(f"not imported: {', '.join(named)}; what only a run can show was not checked")
-            print(f"{file}: ok: {amount(plan.size, 'run')}")
-            return
-        if not trust:
+    named = named_code.code_of(plan)
+    if named and not trust:
+        mistakes.check()  # before anything is imported
+        if not checks:
             check.agree(file, named)
     if checks:
-        from ackclock.experiments.studies.design import trials
+        if named and not trust:
+            print(f"not imported: {', '.join(named)}; what only a run can show was not checked")
+        else:
+            from ackclock.experiments.studies.design import trials
 
-        trials(plan, mistakes)
+            trials(plan, mistakes)
+        answer(runs=plan.size)
         print(f"{file}: ok: {amount(plan.size, 'run')}")
         return
     extras.require("report")

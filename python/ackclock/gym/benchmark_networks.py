@@ -70,4 +70,4 @@ def network(family: Family, split: Split) -> Scenario:
         MissingPackageError: If the studies are not installed.
     """
     found = file(family, split)
-    return Scenario.load(found, recorded_traces.overrides(found) if family == "cellular" else [])
+    return Scenario.load(found, recorded_traces.overrides(found))

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ackclock.base import input_files
 from ackclock.base.toml_text import toml_text
@@ -15,12 +15,15 @@ def overrides(file: Path) -> list[str]:
     """Return the overrides by which a scenario whose bottleneck draws a trace finds it in the folder of the traces.
 
     Raises:
-        LookupError: If the environment variable is not set.
+        LookupError: If it draws one and the environment variable is not set.
     """
+    names: Any = input_files.toml(file, remedy="give a scenario file (.toml)")
+    for key in ("topology", "bottleneck", "rate", "trace", "choice"):
+        names = names.get(key) if isinstance(names, dict) else None
+    if names is None:
+        return []
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise LookupError(f"{file} needs recorded traces; say in {VARIABLE} which folder has them")
-    table = input_files.toml(file, remedy="give a scenario file (.toml)")
-    names = table["topology"]["bottleneck"]["rate"]["trace"]["choice"]
     paths = toml_text([str(Path(folder).resolve() / name) for name in names])
     return [f"topology.bottleneck.rate={{ trace = {{ choice = {paths} }} }}"]

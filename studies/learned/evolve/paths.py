@@ -66,8 +66,7 @@ class Family:
         """
         if seed not in self._drawn:
             if self._template is None:
-                traces = recorded_traces.overrides(self.file) if self.name == "cellular" else []
-                self._template = Scenario.load(str(self.file), traces)
+                self._template = Scenario.load(str(self.file), recorded_traces.overrides(self.file))
             if len(self._drawn) >= _DRAWN_KEPT:
                 del self._drawn[next(iter(self._drawn))]
             scenario = self._template.draw(seed)

@@ -147,8 +147,7 @@ def registered(name: str, overrides: Sequence[str], agent: Mapping[str, Any]) ->
     others = {key: value for key, value in agent.items() if key not in places}
     try:
         found = environment.file(**places)
-        traces = recorded_traces.overrides(found) if places.get("family") == "cellular" else []
-        source = Source.read(found, [*traces, *overrides])
+        source = Source.read(found, [*recorded_traces.overrides(found), *overrides])
     except (LookupError, ValueError) as error:
         raise SettingError(str(error)) from error
     return _checked(name, source, {**environment.defaults, **others})
