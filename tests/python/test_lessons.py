@@ -211,10 +211,6 @@ def test_links_of_a_notebook_lead_to_notebooks_beside_it(form: notebooks.Form, s
             "wheels here",
             ["--no-index", "--find-links", "wheels here", f"ackclock[lessons]=={__version__}"],
         ),
-            ("gymnasium",),
-            "wheels here",
-            ["--no-index", "--find-links", "wheels here", f"ackclock[lessons]=={__version__}"],
-        ),
     ],
 )
 def test_the_first_cell_installs_what_is_missing(
