@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,7 +157,10 @@ def test_wandb_continues_the_run_of_a_folder(monkeypatch: pytest.MonkeyPatch, tm
         log = WandbLog("mine", tmp_path / "ppo", {"plan": {"steps": 600}})
     log.write({"train/loss": 0.5, "note": "text"}, {}, 128)
     log.close()
+    shutil.rmtree(tmp_path / "ppo")
+    WandbLog("mine", tmp_path / "ppo", {})
     assert begun[0] == begun[1]
+    assert begun[2]["id"] != begun[0]["id"], "a folder made anew has a training of its own"
     assert (begun[0]["project"], begun[0]["name"], begun[0]["resume"]) == ("mine", "ppo", "allow")
     assert logged == [({"train/loss": 0.5}, 128), ({}, -1)]
 
