@@ -220,6 +220,6 @@ mod tests {
         let default = json!({ "name": "gain", "type": "number", "default": 2, "below": 1 });
         assert_eq!(refused(default), "the parameter gain has a default out of its own range: it must be less than 1");
         let kind = json!({ "name": "gain", "type": "matrix" });
-        assert_eq!(refused(kind), "the parameter gain is of a type \"matrix\" that no scenario can write");
+        assert_eq!(refused(kind), "the parameter gain has the type \"matrix\", which a scenario cannot express");
     }
 }

@@ -385,7 +385,7 @@ fn programs_say_what_is_wrong_by_their_exit_codes() {
     }
     assert_eq!(run(PROXY, &["--nonsense"]).0, Some(2));
     let (code, text) = run(PROXY, &["--undo", path]);
-    assert_eq!((code, text.contains("--undo goes with rules")), (Some(2), true), "{text}");
+    assert_eq!((code, text.contains("--undo is allowed only with rules")), (Some(2), true), "{text}");
     assert_eq!(run(PROXY, &["rules", "--once", path]).0, Some(2));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     std::fs::write(path, config(taken.local_addr().unwrap(), free(), "")).unwrap();
