@@ -201,6 +201,12 @@ def test_a_mininet_program_is_read_and_not_run(tmp_path: Path) -> None:
         ("Time (ms), Throughput (Mbps)\n100,1.5\n1100,0\n", ["0 s", "1 s"], [1.5e6, 0]),
         ("# time_s\trate_kbit/s\n1700000000\t800\n1700000001.25\t900\n", ["0 s", "1.25 s"], [8e5, 9e5]),
         ("timestamp;bits per second\n0;1000\n1;2000\n", ["0 s", "1 s"], [1e3, 2e3]),
+        ("Time (s),Throughput (MB/s)\n0,1\n1,2\n", ["0 s", "1 s"], [8e6, 16e6]),
+        ("time_ms KBps\n0 1\n1000 2\n", ["0 s", "1 s"], [8e3, 16e3]),
+        ("Time,Kb/s\n0,1\n1,2\n", ["0 s", "1 s"], [1e3, 2e3]),
+        ("TIME,RATE_MBPS\n0,1\n1,2\n", ["0 s", "1 s"], [1e6, 2e6]),
+        ("time;kbytes/s\n0;1\n1;2\n", ["0 s", "1 s"], [8e3, 16e3]),
+        ("Time,MiB/s\n0,1\n1,2\n", ["0 s", "1 s"], [2**23, 2**24]),
     ],
 )
 def test_a_table_of_two_columns_is_a_schedule(text: str, times: list[str], rates: list[float], tmp_path: Path) -> None:
