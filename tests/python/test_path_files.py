@@ -194,6 +194,23 @@ def test_a_mininet_program_is_read_and_not_run(tmp_path: Path) -> None:
     assert (tree["flow"][0]["from"], tree["flow"][0]["to"]) == ("h1", "h2")
 
 
+MININET = "from mininet.net import Mininet\na = net.addHost('a')\nb = net.addHost('b')\n"
+
+
+@pytest.mark.parametrize(
+    ("delay", "jitter", "netem"),
+    [("5ms", "1ms", "5ms 1ms"), ("1ms", "3ms", "1ms 3ms"), ("0.1s", "250", "100ms 250us")],
+)
+def test_jitter_of_mininet_is_that_of_netem(delay: str, jitter: str, netem: str, tmp_path: Path) -> None:
+    """`TCIntf` passes both to netem as `delay DELAY JITTER`: 5 ms and 1 ms are 4 to 6 ms."""
+    program = MININET + f"net.addLink(a, b, bw=10, delay='{delay}', jitter='{jitter}')\n"
+    (link,) = _tree(tmp_path, program)["topology"]["link"]
+    shaped = _bottleneck(tmp_path, f"tc qdisc add dev eth0 root netem rate 10mbit delay {netem}")
+    for key in ("delay", "jitter", "keep_order"):
+        assert link[key] == shaped[key]
+    assert link["reverse"] == {"jitter": shaped["jitter"]}
+
+
 @pytest.mark.parametrize(
     ("text", "times", "rates"),
     [

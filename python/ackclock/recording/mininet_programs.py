@@ -1,7 +1,8 @@
 """Reader of mininet programs: hosts, switches and links (`TCLink`) that are written one by one.
 
 Source: mininet 2.3, `mininet.link.TCIntf`: `bw` in Mbit/s, `delay` and `jitter` with a unit, `loss` in percent,
-`max_queue_size` in packets, 1000 by default. Both ends of a link shape what they send, so each way has all of it.
+`max_queue_size` in packets, 1000 by default.
+`delay` and `jitter` are those of netem. Both ends of a link shape what they send, so each way has all of it.
 
 Departures: the program is read, not run; nodes and links made in loops are not found. A link without `bw` has
 10 Gbit/s, about what a virtual one carries. `use_htb`, `use_hfsc` and the like do not matter.
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ackclock.recording.command_words import uniform_jitter
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"^\s*(?:from|import)\s+mininet\b|\.addLink\(", re.MULTILINE)
@@ -107,19 +109,20 @@ def _link(call: ast.Call, known: dict[str, Any], place: str) -> dict[str, Any]:
             given[word.arg] = _value(word.value, known, place)
     table: dict[str, Any] = {"from": begin, "to": end}
     table["rate"] = f"{given['bw']:g} Mbit/s" if given.get("bw") else _UNSHAPED
-    table["delay"] = _time(given.get("delay") or "0ms", place)
+    delay_ms, jitter = uniform_jitter(*(_time_ms(given.get(key) or 0, place) for key in ("delay", "jitter")))
+    table["delay"] = f"{delay_ms:.12g} ms"
     table["queue"] = {"kind": "drop_tail", "limit": f"{given.get('max_queue_size') or _QUEUE} packets"}
     back: dict[str, Any] = {}
     if given.get("loss"):
         back["loss"] = {"kind": "random", "p": float(f"{given['loss'] / 100:.12g}")}
     if given.get("jitter"):
-        back["jitter"] = {"kind": "uniform", "max": _time(given["jitter"], place)}
-        table["keep_order"] = False
+        back["jitter"] = jitter["jitter"]
+        table |= jitter
     return table | back | ({"reverse": back} if back else {})
 
 
-def _time(value: object, place: str) -> str:
+def _time_ms(value: object, place: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|ms|s)?", str(value))
     if found is None:
         raise RecordingError(f'{place}: the time "{value}" must be such as "5ms"; write it so')
-    return f"{found[1]} {found[2] or 'us'}"
+    return float(found[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[found[2] or "us"]
