@@ -211,6 +211,15 @@ def test_jitter_of_mininet_is_that_of_netem(delay: str, jitter: str, netem: str,
     assert link["reverse"] == {"jitter": shaped["jitter"]}
 
 
+def test_a_reassigned_name_of_a_mininet_program_is_refused(tmp_path: Path) -> None:
+    same = MININET + "bw = 10\nbw = 10\na = net.get('a')\nnet.addLink(a, b, bw=bw)\n"
+    assert _tree(tmp_path, same)["topology"]["link"][0]["rate"] == "10 Mbit/s"
+    for again in ("bw = 20", "bw += 10"):
+        program = MININET + f"bw = 10\nnet.addLink(a, b, bw=bw)\n{again}\nnet.addLink(a, b, bw=bw)\n"
+        with pytest.raises(RecordingError, match=r"path\.txt, line 5: bw must have one value; write it out"):
+            _tree(tmp_path, program)
+
+
 @pytest.mark.parametrize(
     ("text", "times", "rates"),
     [

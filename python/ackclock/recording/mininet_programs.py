@@ -63,10 +63,12 @@ def _calls(tree: ast.AST) -> Iterator[ast.Call]:
     )
 
 
-def _variables(tree: ast.AST) -> dict[str, Any]:
-    """Return variables with a fixed value: a constant, a table of options, or the name of a node."""
-    known: dict[str, Any] = {}
+def _variables(tree: ast.AST) -> dict[str, list[Any]]:
+    """Return the different values of variables: constants, tables of options, and names of nodes."""
+    known: dict[str, list[Any]] = {}
     for node in ast.walk(tree):
+        if isinstance(node, ast.AugAssign):
+            known.setdefault(ast.unparse(node.target), []).append(node)
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
         target, value = node.targets[0], node.value
@@ -76,30 +78,35 @@ def _variables(tree: ast.AST) -> dict[str, Any]:
             names: list[ast.expr | None] = [ast.Constant(word.arg) for word in value.keywords]
             value = ast.Dict(names, [word.value for word in value.keywords])
         try:
-            known[ast.unparse(target)] = ast.literal_eval(value)
+            found = ast.literal_eval(value)
         except ValueError:
             continue
+        values = known.setdefault(ast.unparse(target), [])
+        if found not in values:
+            values.append(found)
     return known
 
 
-def _name(arguments: list[ast.expr], known: dict[str, Any], place: str) -> str:
+def _name(arguments: list[ast.expr], known: dict[str, list[Any]], place: str) -> str:
     found = _value(arguments[0], known, place) if arguments else None
     if not isinstance(found, str):
         raise RecordingError(f"{place}: the name of a node must be written out; loops are not read")
     return found
 
 
-def _value(node: ast.expr, known: dict[str, Any], place: str) -> Any:  # noqa: ANN401  whatever a constant is
+def _value(node: ast.expr, known: dict[str, list[Any]], place: str) -> Any:  # noqa: ANN401  whatever a constant is
     try:
         return ast.literal_eval(node)
     except ValueError:
         text = ast.unparse(node)
         if text not in known:
             raise RecordingError(f"{place}: {text} is not known without running the program; write it out") from None
-        return known[text]
+        if len(known[text]) > 1:
+            raise RecordingError(f"{place}: {text} must have one value; write it out") from None
+        return known[text][0]
 
 
-def _link(call: ast.Call, known: dict[str, Any], place: str) -> dict[str, Any]:
+def _link(call: ast.Call, known: dict[str, list[Any]], place: str) -> dict[str, Any]:
     begin, end = (_name(call.args[at : at + 1], known, place) for at in (0, 1))
     given: dict[str, Any] = {}
     for word in call.keywords:
