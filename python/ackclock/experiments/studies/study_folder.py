@@ -85,7 +85,12 @@ class Study:
     @cached_property
     def about(self) -> str:
         """Description of the runs, as a sentence."""
-        return study_captions.about(self.plan, self.runs)
+        return study_captions.about(self.plan, self.runs, self.version)
+
+    @property
+    def conditions(self) -> str:
+        """Description of the runs, without the version."""
+        return study_captions.conditions(self.plan, self.runs)
 
     @cached_property
     def table(self) -> Table:
@@ -246,7 +251,7 @@ def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
     """Return the data from which everything can be redrawn, without running or importing anything."""
     origin = done.plan.origin
     kept: _Kept = {
-        "version": __version__,
+        "version": done.version,
         "about": done.about,
         "folder": origin.folder,
         "stem": origin.stem,
