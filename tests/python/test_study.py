@@ -549,6 +549,9 @@ def test_a_point_is_kept_whole_when_it_is_asked_for(folder: Path, tmp_path: Path
     kept = json.loads((tmp_path / "s" / "kept.json").read_text())
     assert set(kept) == {"cubic-alone-1-seed-1", "reno-alone-2-seed-3"}, "one that was asked for stays"
     assert ackclock.Results.load(tmp_path / "s" / "runs" / "reno-alone-2-seed-3").summary["seed"] == 3
+    (tmp_path / "s.toml").write_text(FILE.replace("keep = 1", "keep = 0"))
+    assert cli(*command).returncode == 0
+    assert set(json.loads((tmp_path / "s" / "kept.json").read_text())) == {"reno-alone-2-seed-3"}, "keep is lowered"
     done = cli(*command, "--point", "seed=9")
     assert done.returncode == 2 and '--point: unknown value of seed "9"' in done.stderr
 
