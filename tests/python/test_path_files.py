@@ -194,6 +194,56 @@ def test_a_mininet_program_is_read_and_not_run(tmp_path: Path) -> None:
     assert (tree["flow"][0]["from"], tree["flow"][0]["to"]) == ("h1", "h2")
 
 
+MININET = "from mininet.net import Mininet\na = net.addHost('a')\nb = net.addHost('b')\n"
+
+
+@pytest.mark.parametrize(
+    ("delay", "jitter", "netem"),
+    [("5ms", "1ms", "5ms 1ms"), ("1ms", "3ms", "1ms 3ms"), ("0.1s", "250", "100ms 250us")],
+)
+def test_jitter_of_mininet_is_that_of_netem(delay: str, jitter: str, netem: str, tmp_path: Path) -> None:
+    """`TCIntf` passes both to netem as `delay DELAY JITTER`: 5 ms and 1 ms are 4 to 6 ms."""
+    program = MININET + f"net.addLink(a, b, bw=10, delay='{delay}', jitter='{jitter}')\n"
+    (link,) = _tree(tmp_path, program)["topology"]["link"]
+    shaped = _bottleneck(tmp_path, f"tc qdisc add dev eth0 root netem rate 10mbit delay {netem}")
+    for key in ("delay", "jitter", "keep_order"):
+        assert link[key] == shaped[key]
+    assert link["reverse"] == {"jitter": shaped["jitter"]}
+
+
+def test_a_reassigned_name_of_a_mininet_program_is_refused(tmp_path: Path) -> None:
+    same = MININET + "bw = 10\nbw = 10\na = net.get('a')\nnet.addLink(a, b, bw=bw)\n"
+    assert _tree(tmp_path, same)["topology"]["link"][0]["rate"] == "10 Mbit/s"
+    for again in ("bw = 20", "bw += 10"):
+        program = MININET + f"bw = 10\nnet.addLink(a, b, bw=bw)\n{again}\nnet.addLink(a, b, bw=bw)\n"
+        with pytest.raises(RecordingError, match=r"path\.txt, line 5: bw must have one value; write it out"):
+            _tree(tmp_path, program)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("net.addLink(a, b, bw='10')", "line 4: bw must be a number"),
+        ("net.addLink(a, b, loss='1')", "line 4: loss must be a number"),
+        ("net.addLink(a, b, max_queue_size=[1])", "line 4: max_queue_size must be a number"),
+        ("o = 5\nnet.addLink(a, b, **o)", r"line 5: \*\*o must be a dict"),
+        ("net.addLink({[1]: 2}, b)", r"line 4: \{\[1\]: 2\} is not known without running"),
+        ("net.addLink(a, b, bw={[1]: 2})", r"line 4: \{\[1\]: 2\} is not known without running"),
+        ("o = {[1]: 2}\nnet.addLink(a, b, **o)", "line 5: o is not known without running"),
+        ("net.addLink(a, b)\0", "line 4: this is not Python"),
+    ],
+)
+def test_a_mistake_in_a_mininet_program_is_said_with_its_line(line: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=rf"path\.txt, {said}"):
+        _tree(tmp_path, MININET + line)
+
+
+def test_a_line_after_a_continued_command_has_its_number(tmp_path: Path) -> None:
+    continued = "tc qdisc add dev eth0 root \\\n  netem rate 1mbit \\\n  delay 1ms\n"
+    with pytest.raises(RecordingError, match=r'path\.txt, line 4: unknown word "hfsc"'):
+        _tree(tmp_path, continued + "tc qdisc add dev eth0 root hfsc\n")
+
+
 @pytest.mark.parametrize(
     ("text", "times", "rates"),
     [
@@ -201,6 +251,12 @@ def test_a_mininet_program_is_read_and_not_run(tmp_path: Path) -> None:
         ("Time (ms), Throughput (Mbps)\n100,1.5\n1100,0\n", ["0 s", "1 s"], [1.5e6, 0]),
         ("# time_s\trate_kbit/s\n1700000000\t800\n1700000001.25\t900\n", ["0 s", "1.25 s"], [8e5, 9e5]),
         ("timestamp;bits per second\n0;1000\n1;2000\n", ["0 s", "1 s"], [1e3, 2e3]),
+        ("Time (s),Throughput (MB/s)\n0,1\n1,2\n", ["0 s", "1 s"], [8e6, 16e6]),
+        ("time_ms KBps\n0 1\n1000 2\n", ["0 s", "1 s"], [8e3, 16e3]),
+        ("Time,Kb/s\n0,1\n1,2\n", ["0 s", "1 s"], [1e3, 2e3]),
+        ("TIME,RATE_MBPS\n0,1\n1,2\n", ["0 s", "1 s"], [1e6, 2e6]),
+        ("time;kbytes/s\n0;1\n1;2\n", ["0 s", "1 s"], [8e3, 16e3]),
+        ("Time,MiB/s\n0,1\n1,2\n", ["0 s", "1 s"], [2**23, 2**24]),
     ],
 )
 def test_a_table_of_two_columns_is_a_schedule(text: str, times: list[str], rates: list[float], tmp_path: Path) -> None:

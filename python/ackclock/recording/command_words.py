@@ -20,6 +20,18 @@ class Way:
     delay_ms: float = 0.0
 
 
+def uniform_jitter(delay_ms: float, spread_ms: float) -> tuple[float, dict[str, Any]]:
+    """Return the least delay of netem's `delay DELAY SPREAD`, and the fields of a link for what it adds.
+
+    Examples:
+        >>> uniform_jitter(5, 1)
+        (4, {'jitter': {'kind': 'uniform', 'max': '2 ms'}, 'keep_order': False})
+    """
+    least_ms = max(0.0, delay_ms - spread_ms)
+    most = f"{delay_ms + spread_ms - least_ms:g} ms"
+    return least_ms, {"jitter": {"kind": "uniform", "max": most}, "keep_order": False}
+
+
 class Words:
     """Words of a command, read from left to right."""
 

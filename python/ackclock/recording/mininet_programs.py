@@ -1,7 +1,8 @@
 """Reader of mininet programs: hosts, switches and links (`TCLink`) that are written one by one.
 
 Source: mininet 2.3, `mininet.link.TCIntf`: `bw` in Mbit/s, `delay` and `jitter` with a unit, `loss` in percent,
-`max_queue_size` in packets, 1000 by default. Both ends of a link shape what they send, so each way has all of it.
+`max_queue_size` in packets, 1000 by default.
+`delay` and `jitter` are those of netem. Both ends of a link shape what they send, so each way has all of it.
 
 Departures: the program is read, not run; nodes and links made in loops are not found. A link without `bw` has
 10 Gbit/s, about what a virtual one carries. `use_htb`, `use_hfsc` and the like do not matter.
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ackclock.recording.command_words import uniform_jitter
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"^\s*(?:from|import)\s+mininet\b|\.addLink\(", re.MULTILINE)
@@ -34,8 +36,10 @@ def topology_of(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
     """
     try:
         tree = ast.parse(text)
-    except SyntaxError as error:
-        raise RecordingError(f"{name}, line {error.lineno}: this is not Python ({error.msg}); mend it") from error
+    except (SyntaxError, ValueError) as error:  # a ValueError is a NUL octet; its line is not given
+        number = getattr(error, "lineno", None) or text.partition("\0")[0].count("\n") + 1
+        said = getattr(error, "msg", error)
+        raise RecordingError(f"{name}, line {number}: this is not Python ({said}); mend it") from error
     known = _variables(tree)
     nodes: list[dict[str, Any]] = []
     links: list[dict[str, Any]] = []
@@ -61,10 +65,12 @@ def _calls(tree: ast.AST) -> Iterator[ast.Call]:
     )
 
 
-def _variables(tree: ast.AST) -> dict[str, Any]:
-    """Return variables with a fixed value: a constant, a table of options, or the name of a node."""
-    known: dict[str, Any] = {}
+def _variables(tree: ast.AST) -> dict[str, list[Any]]:
+    """Return the different values of variables: constants, tables of options, and names of nodes."""
+    known: dict[str, list[Any]] = {}
     for node in ast.walk(tree):
+        if isinstance(node, ast.AugAssign):
+            known.setdefault(ast.unparse(node.target), []).append(node)
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
         target, value = node.targets[0], node.value
@@ -74,52 +80,69 @@ def _variables(tree: ast.AST) -> dict[str, Any]:
             names: list[ast.expr | None] = [ast.Constant(word.arg) for word in value.keywords]
             value = ast.Dict(names, [word.value for word in value.keywords])
         try:
-            known[ast.unparse(target)] = ast.literal_eval(value)
-        except ValueError:
+            found = ast.literal_eval(value)
+        except (ValueError, TypeError):
             continue
+        values = known.setdefault(ast.unparse(target), [])
+        if found not in values:
+            values.append(found)
     return known
 
 
-def _name(arguments: list[ast.expr], known: dict[str, Any], place: str) -> str:
+def _name(arguments: list[ast.expr], known: dict[str, list[Any]], place: str) -> str:
     found = _value(arguments[0], known, place) if arguments else None
     if not isinstance(found, str):
         raise RecordingError(f"{place}: the name of a node must be written out; loops are not read")
     return found
 
 
-def _value(node: ast.expr, known: dict[str, Any], place: str) -> Any:  # noqa: ANN401  whatever a constant is
+def _value(node: ast.expr, known: dict[str, list[Any]], place: str) -> Any:  # noqa: ANN401  whatever a constant is
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):
         text = ast.unparse(node)
         if text not in known:
             raise RecordingError(f"{place}: {text} is not known without running the program; write it out") from None
-        return known[text]
+        if len(known[text]) > 1:
+            raise RecordingError(f"{place}: {text} must have one value; write it out") from None
+        return known[text][0]
 
 
-def _link(call: ast.Call, known: dict[str, Any], place: str) -> dict[str, Any]:
+def _link(call: ast.Call, known: dict[str, list[Any]], place: str) -> dict[str, Any]:
     begin, end = (_name(call.args[at : at + 1], known, place) for at in (0, 1))
     given: dict[str, Any] = {}
     for word in call.keywords:
         if word.arg is None:  # **options
-            given |= _value(word.value, known, place)
+            options = _value(word.value, known, place)
+            if not isinstance(options, dict):
+                raise RecordingError(f"{place}: **{ast.unparse(word.value)} must be a dict; write it out")
+            given |= options
         elif word.arg in _SHAPING:
             given[word.arg] = _value(word.value, known, place)
+    _check_numbers(given, place)
     table: dict[str, Any] = {"from": begin, "to": end}
     table["rate"] = f"{given['bw']:g} Mbit/s" if given.get("bw") else _UNSHAPED
-    table["delay"] = _time(given.get("delay") or "0ms", place)
+    delay_ms, jitter = uniform_jitter(*(_time_ms(given.get(key) or 0, place) for key in ("delay", "jitter")))
+    table["delay"] = f"{delay_ms:.12g} ms"
     table["queue"] = {"kind": "drop_tail", "limit": f"{given.get('max_queue_size') or _QUEUE} packets"}
     back: dict[str, Any] = {}
     if given.get("loss"):
         back["loss"] = {"kind": "random", "p": float(f"{given['loss'] / 100:.12g}")}
     if given.get("jitter"):
-        back["jitter"] = {"kind": "uniform", "max": _time(given["jitter"], place)}
-        table["keep_order"] = False
+        back["jitter"] = jitter["jitter"]
+        table |= jitter
     return table | back | ({"reverse": back} if back else {})
 
 
-def _time(value: object, place: str) -> str:
+def _check_numbers(given: dict[str, Any], place: str) -> None:
+    for key in ("bw", "loss", "max_queue_size"):
+        value = given.get(key)
+        if value is not None and not isinstance(value, int | float):
+            raise RecordingError(f"{place}: {key} must be a number, not {value!r}; write it without quotes")
+
+
+def _time_ms(value: object, place: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|ms|s)?", str(value))
     if found is None:
         raise RecordingError(f'{place}: the time "{value}" must be such as "5ms"; write it so')
-    return f"{found[1]} {found[2] or 'us'}"
+    return float(found[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[found[2] or "us"]

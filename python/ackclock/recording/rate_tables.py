@@ -1,7 +1,8 @@
 """Reader of tables of two columns, a time and a rate, as measurements of mobile networks are published.
 
 Columns are separated by blanks, commas, semicolons or tabs. A heading may name units: s, ms, us or ns of times;
-bit/s, kbit/s, Mbit/s, Gbit/s, or bps with the same prefixes, of rates. Without one, times are seconds and rates Mbit/s.
+bit/s, kbit/s, Mbit/s, Gbit/s, or bps with the same prefixes, of rates. B/s, Bps and bytes/s are octets; MBPS is Mbit/s.
+Without one, times are seconds and rates Mbit/s.
 
 Departures: a rate holds until the next time, the last one as long as the one before it. Times begin at 0.
 """
@@ -13,9 +14,9 @@ from ackclock.recording.streams import RecordingError
 
 _SEPARATOR: Final = re.compile(r"\s*[,;\t]\s*|\s+")
 _TIME: Final = re.compile(r"(?:^|[^a-z])(ms|us|ns|s|(?:milli|micro|nano)?seconds?|secs?)(?:[^a-z]|$)")
-_RATE: Final = re.compile(r"([kmg]?)(?:bits?/s(?:ec)?|bits? per second|b/s|bps)")
+_RATE: Final = re.compile(r"((?:[kmg]i?)?)((?:bit|byte)s?(?:/s(?:ec)?| per second)|b/s|bps)", re.IGNORECASE)
 _SECONDS: Final = {"ms": 1e-3, "mil": 1e-3, "us": 1e-6, "mic": 1e-6, "ns": 1e-9, "nan": 1e-9}
-_PREFIXES: Final = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_PREFIXES: Final = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "ki": 1024.0, "mi": 1024.0**2, "gi": 1024.0**3}
 _MOST_ROWS: Final = 1_000_000
 
 
@@ -84,7 +85,11 @@ def seconds(value: float) -> str:
 
 def _units(heading: str) -> tuple[float, float]:
     """Return a time unit in seconds and a rate unit in bit/s, as a heading names them."""
-    text = heading.lower().replace("_", " ")
+    text = heading.replace("_", " ")
+    time = _TIME.search(_RATE.sub("", text).lower())
+    second_s = _SECONDS.get(time[1][:3], 1.0) if time else 1.0
     rate = _RATE.search(text)
-    time = _TIME.search(_RATE.sub("", text))
-    return _SECONDS.get(time[1][:3], 1.0) if time else 1.0, _PREFIXES[rate[1]] if rate else 1e6
+    if rate is None:
+        return second_s, 1e6
+    has_octets = "byte" in rate[2].lower() or rate[2].startswith(("B/", "Bp"))
+    return second_s, _PREFIXES[rate[1].lower()] * (8 if has_octets else 1)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ackclock.recording.command_words import VALUE, Way, Words
+from ackclock.recording.command_words import VALUE, Way, Words, uniform_jitter
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
@@ -71,9 +71,13 @@ def ways_of(text: str, name: str) -> list[Way]:
 
 
 def _tc_commands(text: str, name: str) -> Iterator[Words]:
-    for number, line in enumerate(text.replace("\\\n", "  ").splitlines(), 1):
+    number = 1
+    for joined in re.split(r"(?<!\\)\n", text):
+        line = joined.replace("\\\n", "  ")
+        place = f"{name}, line {number}"
+        number += joined.count("\n") + 1
         if BEGIN.match(line):
-            words = Words(line, f"{name}, line {number}")
+            words = Words(line, place)
             while not words.has(lambda word: word in ("qdisc", "class")):
                 words.next()
             yield words
@@ -135,17 +139,15 @@ def _delay(words: Words, way: Way) -> None:
     if words.has(lambda word: word == "distribution"):
         words.next()
         kind = words.next()
-    least_ms = max(0.0, way.delay_ms - spread_ms)
-    most = f"{way.delay_ms + spread_ms - least_ms:g} ms"
-    jitters = {
-        "uniform": {"kind": "uniform", "max": most},
-        "normal": {"kind": "normal", "mean": f"{way.delay_ms:g} ms", "deviation": f"{spread_ms:g} ms"},
-    }
-    if kind not in jitters:
+    if kind == "uniform":
+        way.delay_ms, jitter = uniform_jitter(way.delay_ms, spread_ms)
+        way.fields |= jitter
+        return
+    if kind != "normal":
         raise RecordingError(f'{words.place}: the distribution "{kind}" must be uniform or normal; choose one')
-    way.fields["jitter"] = jitters[kind]
+    way.fields["jitter"] = {"kind": "normal", "mean": f"{way.delay_ms:g} ms", "deviation": f"{spread_ms:g} ms"}
     way.fields["keep_order"] = False
-    way.delay_ms = least_ms if kind == "uniform" else 0.0
+    way.delay_ms = 0.0
 
 
 def _loss(words: Words) -> dict[str, Any]:
