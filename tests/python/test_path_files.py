@@ -257,6 +257,12 @@ def test_a_line_after_a_continued_command_has_its_number(tmp_path: Path) -> None
         ("TIME,RATE_MBPS\n0,1\n1,2\n", ["0 s", "1 s"], [1e6, 2e6]),
         ("time;kbytes/s\n0;1\n1;2\n", ["0 s", "1 s"], [8e3, 16e3]),
         ("Time,MiB/s\n0,1\n1,2\n", ["0 s", "1 s"], [2**23, 2**24]),
+        ("Time (s),Throughput(KBps)\n0,1\n1,2\n", ["0 s", "1 s"], [8e3, 16e3]),
+        ("time_msec,throughput_bytes_per_sec\n0,1\n1000,2\n", ["0 s", "1 s"], [8, 16]),
+        ("time [µs],ThroughputMbps\n0,1\n1000000,2\n", ["0 s", "1 s"], [1e6, 2e6]),
+        ("minute bitrate_kbps\n0 1\n1 2\n", ["0 s", "60 s"], [1e3, 2e3]),
+        ("Time (ms) Rate (Mbps)\n0 1\n1000 2\n", ["0 s", "1 s"], [1e6, 2e6]),
+        ("# time_ms,rate_kbps\n# LTE, on a train\n0,1\n1000,2\n", ["0 s", "1 s"], [1e3, 2e3]),
     ],
 )
 def test_a_table_of_two_columns_is_a_schedule(text: str, times: list[str], rates: list[float], tmp_path: Path) -> None:
@@ -265,6 +271,38 @@ def test_a_table_of_two_columns_is_a_schedule(text: str, times: list[str], rates
     assert [entry["at"] for entry in rate["schedule"]] == times
     assert [float(entry["rate"].split()[0]) for entry in rate["schedule"]] == rates
     assert rate["repeat"] == tree["duration"] == f"{2 * float(times[1].split()[0]):g} s"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["time,throughput (kbit)", "time,throughput_KB", "time,latency_ms", "time,latency", "time (m),rate", "time,Tbps",
+     "time_100ms,rate", "time_ms (s),rate", "rate_mbps,time_s", "throughput,time", "time,packets/s",
+     "time (s),rate (10 kbit/s)"],
+)  # fmt: skip
+def test_a_column_of_another_unit_is_refused(heading: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=r'path\.txt, line 1: the column ".*" must have a known unit'):
+        _tree(tmp_path, f"{heading}\n0,1\n1,2\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# times in ms and rates in kbit/s\n0 1\n1 2\n", "line 1: units must be in a heading of two columns"),
+        ("# time_ms,rate\n# time_s,rate\n0 1\n1 2\n", "line 2: the unit of the time must be the one above"),
+        ("0 1\nnan 2\n3 1\n", "line 2: must be a time after the last one"),
+        ("0 1\n1 2\ninf 1\n", "line 3: must be a time after the last one"),
+    ],
+)
+def test_units_and_times_are_not_guessed(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=said):
+        _tree(tmp_path, text)
+
+
+def test_the_units_of_a_table_are_printed_and_written(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "rates.csv").write_text("time_ms,rate_kB/s\n0,1\n1000,2\n")
+    units = "Units of the table: times in units of 0.001 s, rates of 8000 bit/s."
+    assert cli("import", "rates.csv", "-o", "mine.toml").stdout == f"mine.toml\n{units}\n"
+    assert f"# {units}\n" in (tmp_path / "mine.toml").read_text()
 
 
 def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:

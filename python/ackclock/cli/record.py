@@ -1,5 +1,6 @@
 """`ackclock record` and `ackclock import`: recordings of real connections as result folders."""
 
+import itertools
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -114,6 +115,8 @@ def _write_scenario(files: list[Path], place: Path, name: str | None, *, quiet: 
     answer(scenario=scenario.name, file=str(place))
     if not quiet:
         print(place)
+        for note in itertools.takewhile(lambda line: line.startswith("# "), text.splitlines()[1:]):
+            print(note.removeprefix("# "))
 
 
 def _read(files: list[Path], name: str | None, *, by: str) -> "Results":

@@ -37,6 +37,7 @@ def scenario_of(path: Path, target: Path, *, name: str | None = None) -> str:
     """
     text, file = input_files.text(path, remedy=_REMEDY), spelled(path)
     duration, flow = _DURATION, {"controller": "cubic"}
+    comments = [f"Made of {file} by ackclock import; change flows and duration as you like."]
     if mininet_programs.BEGIN.search(text):
         topology, hosts = mininet_programs.topology_of(text, file)
         flow |= {"from": hosts[0], "to": hosts[-1]}
@@ -46,14 +47,15 @@ def scenario_of(path: Path, target: Path, *, name: str | None = None) -> str:
     elif tc_commands.BEGIN.search(text):
         topology = _topology(tc_commands.ways_of(text, file), file)
     elif rate_tables.is_table(text):
-        schedule, lasts_s = rate_tables.schedule_of(text, file)
+        schedule, lasts_s, units = rate_tables.schedule_of(text, file)
+        comments.append(f"Units of the table: {units}.")
         duration = rate_tables.seconds(lasts_s)
         rate = {"schedule": schedule, "repeat": duration}
         topology = _topology([Way({"rate": rate}, _DELAY_MS), Way({}, _DELAY_MS)], file)
     else:
         raise RecordingError(f"{file} does not describe a path; {_REMEDY}")
     tree = {"name": name or path.stem, "duration": duration, "topology": topology, "flow": [flow]}
-    return scenario_toml(tree, [f"Made of {file} by ackclock import; change flows and duration as you like."])
+    return scenario_toml(tree, comments)
 
 
 def _topology(ways: Sequence[Way], file: str) -> dict[str, Any]:
