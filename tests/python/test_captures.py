@@ -84,7 +84,7 @@ def test_every_link_type_gives_the_same_flow(tmp_path: Path, link: int, head: by
     assert [listed.size_bytes for listed in flows_of_capture(file)] == [10_000]
 
 
-def test_a_length_of_zero_in_ipv6_is_that_of_a_largepacket(tmp_path: Path) -> None:
+def test_a_length_of_zero_in_ipv6_is_that_of_a_large_packet(tmp_path: Path) -> None:
     """RFC 2675 section 2; Linux hands packets of up to 512 kB to a card (BIG TCP)."""
     large, ends = 70_000, {"fe80::1": HERE[1], "fe80::2": THERE[1]}
 

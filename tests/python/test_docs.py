@@ -28,12 +28,13 @@ from ackclock.scenario.templates import write
 
 ROOT = Path(__file__).parents[2]
 LESSONS = ROOT / "python" / "ackclock" / "lessons" / "pages"
+"""Their blocks go on from each other: `make -f docs/Makefile lessons` runs them, and test_lessons.py some."""
+
 PAGES = [
     *(ROOT / "README.md", ROOT / "python" / "README.md"),
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(LESSONS.glob("*.md")),
 ]
-"""Their blocks go on from each other: `make -f docs/Makefile lessons` runs them, and test_lessons.py some."""
 
 NOT_RUN_HERE = ("make ", "export ", "git ", "pip ", "podman ", "cargo publish ")
 """Setting up and publishing; the tests themselves run after the one and before the other."""

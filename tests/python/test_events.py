@@ -132,7 +132,7 @@ def test_a_name_of_no_event_is_told(scenario: ackclock.Scenario, cli: Cli, scena
         ackclock.run(scenario, events=[])
     done = cli("run", scenario_file, "--events", "drop")
     assert done.returncode == 2
-    assert "there are all, packet_sent" in done.stderr
+    assert "known: all, packet_sent" in done.stderr
 
 
 def test_the_command_line_keeps_events(cli: Cli, scenario_file: Path, tmp_path: Path) -> None:

@@ -216,16 +216,16 @@ def test_scaled_observations_keep_to_their_range() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"flow": "nobody"}, 'no flow "nobody" for an agent; there are agent'),
+        ({"flow": "nobody"}, 'unknown flow "nobody" for an agent; known: agent'),
         ({"observations": ("cwnd",)}, 'agent.observations names "cwnd", which is unknown; known: cwnd_segments'),
         ({"observations": ()}, "agent.observations is empty; name at least one"),
         ({"history": 0}, "agent.history = 0 is out of range; give 1 to"),
-        ({"action": "fly"}, 'agent.action = "fly" is unknown; there are deltas'),
+        ({"action": "fly"}, 'agent.action = "fly" is unknown; known: deltas'),
         ({"action": {"kind": "cwnd", "low_segments": 9, "high_segments": 3}}, "agent.action.low_segments = 9 must be"),
-        ({"reward": "love"}, 'agent.reward = "love" is unknown; there are dqn'),
+        ({"reward": "love"}, 'agent.reward = "love" is unknown; known: dqn'),
         ({"decide": "now and then"}, 'agent.decide = "now and then" is unknown; write "ack"'),
         ({"slow_start": "nobody"}, 'agent.slow_start = "nobody" must be "stack" or "agent"'),
-        ({"render_mode": "ascii"}, "render_mode 'ascii' is unknown; there are"),
+        ({"render_mode": "ascii"}, "render_mode 'ascii' is unknown; known:"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:

@@ -119,14 +119,14 @@ def test_threads_take_no_actions_that_are_functions() -> None:
     [
         (
             {"observations": ["window_ratio"]},
-            "the agent observes window_ratio, which quantized policies do not support",
+            "the agent observes window_ratio, which quantised policies do not support",
         ),
         ({"history": 2}, "the agent has a history"),
         ({"decide": "20 ms"}, "the agent decides on a timer"),
         ({"on_loss": "agent"}, "the agent responds to losses"),
         (
             {"action": "aurora"},
-            "the agent has an action that quantized policies do not support; train with deltas or orca",
+            "the agent has an action that quantised policies do not support; train with deltas or orca",
         ),
         ({"action": BOTH}, "the action is a function; name deltas or orca"),
     ],

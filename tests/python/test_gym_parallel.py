@@ -119,7 +119,7 @@ def test_seeds_repeat_and_differ() -> None:
 @pytest.mark.parametrize(
     ("agents", "message"),
     [
-        (["nobody"], 'no flow "nobody"'),
+        (["nobody"], 'unknown flow "nobody"'),
         (["agent", "agent"], "names agent twice"),
         ([], "no flow has an agent"),
         ("agent", "is one name; give a list"),

@@ -173,7 +173,7 @@ def test_gymnasium_makes_many_of_each(name: str, mode: str) -> None:
         ({"autoreset": AutoresetMode.DISABLED}, "'NextStep' or 'SameStep'"),
         ({"num_envs": 0}, "num_envs = 0: must be a whole number from 1"),
         ({"render_mode": "rgb_array"}, "leave render_mode out"),
-        ({"flow": "nobody"}, 'no flow "nobody"'),
+        ({"flow": "nobody"}, 'unknown flow "nobody"'),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:

@@ -348,7 +348,7 @@ def test_a_queue_without_packets_is_not_asked_when_one_may_leave(own: Callable[[
     ("body", "message"),
     [
         ("return Supply(10, at_ns=now_ns)", "has passed already"),
-        ("return Supply(0)", "there is nothing to wait for"),
+        ("return Supply(0)", "it writes nothing and waits for nothing"),
         ("return Supply(1, at_ns=now_ns + 1, closes=True)", "give at_ns or closes, not both"),
         ("return None", "it must be a Supply"),
     ],

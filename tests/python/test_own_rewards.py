@@ -158,7 +158,7 @@ def test_training_takes_them_by_name(write: Write) -> None:
     lane = setting.lane()
     lane.reset(seed=[1])
     assert [lane.step(np.zeros((1, 1)))[1][0] for _ in range(3)] == [2, 4, 6]
-    with pytest.raises(SettingError, match=r'agent.reward = "count" is unknown; there are dqn,.*, none, counts'):
+    with pytest.raises(SettingError, match=r'agent.reward = "count" is unknown; known: dqn,.*, none, counts'):
         of_scenario(file, [], {"reward": "count"}, discrete=False)
     with pytest.raises(SettingError, match=r"agent.reward.by = 0 must be at least 1; the default is 1"):
         of_scenario(file, [], {"reward": {"kind": "counts", "by": 0}}, discrete=False)
@@ -230,8 +230,8 @@ def test_values_are_a_mapping_of_the_catalogue(write: Write) -> None:
     ("body", "error", "message"),
     [
         ('raise ArithmeticError("lost")', ArithmeticError, "lost"),
-        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None, it must be a number"),
-        ('return float("nan")', TypeError, "returned nan, it must be a number"),
+        ("return None", TypeError, r"reward \(.*\.py:\d+\) returned None; it must be a number"),
+        ('return float("nan")', TypeError, "returned nan; it must be a number"),
         ('return values["speed"]', KeyError, "unknown observation.*speed"),
     ],
 )

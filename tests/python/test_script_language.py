@@ -263,7 +263,7 @@ def test_what_a_command_would_do_and_is_not_simulated_is_refused(line: str, said
 def test_commands_and_parameters_that_are_not_known_are_refused() -> None:
     with pytest.raises(ValueError, match="'iptables -F' is not known"):
         list(settings("iptables -F"))
-    with pytest.raises(ValueError, match="tcp_sock is not known"):
+    with pytest.raises(ValueError, match="tcp_sock is unknown"):
         changes("net.ipv4.tcp_sock", "0")
     with pytest.raises(ValueError, match="tcp_recovery: 7 is not simulated; use 0 or 1"):
         changes("net.ipv4.tcp_recovery", "7")

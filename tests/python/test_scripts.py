@@ -108,7 +108,7 @@ def test_options_of_the_endpoint_can_be_set(cli: Cli, tmp_path: Path) -> None:
     assert "mss 512" in done.stdout  # 500 and the twelve octets of timestamps
 
 
-def test_wrong_settings_areexplained(cli: Cli, tmp_path: Path) -> None:
+def test_wrong_settings_are_explained(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text(HELLO)
     done = cli("script", "a.pkt", "--set", "tcp.sakc=false")
     assert done.returncode == 2

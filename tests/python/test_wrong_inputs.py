@@ -85,7 +85,7 @@ def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path, what: s
 
 
 def test_a_device_without_end_is_read_as_far_as_a_scenario_may_go(tmp_path: Path) -> None:
-    assert "it is longer than 67 MB" in _refused("/dev/zero", cwd=tmp_path)
+    assert "it is larger than 67 MB" in _refused("/dev/zero", cwd=tmp_path)
 
 
 def test_links_that_lead_nowhere_or_in_a_circle_are_called_that(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ fn a_range_is_what_is_described_of_it() {
 #[test]
 fn mistakes_name_the_field_the_value_and_the_remedy() {
     for (settings, words) in [
-        (r#"{"reward": "fame"}"#, vec!["agent.reward = \"fame\" is unknown; there are dqn,", "none, gap"]),
+        (r#"{"reward": "fame"}"#, vec!["agent.reward = \"fame\" is unknown; known: dqn,", "none, gap"]),
         (
             r#"{"reward": {"kind": "gap", "weight": -1}}"#,
             vec!["agent.reward.weight = -1 must be at least 0; the default is 1"],

@@ -46,7 +46,7 @@ impl Policy {
             octets.resize(octets.len() + LSTM, 0);
         }
         let Some(rest) = octets.strip_prefix(MAGIC).or_else(|| octets.strip_prefix(MAGIC_1)) else {
-            let message = format!("{path} is not a quantized policy; convert it with: ackclock export {path} --to bpf");
+            let message = format!("{path} is not a quantised policy; convert it with: ackclock export {path} --to bpf");
             return Err(Error::WrongArgument(message));
         };
         let end = rest.iter().position(|octet| *octet == b'\n').unwrap_or(rest.len().saturating_sub(1));

@@ -317,7 +317,7 @@ pub fn swap(name: &str, file: &str) -> Result<(), Error> {
     machine::check()?;
     let folder = folder_of(name)?;
     let refused = |message: String| Err(Error::WrongArgument(message));
-    let Some(policy) = Policy::of_file(file)? else { return refused(format!("{file} is not a quantized policy")) };
+    let Some(policy) = Policy::of_file(file)? else { return refused(format!("{file} is not a quantised policy")) };
     if !folder.join(IN_FORCE).exists() {
         return refused(format!("{name} is not a policy; update it with --param NAME=VALUE"));
     }

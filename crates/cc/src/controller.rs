@@ -395,6 +395,17 @@ impl ControllerConfig {
 }
 
 impl Controller {
+    /// The value that [`CongestionController::inspect`] reports under this name; `None` if it reports none.
+    pub fn internal(&self, name: &str) -> Option<f64> {
+        let mut found = None;
+        self.inspect(&mut |known, value| {
+            if known == name {
+                found = Some(value);
+            }
+        });
+        found
+    }
+
     /// The placeholder until the handshake is over: see [`Unopened`].
     pub fn unopened(initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
         Self::Unopened(Unopened::new(initial_window, initial_ssthresh))

@@ -33,8 +33,8 @@ use crate::controller::{Controller, ControllerConfig, Start};
 pub fn exercise_agent(config: &ControllerConfig, decisions: u64) -> Option<u64> {
     let start = Start::of(1, 1, None);
     match config {
-        ControllerConfig::DqnNewReno(config) => Some(DqnNewReno::new(config, start).exercise(decisions)),
-        ControllerConfig::DqnCubic(config) => Some(DqnCubic::new(config, start).exercise(decisions)),
+        ControllerConfig::DqnNewReno(config) => Some(DqnNewReno::new(config, start).learner.exercise(decisions)),
+        ControllerConfig::DqnCubic(config) => Some(DqnCubic::new(config, start).learner.exercise(decisions)),
         _ => None,
     }
 }
@@ -88,11 +88,13 @@ impl LearnedKind {
 
 /// The trained agent of a controller; `None` if it has none.
 pub fn learned(controller: &Controller) -> Option<Learned> {
-    match controller {
-        Controller::DqnNewReno(controller) => controller.learned(),
-        Controller::DqnCubic(controller) => controller.learned(),
-        _ => None,
-    }
+    let (kind, window, learnt) = match controller {
+        Controller::DqnNewReno(dqn) => (LearnedKind::NewReno, &dqn.window, dqn.learner.exported()),
+        Controller::DqnCubic(dqn) => (dqn.kind(), &dqn.window, dqn.learner.exported()),
+        _ => return None,
+    };
+    let (network, normaliser) = learnt?;
+    Some(Learned { kind, rules: window.rules(), network, normaliser })
 }
 
 impl ControllerConfig {
@@ -120,8 +122,8 @@ impl Controller {
     /// Replaces a shared agent by the one of the same name in `agents`.
     pub fn join(&mut self, agents: &mut SharedAgents) {
         match self {
-            Self::DqnNewReno(controller) => controller.join(agents),
-            Self::DqnCubic(controller) => controller.join(agents),
+            Self::DqnNewReno(controller) => controller.learner.join(agents),
+            Self::DqnCubic(controller) => controller.learner.join(agents),
             _ => {}
         }
     }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use ackclock_agent::AgentConfig;
 use ackclock_agent::policy::policy_file;
-use ackclock_cc::CongestionController;
 use ackclock_env::Environment;
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Outcome, Simulation};
@@ -83,7 +82,7 @@ fn inside(network: &Drawn, agent: &str, name: &str) -> (Outcome, f64) {
     let mut simulation = Simulation::new(scenario(&controller).config());
     std::fs::remove_file(path).expect("it was written");
     simulation.run_until(SimTime(12_000_000_000));
-    let decisions = told(&simulation, "decisions");
+    let decisions = simulation.controller(FlowId::new(0)).internal("decisions").expect("a report");
     (simulation.finish(), decisions)
 }
 
@@ -100,16 +99,6 @@ fn outside(network: &Drawn, agent: &str) -> (Outcome, f64) {
         step = environment.step(&[network.decide(&observation)]);
     }
     (environment.outcome(), decisions)
-}
-
-fn told(simulation: &Simulation, wanted: &str) -> f64 {
-    let mut found = f64::NAN;
-    simulation.sender(FlowId::new(0)).controller().inspect(&mut |name, value| {
-        if name == wanted {
-            found = value;
-        }
-    });
-    found
 }
 
 /// Evidence for the controller `policy`: no source: the course of the environment stepped with the same network,
@@ -171,7 +160,7 @@ fn an_agent_and_a_policy_do_not_share_a_flow() {
     // Beside each other is another matter.
     let mut beside = on("other").expect("CUBIC is not a policy");
     beside.reset(1);
-    assert!(told(beside.simulation(), "decisions") > 0.0);
+    assert!(beside.simulation().controller(FlowId::new(0)).internal("decisions").expect("a report") > 0.0);
 }
 
 /// RFC 5681 section 3.1: "during congestion avoidance, cwnd is incremented by roughly 1 full-sized segment per RTT".

@@ -5,6 +5,23 @@
 //! calling Python, and a wrong value raises where it is assigned. Python is called for events only, and only for those
 //! whose method the class overrides.
 
+/// The read-only attributes of a class that holds an event of `ackclock_cc`: documentation, name, type and value.
+macro_rules! attributes {
+    ($class:ident, $event:ident: $($(#[$($documentation:tt)*])* $name:ident: $type:ty = $value:expr;)+) => {
+        #[pymethods]
+        impl $class {
+            $(
+                $(#[$($documentation)*])*
+                #[getter]
+                fn $name(&self) -> $type {
+                    let $event = &self.0;
+                    $value
+                }
+            )+
+        }
+    };
+}
+
 mod delivery;
 mod events;
 mod extensions;

@@ -4,8 +4,6 @@ use ackclock_agent::{ActionSpace, Move};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::environment::check_actions;
-
 /// A decision that sets window and rate, whatever the agent's kind of actions.
 ///
 /// Args:
@@ -54,4 +52,27 @@ impl AnyMove {
         }
         Ok(self.0)
     }
+}
+
+/// Refuses an action outside the space: it is a mistake of the caller, and is not clipped.
+pub(crate) fn check_actions(actions: &[f64], space: &ActionSpace) -> PyResult<()> {
+    match *space {
+        ActionSpace::Discrete(choices) => match actions.iter().find(|action| !is_choice(**action, choices)) {
+            Some(action) => {
+                let last = choices - 1;
+                Err(PyValueError::new_err(format!("action {action} must be a whole number from 0 to {last}")))
+            }
+            None => Ok(()),
+        },
+        ActionSpace::Range(low, high) if actions.iter().any(|action| action.is_nan()) => {
+            Err(PyValueError::new_err(format!("action is NaN; give a number from {low} to {high}")))
+        }
+        ActionSpace::Range(..) => Ok(()),
+    }
+}
+
+/// True for whole numbers from 0 to below `choices`.
+fn is_choice(action: f64, choices: usize) -> bool {
+    let choices = u32::try_from(choices).map_or(f64::INFINITY, f64::from);
+    (0.0..choices).contains(&action) && action.fract() == 0.0
 }

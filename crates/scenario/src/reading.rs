@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_device_without_end_a_folder_and_what_is_too_long_are_refused() {
         let said = |path: &str, most| read_file(Path::new(path), most).expect_err("refused").to_string();
-        assert_eq!(said("/dev/zero", 1_000_000), "it is longer than 1 MB");
+        assert_eq!(said("/dev/zero", 1_000_000), "it is larger than 1 MB");
         assert_eq!(said("/", 1), "it is a folder, not a regular file");
         assert_eq!(read_file(Path::new("/dev/null"), 0).expect("empty"), b"");
     }

@@ -5,9 +5,7 @@
 use std::num::NonZeroUsize;
 
 use ackclock_agent::policy::learned_policy;
-use ackclock_cc::{
-    BelowSsthresh, CongestionController, ControllerConfig, LearnOn, OptimiserKind, StoreOn, controllers,
-};
+use ackclock_cc::{BelowSsthresh, ControllerConfig, LearnOn, OptimiserKind, StoreOn, controllers};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, ParallelSimulation, Simulation, SimulationConfig};
 use ackclock_units::{SimDuration, SimTime};
@@ -30,14 +28,9 @@ fn config(controllers: &[&str]) -> SimulationConfig {
     scenario.unwrap_or_else(|error| panic!("{error}")).config().clone()
 }
 
+/// The named internal of a flow's controller; NaN before the handshake.
 fn told(simulation: &Simulation, flow: usize, wanted: &str) -> f64 {
-    let mut found = f64::NAN;
-    simulation.sender(FlowId::new(flow)).controller().inspect(&mut |name, value| {
-        if name == wanted {
-            found = value;
-        }
-    });
-    found
+    simulation.controller(FlowId::new(flow)).internal(wanted).unwrap_or(f64::NAN)
 }
 
 /// Evidence for the controller `dqn_newreno`: Seo and Cho: 2000 tuples before it learns; an action for each window.
@@ -168,20 +161,10 @@ fn flows_of_quic_may_have_an_agent_in_common() {
     let mut clone = simulation.clone();
     for copy in [&mut simulation, &mut clone] {
         copy.run_until(SimTime(12_000_000_000));
-        assert!(told_of_view(copy, 0) > 200.0);
-        assert_eq!(told_of_view(copy, 0).to_bits(), told_of_view(copy, 1).to_bits());
+        assert!(told(copy, 0, "learning_steps") > 200.0);
+        assert_eq!(told(copy, 0, "learning_steps").to_bits(), told(copy, 1, "learning_steps").to_bits());
     }
     assert_eq!(format!("{:?}", clone.finish()), format!("{:?}", simulation.finish()));
-}
-
-fn told_of_view(simulation: &Simulation, flow: usize) -> f64 {
-    let mut found = f64::NAN;
-    simulation.controller(FlowId::new(flow)).inspect(&mut |name, value| {
-        if name == "learning_steps" {
-            found = value;
-        }
-    });
-    found
 }
 
 #[test]

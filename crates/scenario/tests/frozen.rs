@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ackclock_agent::policy::learned_policy;
-use ackclock_cc::{CongestionController, ControllerConfig, DqnConfig};
+use ackclock_cc::{ControllerConfig, DqnConfig};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Simulation, SimulationConfig};
 use ackclock_units::SimTime;
@@ -80,24 +80,14 @@ struct Course {
     actions: BTreeSet<u64>,
 }
 
-fn told(simulation: &Simulation, wanted: &str) -> f64 {
-    let mut found = f64::NAN;
-    simulation.sender(FlowId::new(0)).controller().inspect(&mut |name, value| {
-        if name == wanted {
-            found = value;
-        }
-    });
-    found
-}
-
 fn course(config: &SimulationConfig) -> Course {
     let mut simulation = Simulation::new(config);
     let mut actions = BTreeSet::new();
     for step in 1..=1_000 {
         simulation.run_until(SimTime(step * 10_000_000));
-        actions.insert(told(&simulation, "action") as u64);
+        actions.insert(simulation.controller(FlowId::new(0)).internal("action").unwrap_or_default() as u64);
     }
-    let decisions = told(&simulation, "decisions") as u64;
+    let decisions = simulation.controller(FlowId::new(0)).internal("decisions").expect("a report") as u64;
     let outcome = simulation.finish();
     let told = format!("{:?} {:?}", outcome.engine, outcome.summary);
     let told = ["dqn_newreno", "dqn_cubic", "policy"].iter().fold(told, |told, name| told.replace(name, "controller"));

@@ -2,7 +2,7 @@
 
 use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, ControllerConfig, ExternalConfig, Stack};
 use ackclock_declare::{About, Library, OwnField, Part, Table, default};
-use ackclock_net::queue::{ExternalQueueConfig, QueueCounters, QueueDiscipline, Queued, Tally};
+use ackclock_net::queue::{ExternalQueueConfig, QueueDiscipline, Queued, Tally};
 use ackclock_net::{ExternalEffectConfig, Fate, LinkEffect, Packet, QueueConfig};
 use ackclock_scenario::{Extensions, Scenario, Unloadable};
 use ackclock_sim::{ExternalSourceConfig, Outcome, Simulation, Supply, Then, TrafficSource};
@@ -46,12 +46,7 @@ impl QueueDiscipline for OneOrTwo {
     fn octets(&self) -> u64 {
         self.packets.iter().map(|queued| queued.octets).sum()
     }
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    ackclock_net::accounts!();
 }
 
 /// An effect that delays packets with data.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ackclock_agent::policy::{learned_policy, policy_file};
-use ackclock_cc::{CongestionController, ControllerConfig, DecreaseFrom, Hystart};
+use ackclock_cc::{ControllerConfig, DecreaseFrom, Hystart};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::SimTime;
@@ -51,16 +51,6 @@ fn scenario(flow: &str) -> Scenario {
     read(flow).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn told(simulation: &Simulation, wanted: &str) -> f64 {
-    let mut found = f64::NAN;
-    simulation.sender(FlowId::new(0)).controller().inspect(&mut |name, value| {
-        if name == wanted {
-            found = value;
-        }
-    });
-    found
-}
-
 #[test]
 fn a_policy_holds_the_window_that_its_weights_say() {
     let file = File::new("thirty", &up_to(30.5));
@@ -75,7 +65,7 @@ fn a_policy_holds_the_window_that_its_weights_say() {
         assert!((29.5..=31.5).contains(&segments), "{segments} at {ms} ms");
     }
     // 10 s after slow start in round trips of 40 ms are at most 275 windows.
-    let decisions = told(&simulation, "decisions");
+    let decisions = simulation.controller(FlowId::new(0)).internal("decisions").expect("a report");
     assert!((150.0..=275.0).contains(&decisions), "{decisions}");
 }
 
@@ -121,7 +111,8 @@ fn what_was_learnt_in_one_run_is_replayed_in_another() {
         let run = || {
             let mut simulation = Simulation::new(frozen.config());
             simulation.run_until(SimTime(20_000_000_000));
-            (told(&simulation, "decisions"), format!("{:?}", simulation.finish().summary))
+            let decisions = simulation.controller(FlowId::new(0)).internal("decisions").expect("a report");
+            (decisions, format!("{:?}", simulation.finish().summary))
         };
         let once = run();
         assert!(once.0 > 50.0, "{name}: {} decisions", once.0);

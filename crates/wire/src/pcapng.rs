@@ -142,7 +142,7 @@ mod tests {
         let mut writer = PcapngWriter::new(Vec::new(), &["wire"]).unwrap();
         let before = writer.out.clone();
         let error = writer.packet(0, SimTime::ZERO, &[0; 41], 40).unwrap_err();
-        assert_eq!(error.to_string(), "41 bytes were kept of a packet of 40 bytes, more than it had");
+        assert_eq!(error.to_string(), "41 bytes were captured of a packet of only 40 bytes");
         assert_eq!(writer.into_inner(), before);
     }
 

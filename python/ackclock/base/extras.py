@@ -14,7 +14,6 @@ EXTRAS: Final = {
     "report": ("figures and pages", ("jinja2", "matplotlib")),
     "notebook": ("a notebook's linked plots", ("anywidget",)),
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
-    "lessons": ("lessons", ()),  # those of report and gym
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "wandb": ("a log at Weights & Biases", ("wandb",)),
     "ray": ("a cluster", ("ray",)),

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""Characters not allowed in a TOML comment."""
+
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 

@@ -22,7 +22,7 @@ def export(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Write the policy to this file.")],
     to: Annotated[
         Literal["onnx", "bpf"],
-        typer.Option("--to", help="Select the format: ONNX, or bpf, quantized for kernel and engine."),
+        typer.Option("--to", help="Select the format: ONNX, or bpf, quantised for kernel and engine."),
     ] = "onnx",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
@@ -70,7 +70,7 @@ _DECISIONS = 20_000
 
 
 def _in_whole_numbers(content: bytes, model: Path) -> tuple[bytes, list[str]]:
-    """Return a quantized policy, and notes on its loss of precision."""
+    """Return a quantised policy, and notes on its loss of precision."""
     from ackclock import _core
 
     try:

@@ -146,7 +146,7 @@ class Overviews:
         unknown = [column for column in asked.columns if column not in known]
         if unknown or not asked.columns or len(set(asked.columns)) < len(asked.columns):
             what = ", ".join(unknown) or ("(none named)" if not asked.columns else "twice")
-            raise OverviewError(f"{asked.table} has no column {what}; known:  {', '.join(known)}")
+            raise OverviewError(f"{asked.table} has no column {what}; known: {', '.join(known)}")
         return table.select("time_s", NAMED_BY[asked.table], *asked.columns)
 
     def _begin(self, table: str) -> int:

@@ -106,9 +106,7 @@ fn single(builder: &mut Builder, node: &NodeProto) -> Result<Value, PolicyError>
 fn unsupported(node: &NodeProto) -> PolicyError {
     let what = format!("has the operator {} in {}", node.op_type, place(node));
     let known = OPERATORS.join(", ");
-    let remedy = format!(
-        "export a feed-forward network with at most one LSTM, up to the greedy action; known operators: {known}"
-    );
+    let remedy = format!("{LAYERS}, up to the greedy action; known operators: {known}");
     PolicyError::of_file(what, remedy)
 }
 
@@ -123,7 +121,7 @@ pub(super) fn wrong(node: &NodeProto, what: &str, remedy: &str) -> PolicyError {
 }
 
 const DAMAGED: &str = "export it again; it is damaged";
-const LAYERS: &str = "export a network of layer upon layer";
+const LAYERS: &str = "export a feed-forward network with at most one LSTM";
 
 fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)

@@ -139,7 +139,7 @@ pub(super) fn action_of(decision: i64, form: Form, space: ActionSpace) -> f64 {
 fn refuse_what_no_program_does(config: &AgentConfig) -> Result<(), PolicyError> {
     let refused = |what: &str, remedy: &str| Err(PolicyError::of_agent(what.to_owned(), remedy.to_owned()));
     if config.history != 1 {
-        return refused("has a history, which quantized policies do not support", "train with history = 1");
+        return refused("has a history, which quantised policies do not support", "train with history = 1");
     }
     if config.has_slow_start || config.answers_losses {
         let what = "responds to losses or does slow start, which the kernel's CUBIC keeps";
@@ -149,7 +149,7 @@ fn refuse_what_no_program_does(config: &AgentConfig) -> Result<(), PolicyError> 
         return refused("decides on a timer, not on ACKs", "decide by ack, window, round or rounds");
     }
     if !matches!(config.action, Action::Deltas { .. } | Action::Orca) {
-        return refused("has an action that quantized policies do not support", "train with deltas or orca");
+        return refused("has an action that quantised policies do not support", "train with deltas or orca");
     }
     Ok(())
 }

@@ -224,10 +224,10 @@ fn mistakes_say_where_they_are_and_what_to_do() {
     for (bytes, words) in [
         (b"no protobuf at all".to_vec(), vec!["must be an ONNX file", "torch.onnx.export"]),
         (Vec::new(), vec!["must be an ONNX file", "with a graph"]),
-        (one(node("GRU", &["x"], "y")), vec!["operator GRU", "\"GRU_y\"", "layer upon layer", "LSTM", "Gemm"]),
+        (one(node("GRU", &["x"], "y")), vec!["operator GRU", "\"GRU_y\"", "feed-forward", "one LSTM", "Gemm"]),
         (one(node("Add", &["x", "nothing"], "y")), vec!["\"nothing\"", "before it is computed"]),
         (one(node("MatMul", &["x", "w"], "y")), vec!["takes 3 numbers, but gets 2", "observations"]),
-        (one(node("MatMul", &["w", "x"], "y")), vec!["MatMul", "computed", "layer upon layer"]),
+        (one(node("MatMul", &["w", "x"], "y")), vec!["MatMul", "computed", "feed-forward network"]),
         (file(vec![node("Add", &["x", "v"], "y")], vec![tensor("v", &[3], &[0.0; 3])], 2, TWO), vec!["[1, 2]", "[3]"]),
         (one(with_integer(node("ArgMax", &["x"], "y"), "axis", 0)), vec!["axis 0", "-1"]),
         (

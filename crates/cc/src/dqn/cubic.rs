@@ -12,11 +12,10 @@
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimTime};
 
+use super::LearnedKind;
 use super::learner::{DqnConfig, Kind, Learner};
 use super::pace::CubicPace;
-use super::shared::SharedAgents;
 use super::window::LearnedWindow;
-use super::{Learned, LearnedKind};
 use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
@@ -73,8 +72,8 @@ impl Algorithm for DqnCubicConfig {
 #[derive(Clone, Debug)]
 pub struct DqnCubic {
     config: DqnCubicConfig,
-    window: LearnedWindow,
-    learner: Learner<INPUTS>,
+    pub(super) window: LearnedWindow,
+    pub(super) learner: Learner<INPUTS>,
     /// The plateau `W_max`, segments; `None` until congestion avoidance begins.
     w_max: Option<f64>,
     /// The time of the last reduction, or the beginning of congestion avoidance.
@@ -101,21 +100,8 @@ impl DqnCubic {
         }
     }
 
-    /// The trained agent; `None` if nothing is learnt.
-    pub(super) fn learned(&self) -> Option<Learned> {
-        let (network, normaliser) = self.learner.exported()?;
-        let kind = LearnedKind::Cubic { c: self.config.c, formula_c: self.config.formula_c };
-        Some(Learned { kind, rules: self.window.rules(), network, normaliser })
-    }
-
-    /// Replaces a shared agent by the one of the same name in `agents`.
-    pub(super) fn join(&mut self, agents: &mut SharedAgents) {
-        self.learner.join(agents);
-    }
-
-    /// Runs the agent alone: see [`exercise_agent`](super::exercise_agent).
-    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
-        self.learner.exercise(decisions)
+    pub(super) fn kind(&self) -> LearnedKind {
+        LearnedKind::Cubic { c: self.config.c, formula_c: self.config.formula_c }
     }
 
     fn reading(&self, now: SimTime) -> [f32; INPUTS] {
@@ -240,31 +226,19 @@ mod tests {
         assert!((dqn.cnt(now, 85.0) - 4.543_6).abs() < 5e-3);
         let mut actions = [false; ACTIONS];
         for _ in 0..40 {
-            let (before, decisions) = (dqn.cwnd().0 as i64, dqn.learner_told("decisions"));
+            let (before, decisions) = (dqn.cwnd().0 as i64, dqn.learner.told("decisions"));
             let cnt = dqn.cnt(now, 85.0);
             for _ in 0..cnt.floor() as u64 {
                 dqn.on_ack(&AckEvent { now, ..ack(1_000) });
             }
-            assert_eq!(dqn.learner_told("decisions"), decisions);
+            assert_eq!(dqn.learner.told("decisions"), decisions);
             dqn.on_ack(&AckEvent { now, ..ack(1_000) });
-            assert_eq!(dqn.learner_told("decisions"), decisions + 1.0);
-            let action = dqn.learner_told("action") as usize;
+            assert_eq!(dqn.learner.told("decisions"), decisions + 1.0);
+            let action = dqn.learner.told("action") as usize;
             actions[action] = true;
             assert_eq!(dqn.cwnd().0 as i64 - before, [-1_000, 0, 1_000, 1_000][action]);
             assert_eq!(dqn.is_faster, action == 3);
         }
         assert_eq!(actions, [true; ACTIONS]);
-    }
-
-    impl DqnCubic {
-        fn learner_told(&self, wanted: &str) -> f64 {
-            let mut found = f64::NAN;
-            self.inspect(&mut |name, value| {
-                if name == wanted {
-                    found = value;
-                }
-            });
-            found
-        }
     }
 }

@@ -303,20 +303,20 @@ impl<const N: usize> Learner<N> {
 }
 
 #[cfg(test)]
+impl<const N: usize> Learner<N> {
+    /// The value that [`Self::inspect`] reports under this name.
+    pub(super) fn told(&self, wanted: &str) -> f64 {
+        let mut found = f64::NAN;
+        self.inspect(&mut |name, value| found = if name == wanted { value } else { found });
+        found
+    }
+}
+
+#[cfg(test)]
 mod tests {
     #![allow(clippy::float_cmp, reason = "numbers by hand that f64 holds exactly")]
 
     use super::*;
-
-    fn told(learner: &Learner<1>, wanted: &str) -> f64 {
-        let mut found = f64::NAN;
-        learner.inspect(&mut |name, value| {
-            if name == wanted {
-                found = value;
-            }
-        });
-        found
-    }
 
     #[test]
     fn a_state_holds_the_readings_of_the_last_decisions() {
@@ -340,7 +340,7 @@ mod tests {
             learner.store_loss([1.0], 900.0); // no action before
             learner.act([1.0]);
             learner.store_loss([1.0], 400.0);
-            assert_eq!(told(&learner, "max_throughput_segments_per_s"), greatest);
+            assert_eq!(learner.told("max_throughput_segments_per_s"), greatest);
         }
     }
 
@@ -350,16 +350,16 @@ mod tests {
         let mut learner = Learner::<1>::new(&config, "test", [Kind::Segments], 2);
         learner.act([1.0]);
         learner.store([2.0], 500.0); // the only one so far
-        assert_eq!(told(&learner, "reward"), 1.0);
+        assert_eq!(learner.told("reward"), 1.0);
         learner.store([3.0], 250.0);
-        assert_eq!(told(&learner, "reward"), 0.5);
+        assert_eq!(learner.told("reward"), 0.5);
         learner.store_loss([4.0], 400.0);
-        assert_eq!(told(&learner, "reward"), -1.0);
+        assert_eq!(learner.told("reward"), -1.0);
         learner.store([5.0], 1.0); // begun by no action
-        assert_eq!(told(&learner, "tuples"), 3.0);
+        assert_eq!(learner.told("tuples"), 3.0);
         learner.act([5.0]);
         learner.store([6.0], 500.0); // 500 / 400
-        assert_eq!(told(&learner, "reward"), 1.25);
+        assert_eq!(learner.told("reward"), 1.25);
         let always = DqnConfig { max_throughput: MaxThroughput::Always, ..config };
         let mut learner = Learner::<1>::new(&always, "test", [Kind::Segments], 2);
         for (throughput, reward) in [(500.0, 1.0), (250.0, 0.5)] {
@@ -367,7 +367,7 @@ mod tests {
             learner.store_loss([1.0], 400.0);
             learner.act([1.0]);
             learner.store([2.0], throughput);
-            assert_eq!(told(&learner, "reward"), reward);
+            assert_eq!(learner.told("reward"), reward);
         }
     }
 }

@@ -9,9 +9,7 @@ use ackclock_declare::{declare, words};
 use ackclock_units::{Bytes, SimTime};
 
 use super::learner::{DqnConfig, Kind, Learner};
-use super::shared::SharedAgents;
 use super::window::LearnedWindow;
-use super::{Learned, LearnedKind};
 use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
@@ -76,8 +74,8 @@ impl Algorithm for DqnNewRenoConfig {
 #[derive(Clone, Debug)]
 pub struct DqnNewReno {
     store_on: StoreOn,
-    window: LearnedWindow,
-    learner: Learner<INPUTS>,
+    pub(super) window: LearnedWindow,
+    pub(super) learner: Learner<INPUTS>,
     /// The octets acknowledged since the last action.
     acked: u64,
 }
@@ -91,23 +89,6 @@ impl DqnNewReno {
             learner: Learner::new(&config.dqn, "dqn_newreno", kinds, STEPS.len()),
             acked: 0,
         }
-    }
-
-    /// The trained agent; `None` if nothing is learnt.
-    pub(super) fn learned(&self) -> Option<Learned> {
-        let (network, normaliser) = self.learner.exported()?;
-        let kind = LearnedKind::NewReno;
-        Some(Learned { kind, rules: self.window.rules(), network, normaliser })
-    }
-
-    /// Replaces a shared agent by the one of the same name in `agents`.
-    pub(super) fn join(&mut self, agents: &mut SharedAgents) {
-        self.learner.join(agents);
-    }
-
-    /// Runs the agent alone: see [`exercise_agent`](super::exercise_agent).
-    pub(super) fn exercise(&mut self, decisions: u64) -> u64 {
-        self.learner.exercise(decisions)
     }
 
     fn reading(&self) -> [f32; INPUTS] {
@@ -182,21 +163,11 @@ mod tests {
         DqnNewReno::new(&config, Start::of(1_000, 10_000, None))
     }
 
-    fn told(controller: &DqnNewReno, wanted: &str) -> f64 {
-        let mut found = f64::NAN;
-        controller.inspect(&mut |name, value| {
-            if name == wanted {
-                found = value;
-            }
-        });
-        found
-    }
-
     #[test]
     fn slow_start_is_renos_and_a_loss_keeps_seven_tenths() {
         let mut dqn = controller(|_| ());
         (0..10).for_each(|_| dqn.on_ack(&ack(1_000)));
-        assert_eq!((dqn.cwnd(), told(&dqn, "decisions")), (Bytes(20_000), 0.0));
+        assert_eq!((dqn.cwnd(), dqn.learner.told("decisions")), (Bytes(20_000), 0.0));
         dqn.on_congestion(&loss(20_000));
         assert_eq!((dqn.cwnd(), dqn.ssthresh()), (Bytes(14_000), Some(Bytes(14_000)))); // 0.7 * 20
         dqn.on_congestion(&timeout(14_000, false));
@@ -225,10 +196,10 @@ mod tests {
             for _ in 1..before / 1_000 {
                 dqn.on_ack(&ack(1_000));
             }
-            assert_eq!((dqn.cwnd().0, told(&dqn, "decisions")), (before, f64::from(round - 1)));
+            assert_eq!((dqn.cwnd().0, dqn.learner.told("decisions")), (before, f64::from(round - 1)));
             dqn.on_ack(&ack(1_000));
-            assert_eq!(told(&dqn, "decisions"), f64::from(round));
-            let step = [-10, -3, -1, 0, 1, 3, 10][told(&dqn, "action") as usize];
+            assert_eq!(dqn.learner.told("decisions"), f64::from(round));
+            let step = [-10, -3, -1, 0, 1, 3, 10][dqn.learner.told("action") as usize];
             let expected = (before as i64 + 1_000 * step).max(2_000);
             assert_eq!(dqn.cwnd().0 as i64, expected);
         }
@@ -245,11 +216,11 @@ mod tests {
             // The seventh ACK acts: nothing is pending before. The window is 7 segments then, and what is acknowledged
             // in one piece acts again.
             (0..7).for_each(|_| dqn.on_ack(&ack(1_000)));
-            assert_eq!((told(&dqn, "tuples"), told(&dqn, "decisions")), (0.0, 1.0));
+            assert_eq!((dqn.learner.told("tuples"), dqn.learner.told("decisions")), (0.0, 1.0));
             let left = dqn.cwnd().0;
             (0..6).for_each(|_| dqn.on_ack(&ack(1)));
             dqn.on_ack(&ack(left));
-            assert_eq!((told(&dqn, "tuples"), told(&dqn, "decisions")), (expected, 2.0));
+            assert_eq!((dqn.learner.told("tuples"), dqn.learner.told("decisions")), (expected, 2.0));
         }
     }
 

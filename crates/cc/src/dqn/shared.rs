@@ -102,12 +102,6 @@ mod tests {
         Controller::new(&config, Bytes(1_000), Bytes(10_000), None)
     }
 
-    fn told(controller: &Controller, wanted: &str) -> f64 {
-        let mut found = f64::NAN;
-        controller.inspect(&mut |name, value| found = if name == wanted { value } else { found });
-        found
-    }
-
     /// Stores ten tuples, one for each ACK after the first action, which comes with a window of seven segments.
     fn live(controller: &mut Controller) {
         controller.on_congestion(&loss(10_000));
@@ -121,9 +115,9 @@ mod tests {
         assert!(agents.is_empty());
         let (mut one, mut other) = (joined(&mut agents), joined(&mut agents));
         live(&mut one);
-        assert_eq!([told(&one, "tuples"), told(&other, "tuples")], [10.0, 10.0]);
+        assert_eq!([one.internal("tuples"), other.internal("tuples")], [Some(10.0), Some(10.0)]);
         live(&mut other);
-        assert_eq!([told(&one, "tuples"), told(&other, "decisions")], [20.0, 2.0]);
+        assert_eq!([one.internal("tuples"), other.internal("decisions")], [Some(20.0), Some(2.0)]);
     }
 
     #[test]
@@ -136,8 +130,8 @@ mod tests {
         copy.join(&mut copied);
         live(&mut copy);
         // Its loss completes the tuple at hand: one more than ten.
-        assert_eq!([told(&one, "tuples"), told(&copy, "tuples")], [10.0, 21.0]);
-        assert_eq!(told(&joined(&mut copied), "tuples"), 21.0);
+        assert_eq!([one.internal("tuples"), copy.internal("tuples")], [Some(10.0), Some(21.0)]);
+        assert_eq!(joined(&mut copied).internal("tuples"), Some(21.0));
     }
 
     #[test]
@@ -145,6 +139,6 @@ mod tests {
         let new = || Controller::new(&config(), Bytes(1_000), Bytes(10_000), None);
         let (mut one, other) = (new(), new());
         live(&mut one);
-        assert_eq!([told(&one, "tuples"), told(&other, "tuples")], [10.0, 0.0]);
+        assert_eq!([one.internal("tuples"), other.internal("tuples")], [Some(10.0), Some(0.0)]);
     }
 }

@@ -153,9 +153,7 @@ impl LearnedWindow {
     pub(super) fn on_restart(&mut self, restart: &RestartEvent) {
         self.slow_start.on_restart(restart);
         self.is_over &= restart.cause != RestartCause::Timeout;
-        if let Some(ssthresh) = restart.ssthresh {
-            self.ssthresh = Some(ssthresh.0);
-        }
+        self.ssthresh = restart.ssthresh.map(|bytes| bytes.0).or(self.ssthresh);
         self.cwnd = restart.window.0;
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackclock_net::queue::{QueueCounters, QueueDiscipline, Queued, Tally};
+use ackclock_net::queue::{QueueDiscipline, Queued, Tally};
 use ackclock_net::{Packet, PartStart, Payload};
 use ackclock_units::{Bandwidth, SimTime};
 
@@ -169,13 +169,7 @@ impl QueueDiscipline for PluginQueue {
         self.octets
     }
 
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    ackclock_net::accounts!();
 
     fn inspect(&self, now: SimTime, record: &mut dyn FnMut(&'static str, f64)) {
         let mut record = Record(record);

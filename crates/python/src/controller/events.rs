@@ -78,259 +78,115 @@ fn measured(span: SimDuration) -> Option<u64> {
     (span != SimDuration::ZERO).then_some(span.0)
 }
 
-#[pymethods]
-impl PyAckEvent {
+attributes! { PyAckEvent, ack:
     /// Time at which the ACK arrived: nanoseconds of simulated time since the start of the run.
-    #[getter]
-    fn now_ns(&self) -> u64 {
-        self.0.now.0
-    }
-
+    now_ns: u64 = ack.now.0;
     /// Data that this ACK delivered, cumulatively or by SACK, in bytes.
-    #[getter]
-    fn newly_acked_bytes(&self) -> u64 {
-        self.0.newly_acked.0
-    }
-
+    newly_acked_bytes: u64 = ack.newly_acked.0;
     /// True if the ACK advances the cumulative acknowledgement.
-    #[getter]
-    fn is_cumulative(&self) -> bool {
-        self.0.is_cumulative
-    }
-
+    is_cumulative: bool = ack.is_cumulative;
     /// Data marked lost since the last ACK, by this one or by a timer before it, in bytes.
-    #[getter]
-    fn newly_lost_bytes(&self) -> u64 {
-        self.0.newly_lost.0
-    }
-
+    newly_lost_bytes: u64 = ack.newly_lost.0;
     /// Data delivered with a CE mark, in bytes, as far as the receiver reports it.
     ///
     /// One segment for an ECE of RFC 3168; the counters' value with accurate feedback (RFC 9768).
-    #[getter]
-    fn newly_ce_marked_bytes(&self) -> u64 {
-        self.0.newly_ce_marked.0
-    }
-
+    newly_ce_marked_bytes: u64 = ack.newly_ce_marked.0;
     /// FlightSize before this ACK, in bytes: data sent and not cumulatively acknowledged (RFC 5681).
-    #[getter]
-    fn prior_flight_size_bytes(&self) -> u64 {
-        self.0.prior_flight_size.0
-    }
-
+    prior_flight_size_bytes: u64 = ack.prior_flight_size.0;
     /// The round-trip time that this ACK measured, in nanoseconds; None under Karn's rule (RFC 6298 section 3).
-    #[getter]
-    fn rtt_sample_ns(&self) -> Option<u64> {
-        self.0.rtt_sample.map(|sample| sample.0)
-    }
-
+    rtt_sample_ns: Option<u64> = ack.rtt_sample.map(|sample| sample.0);
     /// The latest RTT sample, this one included, in nanoseconds; None before the first.
-    #[getter]
-    fn latest_rtt_ns(&self) -> Option<u64> {
-        measured(self.0.rtt.latest)
-    }
-
+    latest_rtt_ns: Option<u64> = measured(ack.rtt.latest);
     /// Smoothed RTT, this sample included, in nanoseconds (RFC 6298); None before the first.
-    #[getter]
-    fn srtt_ns(&self) -> Option<u64> {
-        measured(self.0.rtt.srtt)
-    }
-
+    srtt_ns: Option<u64> = measured(ack.rtt.srtt);
     /// RTT variation, this sample included, in nanoseconds (RFC 6298).
-    #[getter]
-    fn rttvar_ns(&self) -> u64 {
-        self.0.rtt.rttvar.0
-    }
-
+    rttvar_ns: u64 = ack.rtt.rttvar.0;
     /// The least RTT sample of the connection, in nanoseconds; None before the first.
-    #[getter]
-    fn min_rtt_ns(&self) -> Option<u64> {
-        measured(self.0.rtt.min_rtt)
-    }
-
+    min_rtt_ns: Option<u64> = measured(ack.rtt.min_rtt);
     /// The receiver's clock when it sent the ACK, in its ticks; None without timestamps (RFC 7323).
-    #[getter]
-    fn tsval(&self) -> Option<u32> {
-        self.0.timestamps.map(|stamps| stamps.tsval)
-    }
-
+    tsval: Option<u32> = ack.timestamps.map(|stamps| stamps.tsval);
     /// The sender's clock that the ACK echoes, in ticks of `ts_tick_ns`; None without timestamps (RFC 7323).
-    #[getter]
-    fn tsecr(&self) -> Option<u32> {
-        self.0.timestamps.map(|stamps| stamps.tsecr)
-    }
-
+    tsecr: Option<u32> = ack.timestamps.map(|stamps| stamps.tsecr);
     /// The sender's clock when the ACK arrived, in ticks of `ts_tick_ns`; None without timestamps.
-    #[getter]
-    fn ts_arrival(&self) -> Option<u32> {
-        self.0.timestamps.map(|stamps| stamps.arrival)
-    }
-
+    ts_arrival: Option<u32> = ack.timestamps.map(|stamps| stamps.arrival);
     /// A tick of the sender's clock of timestamps, in nanoseconds; None without timestamps.
-    #[getter]
-    fn ts_tick_ns(&self) -> Option<u64> {
-        self.0.timestamps.map(|stamps| stamps.tick.0)
-    }
-
+    ts_tick_ns: Option<u64> = ack.timestamps.map(|stamps| stamps.tick.0);
     /// True if cwnd, and nothing else, held data back when the sender last stopped.
-    #[getter]
-    fn is_cwnd_limited(&self) -> bool {
-        self.0.is_cwnd_limited
-    }
-
+    is_cwnd_limited: bool = ack.is_cwnd_limited;
     /// True in fast recovery or CWR, including the ACK that ends it; false after a timeout.
-    #[getter]
-    fn in_recovery(&self) -> bool {
-        self.0.in_recovery
-    }
-
+    in_recovery: bool = ack.in_recovery;
     /// Packet-timed round trips since the connection began.
-    #[getter]
-    fn round(&self) -> u64 {
-        self.0.round
-    }
-
+    round: u64 = ack.round;
     /// True if the sender spreads its segments over the round trip.
-    #[getter]
-    fn is_paced(&self) -> bool {
-        self.0.is_paced
-    }
-
+    is_paced: bool = ack.is_paced;
     /// True if a window that counts acknowledged data may grow, by the stack's switches.
     ///
     /// RFC 5681 section 3.1 asks for a cumulative ACK, a cwnd in use, and no recovery.
-    #[getter]
-    fn may_grow(&self) -> bool {
-        self.0.may_grow()
-    }
-
+    may_grow: bool = ack.may_grow();
     /// The state of delivery after this ACK; None unless the class has `wants_samples`.
-    #[getter]
-    fn delivery(&self) -> Option<PyDeliveryReport> {
-        self.0.delivery.map(PyDeliveryReport)
-    }
+    delivery: Option<PyDeliveryReport> = ack.delivery.map(PyDeliveryReport);
 }
 
 /// The start of a congestion episode: the argument of `CongestionController.on_congestion`.
 #[pyclass(module = "ackclock._core", name = "CongestionEvent")]
 pub(crate) struct PyCongestionEvent(pub(crate) CongestionEvent);
 
-#[pymethods]
-impl PyCongestionEvent {
+attributes! { PyCongestionEvent, event:
     /// Time at which the sender noticed: nanoseconds of simulated time since the start of the run.
-    #[getter]
-    fn now_ns(&self) -> u64 {
-        self.0.now.0
-    }
-
+    now_ns: u64 = event.now.0;
     /// The cause: "loss" (duplicate ACKs or SACK), "ecn" (the network marked a packet) or "timeout".
-    #[getter]
-    fn cause(&self) -> &'static str {
-        match self.0.cause {
-            CongestionCause::Loss => "loss",
-            CongestionCause::Ecn => "ecn",
-            CongestionCause::Timeout { .. } => "timeout",
-        }
-    }
-
+    cause: &'static str = match event.cause {
+        CongestionCause::Loss => "loss",
+        CongestionCause::Ecn => "ecn",
+        CongestionCause::Timeout { .. } => "timeout",
+    };
     /// True from the second timeout of the same data on: ssthresh stays (RFC 5681 section 3.1).
-    #[getter]
-    fn is_repeated(&self) -> bool {
-        self.0.is_repeated()
-    }
-
+    is_repeated: bool = event.is_repeated();
     /// The data to reduce from, in bytes: FlightSize (RFC 5681), or cwnd with `decrease_from = "cwnd"`.
-    #[getter]
-    fn decrease_from_bytes(&self) -> u64 {
-        self.0.decrease_from.0
-    }
-
+    decrease_from_bytes: u64 = event.decrease_from.0;
     /// An older name of `decrease_from_bytes`.
-    #[getter]
-    fn flight_size_bytes(&self) -> u64 {
-        self.0.decrease_from.0
-    }
-
+    flight_size_bytes: u64 = event.decrease_from.0;
     /// Data marked lost so far, in bytes.
-    #[getter]
-    fn newly_lost_bytes(&self) -> u64 {
-        self.0.newly_lost.0
-    }
-
+    newly_lost_bytes: u64 = event.newly_lost.0;
     /// Data estimated to be in the network, in bytes, without lost segments (the pipe of RFC 6675).
-    #[getter]
-    fn inflight_bytes(&self) -> u64 {
-        self.0.inflight.0
-    }
+    inflight_bytes: u64 = event.inflight.0;
 }
 
 /// A restart of the window without a congestion episode: the argument of `CongestionController.on_restart`.
 #[pyclass(module = "ackclock._core", name = "RestartEvent")]
 pub(crate) struct PyRestartEvent(pub(crate) RestartEvent);
 
-#[pymethods]
-impl PyRestartEvent {
+attributes! { PyRestartEvent, restart:
     /// Time of the restart: nanoseconds of simulated time since the start of the run.
-    #[getter]
-    fn now_ns(&self) -> u64 {
-        self.0.now.0
-    }
-
+    now_ns: u64 = restart.now.0;
     /// The reason why the window starts over.
     ///
     /// "syn_lost" (RFC 5681 section 3.1), "timeout" (the loss window), "idle" (the restart window, RFC 5681
     /// section 4.1), "unused" (RFC 7661, RFC 2861), or "outer" (an agent around this controller moved it).
-    #[getter]
-    fn cause(&self) -> &'static str {
-        match self.0.cause {
-            RestartCause::SynLost => "syn_lost",
-            RestartCause::Timeout => "timeout",
-            RestartCause::Idle => "idle",
-            RestartCause::Unused => "unused",
-            RestartCause::Outer => "outer",
-        }
-    }
-
+    cause: &'static str = match restart.cause {
+        RestartCause::SynLost => "syn_lost",
+        RestartCause::Timeout => "timeout",
+        RestartCause::Idle => "idle",
+        RestartCause::Unused => "unused",
+        RestartCause::Outer => "outer",
+    };
     /// The window that the standard or the stack sets, in bytes.
-    #[getter]
-    fn window_bytes(&self) -> u64 {
-        self.0.window.0
-    }
-
+    window_bytes: u64 = restart.window.0;
     /// The threshold for that window, in bytes; None keeps the present one.
-    #[getter]
-    fn ssthresh_bytes(&self) -> Option<u64> {
-        self.0.ssthresh.map(|bytes| bytes.0)
-    }
+    ssthresh_bytes: Option<u64> = restart.ssthresh.map(|bytes| bytes.0);
 }
 
 /// The sending of a data segment: the argument of `CongestionController.on_send`.
 #[pyclass(module = "ackclock._core", name = "SendEvent")]
 pub(crate) struct PySendEvent(pub(crate) SendEvent);
 
-#[pymethods]
-impl PySendEvent {
+attributes! { PySendEvent, sent:
     /// Time at which the segment left: nanoseconds of simulated time since the start of the run.
-    #[getter]
-    fn now_ns(&self) -> u64 {
-        self.0.now.0
-    }
-
+    now_ns: u64 = sent.now.0;
     /// Payload of the segment, in bytes.
-    #[getter]
-    fn size_bytes(&self) -> u64 {
-        self.0.size.0
-    }
-
+    size_bytes: u64 = sent.size.0;
     /// FlightSize with the segment, in bytes.
-    #[getter]
-    fn flight_size_bytes(&self) -> u64 {
-        self.0.flight_size.0
-    }
-
+    flight_size_bytes: u64 = sent.flight_size.0;
     /// Idle time before it with no data outstanding, in nanoseconds; 0 if data was outstanding.
-    #[getter]
-    fn idle_for_ns(&self) -> u64 {
-        self.0.idle_for.0
-    }
+    idle_for_ns: u64 = sent.idle_for.0;
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ackclock_net::PartStart;
-use ackclock_net::queue::{QueueCounters, QueueDiscipline, Queued, Tally, Treatment};
+use ackclock_net::queue::{QueueDiscipline, Queued, Tally, Treatment};
 use ackclock_units::{Bandwidth, SimTime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -331,13 +331,7 @@ impl QueueDiscipline for PythonQueue {
         self.octets
     }
 
-    fn counters(&self) -> QueueCounters {
-        self.tally.counters()
-    }
-
-    fn tally(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
+    ackclock_net::accounts!();
 }
 
 impl Clone for PythonQueue {

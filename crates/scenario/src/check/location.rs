@@ -109,7 +109,8 @@ impl Location<'_> {
         // What is said of a whole item follows from the other items of its list, too.
         let list = mistake.field.strip_suffix(']').and_then(|field| field.rsplit_once('['));
         let is_incomplete = list.is_some_and(|(list, _)| self.below(list).is_unread());
-        if !is_incomplete && !if is_of_others { self } else { &place }.is_unread() {
+        let judged = if is_of_others { self } else { &place };
+        if !is_incomplete && !judged.is_unread() {
             place.report(mistake.message, mistake.remedy);
         }
     }

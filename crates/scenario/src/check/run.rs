@@ -53,7 +53,7 @@ pub(crate) fn measure(table: Option<&MeasureTable>, run: Run, sink: &Diagnostics
     let (from, to) = (measure.from.unwrap_or_default().0, measure.to.map_or(run.end(), |to| to.0));
     if to > run.end() && run.duration.is_some() {
         let remedy = format!("end the measurement by {}, or simulate longer", run.end());
-        at.key("to").report("must be at most the end of the run", remedy);
+        at.key("to").report("must be no later than the end of the run", remedy);
     }
     if from >= to {
         let end = run.end();

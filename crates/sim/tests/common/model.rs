@@ -1,18 +1,11 @@
 //! Internal values of a controller over time.
 
-use ackclock_cc::CongestionController;
 use ackclock_sim::{FlowId, Simulation};
 use ackclock_units::{SimDuration, SimTime};
 
 /// The named internal of a flow's controller.
 pub fn internal(simulation: &Simulation, flow: usize, name: &str) -> f64 {
-    let mut value = None;
-    simulation.sender(FlowId::new(flow)).controller().inspect(&mut |known, number| {
-        if known == name {
-            value = Some(number);
-        }
-    });
-    value.unwrap_or_else(|| panic!("the controller tells of {name}"))
+    simulation.controller(FlowId::new(flow)).internal(name).unwrap_or_else(|| panic!("the controller tells of {name}"))
 }
 
 /// Steps through the time from `from_s` to `to_s` every `step_ms`, calling `look` with the time in seconds.

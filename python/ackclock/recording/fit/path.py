@@ -12,8 +12,6 @@ from ackclock.stats.metrics import Floats
 PAYLOAD: Final = SEGMENT / PACKET
 """Share of payload in a packet with timestamps."""
 
-"""Characters not allowed in a TOML comment."""
-
 _ACCESS_FACTOR: Final = 50
 """Ratio of access rate to bottleneck rate, large enough that only the bottleneck queues."""
 

@@ -67,7 +67,7 @@ impl Real {
 
 fn refused(what: &str) -> PolicyError {
     let remedy = "export layers with one function each: Relu, LeakyRelu, Elu, Tanh, Sigmoid, Softplus or Gelu";
-    PolicyError::of_file(format!("{what}, which quantized policies do not support"), remedy)
+    PolicyError::of_file(format!("{what}, which quantised policies do not support"), remedy)
 }
 
 /// The layers of a network whose inputs are bounded by `bounds`.

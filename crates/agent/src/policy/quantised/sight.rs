@@ -128,7 +128,7 @@ pub(super) fn codes(config: &AgentConfig) -> Result<Vec<u32>, PolicyError> {
         let found = NAMES.iter().position(|known| *known == name);
         let found = found.filter(|_| config.is_scaled || !name.ends_with("_bps"));
         found.map(|place| place as u32).ok_or_else(|| {
-            let what = format!("observes {name}, which quantized policies do not support");
+            let what = format!("observes {name}, which quantised policies do not support");
             PolicyError::of_agent(what, format!("train with some of {}; rates with scaled", NAMES.join(", ")))
         })
     };

@@ -214,7 +214,7 @@ fn an_action_by_the_state_of_the_cells_is_refused() {
     let super::super::network::Operand::Slot(last) = policy.network.output else { panic!("it is computed") };
     policy.network.output = super::super::network::Operand::Slot(last - 1);
     let error = Quantised::of(&policy).expect_err("not the last").to_string();
-    assert!(error.contains("branches, which is not done in whole numbers"), "{error}");
+    assert!(error.contains("branches, which quantised policies do not support"), "{error}");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn an_agent_for_the_kernel_is_refused_by_its_setting() {
     assert!(read("\"target\": \"kernel\"").is_ok());
     assert!(read("\"target\": \"engine\", \"history\": 2").is_ok());
     let refused = |more| read(more).expect_err("no kernel could run it").to_string();
-    let expected = "agent.target = \"kernel\", and the agent has a history, which is not kept in whole numbers; \
+    let expected = "agent.target = \"kernel\", and the agent has a history, which quantised policies do not support; \
                     train with history = 1";
     assert_eq!(refused("\"target\": \"kernel\", \"history\": 2"), expected);
     assert_eq!(refused("\"target\": \"moon\""), "agent.target = \"moon\" must be \"engine\" or \"kernel\"");
