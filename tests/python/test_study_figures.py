@@ -82,6 +82,18 @@ def test_axes_have_the_roles_that_are_asked_for(crossed: Study) -> None:
     assert (labels, titles) == (["DropTail", "fair"], ["near", "100 ms"])
 
 
+def test_no_line_joins_named_paths() -> None:
+    paths = [{"name": "fibre", "rtt": ["10 ms", "30 ms"]}, {"name": "satellite", "rtt": "300 ms"}]
+    several = a_study(path=paths, line_ups=["alone"])
+    assert _drawn(several, "utilisation-over-rtt") == (["a", "b"], ["fibre", "satellite"])
+    drawn = {one.name: one for one in a_study(path=paths, line_ups=["pairs"]).figures()}["share-over-rtt"].draw()
+    lines = [line.get_xdata() for line in drawn.axes[0].lines if len(line.get_xdata()) and line.get_marker() in "os"]
+    assert [list(map(float, line)) for line in lines] == [[10.0, 30.0], [300.0]]
+    single = [{"name": "fibre", "rtt": "10 ms"}, {"name": "satellite", "rtt": "300 ms"}]
+    names = [one.name for one in a_study(path=single, line_ups=["alone"]).figures()]
+    assert "utilisation" in names and "utilisation-over-rtt" not in names
+
+
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:
     drawn = next(crossed.figures())
     assert "fair share, 50 %" in drawn.caption and "a has against b" in drawn.caption

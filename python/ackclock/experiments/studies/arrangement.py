@@ -101,9 +101,9 @@ def _roles(plan: Plan, asked: Arrangement, over: str, *, several: bool) -> Arran
     """Return the roles of all axes."""
 
     def free(given: Sequence[str]) -> list[str]:
-        """Return the axes that the given ones, and the horizontal axis, do not determine."""
-        fixed = [*given, *([over] if over else [])]
-        return [key for key in plan.axes if not any(goes_with(plan.cells, key, other) for other in fixed)]
+        """Return the axes that the given ones do not determine, without the horizontal one and those paired with it."""
+        apart = [key for key in plan.axes if not any(goes_with(plan.cells, key, other) for other in given)]
+        return [key for key in apart if key != over and not (over and key != "path" and _paired(plan, key, over))]
 
     every = [*([LINE_UP] if several else []), *free(())]
     colour = tuple(key for key in asked.colour if key != over) or _default_colour(plan, every)
@@ -115,6 +115,10 @@ def _roles(plan: Plan, asked: Arrangement, over: str, *, several: bool) -> Arran
     panel = tuple(key for key in asked.panel if key != over)
     left = [key for key in rest if key not in panel and key in (LINE_UP, *free(panel))]
     return replace(asked, colour=(*colour, *left), style=style, panel=panel)
+
+
+def _paired(plan: Plan, key: str, other: str) -> bool:
+    return goes_with(plan.cells, key, other) and goes_with(plan.cells, other, key)
 
 
 def _default_colour(plan: Plan, every: Sequence[str]) -> tuple[str, ...]:

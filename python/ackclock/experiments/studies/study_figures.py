@@ -55,10 +55,11 @@ class Drawings:
 
     def all(self) -> Iterator[Drawn]:
         """Yield every figure for which the study has runs, those that compare most directly first."""
-        yield from self._over_axes()
+        over_axes = list(self._over_axes())
+        yield from over_axes
         yield from self._shares()
         yield from self._trade()
-        if not self._numeric:
+        if not over_axes:
             yield from self._by_line_up()
         yield from self._distributions()
         yield from self._convergence()
@@ -148,7 +149,8 @@ class Drawings:
                     name: _curves((item.label, where[self._value(item.cell, key)], item.value) for item in items)
                     for name, items in found.panels.items()
                 }
-                curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
+                if not any(len(line.x) > 1 for lines in curves.values() for line in lines):
+                    continue
                 curves, known = with_curves_beside(curves, found.looks, self._asked)
                 draw = partial(over, x=x, y=measure.axis, look_of=known)
                 caption = f"{measure.caption}; {BARS}{measure.reference_in_words}"
@@ -205,7 +207,7 @@ class Drawings:
             )  # fmt: skip
 
     def _by_line_up(self) -> Iterator[Drawn]:
-        """Yield dot plots for studies without a numeric axis."""
+        """Yield dot plots for studies without a figure over a numeric axis."""
         for measure in self._measures():
             if measure.name.startswith(("share", "jain")):
                 continue
