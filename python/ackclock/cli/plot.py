@@ -125,7 +125,10 @@ def _draw(drawn: "Drawn", place: Path, asked: "dict[str, list[str]]", beside: Pa
             raise InputError(f"{option}: {drawn.over} is the horizontal axis of {drawn.name}; name another axis")
     if beside is not None and not drawn.over:
         raise InputError(f"--beside: {drawn.name} is not over an axis; name a figure such as share-over-buffer")
-    figure = drawn.draw()
+    try:
+        figure = drawn.draw()
+    except ValueError as error:
+        raise InputError(f"--beside {beside}: {error}" if beside else str(error)) from error
     if width is not None:
         figure.set_size_inches(width, figure.get_size_inches()[1])
     try:

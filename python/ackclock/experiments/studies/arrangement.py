@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from ackclock.base.printable import unknown
 from ackclock.experiments.grid import Settings, goes_with
 from ackclock.experiments.studies.plan import LineUp, Plan, said
 from ackclock.plotting.figures.theme import DASHES, INK, MARKS, Look, look
@@ -156,8 +157,29 @@ def _looks(styles: Mapping[str, tuple[str, str]], ranks: Sequence[str]) -> dict[
 def with_curves_beside(
     curves: "Mapping[str, Sequence[Curve]]", known: Mapping[str, Look], asked: Arrangement
 ) -> "tuple[dict[str, list[Curve]], dict[str, Look]]":
-    """Return panels and looks with the curves from elsewhere, which are black and dashed."""
-    beside = {name: [*asked.beside.get("", ()), *asked.beside.get(name, ())] for name in curves}
-    labels = dict.fromkeys(curve.label for panel in beside.values() for curve in panel)
-    theirs = {label: Look(INK, MARKS[-1 - place % len(MARKS)], DASHES[2]) for place, label in enumerate(labels)}
-    return {name: [*lines, *beside[name]] for name, lines in curves.items()}, {**theirs, **known}
+    """Return panels and looks with the curves from elsewhere, which are black and dashed, and have their own labels."""
+    every = list(dict.fromkeys(curve.label for panel in asked.beside.values() for curve in panel))
+    labels = {label: f"{label} (published)" if label in known else label for label in every}
+    theirs = {
+        label: Look(INK, MARKS[-1 - place % len(MARKS)], DASHES[2]) for place, label in enumerate(labels.values())
+    }
+    beside = {
+        title: [replace(curve, label=labels[curve.label], published=True) for curve in panel]
+        for title, panel in asked.beside.items()
+    }
+    shown = {
+        name: [*lines, *(curve for title in dict.fromkeys(("", name)) for curve in beside.get(title, ()))]
+        for name, lines in curves.items()
+    }
+    return shown, {**known, **theirs}
+
+
+def undrawable(curves: "Mapping[str, Sequence[Curve]]", asked: Arrangement, *, is_log: bool) -> str:
+    """Return why the curves from elsewhere cannot be drawn in these panels; empty if they can."""
+    for title, panel in asked.beside.items():
+        if title and title not in curves:
+            return unknown("panel", title, curves)
+        for curve in panel:
+            if is_log and min(curve.x) <= 0:
+                return f"{curve.label}: x must be above 0 on a logarithmic axis, not {min(curve.x):g}"
+    return ""

@@ -1,6 +1,6 @@
 """Figures of a study, each with its caption; drawn one by one, when written."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -8,7 +8,14 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from ackclock.experiments.figure_list import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, numeric_axes, pages
-from ackclock.experiments.studies.arrangement import Arranged, Arrangement, Subjects, arranged, with_curves_beside
+from ackclock.experiments.studies.arrangement import (
+    Arranged,
+    Arrangement,
+    Subjects,
+    arranged,
+    undrawable,
+    with_curves_beside,
+)
 from ackclock.experiments.studies.measures import SECOND, Measured, jain_over_time, seconds_of
 from ackclock.experiments.studies.plan import LineUp, Plan, title
 from ackclock.experiments.studies.samples import Samples
@@ -27,6 +34,7 @@ from ackclock.plotting.figures import (
     over,
     scatter,
 )
+from ackclock.plotting.notebook_figures import Picture
 from ackclock.results.run_labels import distinct
 from ackclock.scenario.quantities import is_wide
 from ackclock.scenario.setting_values import value_key
@@ -151,8 +159,9 @@ class Drawings:
                 }
                 if not any(len(line.x) > 1 for lines in curves.values() for line in lines):
                     continue
+                wrong = undrawable(curves, self._asked, is_log=x.is_log)
                 curves, known = with_curves_beside(curves, found.looks, self._asked)
-                draw = partial(over, x=x, y=measure.axis, look_of=known)
+                draw = partial(_over, wrong=wrong, x=x, y=measure.axis, look_of=known)
                 caption = f"{measure.caption}; {BARS}{measure.reference_in_words}"
                 yield from pages(
                     f"{measure.name}-over-{_slug(key)}", caption, curves, draw, group=OVER.format(key), over=key
@@ -309,6 +318,13 @@ class _Measure:
     def reference_in_words(self) -> str:
         """Explanation of the line at the fair value."""
         return "" if self.reference is None else f"; dotted: the fair share, {self.reference:.3g} %"
+
+
+def _over(curves: Mapping[str, Sequence[Curve]], wrong: str, **asked: Any) -> Picture:  # noqa: ANN401
+    """Draw curves over an axis, or refuse curves from elsewhere, but only when the figure is asked for."""
+    if wrong:
+        raise ValueError(wrong)
+    return over(curves, **asked)
 
 
 def _curves(points: Iterable[tuple[str, float, Estimate]]) -> list[Curve]:
