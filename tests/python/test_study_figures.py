@@ -137,6 +137,15 @@ def test_published_curves_outside_the_figure_are_refused(beside: Any, said: str)
         drawn["share-over-buffer"].draw()
 
 
+def test_one_seed_has_no_intervals(crossed: Study) -> None:
+    for one in (a_study(seeds=1), a_study(path=PATH, seeds=1)):
+        said = " ".join([*(drawn.caption for drawn in one.figures()), *one.table.notes, *one.differences.notes])
+        assert not any(word in said for word in ("confidence", "bars:", "bands:", "ellipses"))
+    captions = {drawn.name: drawn.caption for drawn in crossed.figures()}
+    assert "; bars: 95 % confidence intervals over seeds" in captions["share-over-buffer"]
+    assert ": dots: seeds" in captions["trade-off"]
+
+
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:
     drawn = next(crossed.figures())
     assert "fair share, 50 %" in drawn.caption and "a has against b" in drawn.caption

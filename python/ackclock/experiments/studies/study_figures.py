@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from ackclock.experiments.figure_list import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, numeric_axes, pages
+from ackclock.experiments.figure_list import GOODPUT, Drawn, curve, delay_axis, ellipses, intervals, numeric_axes, pages
 from ackclock.experiments.studies.arrangement import (
     Arranged,
     Arrangement,
@@ -56,6 +56,7 @@ class Drawings:
         """Group the runs by cell and mix."""
         self._plan = plan
         self._asked = asked or Arrangement()
+        self._bars = intervals(plan.seeds)
         self._groups: Groups = grouped(runs)
         self._numeric = numeric_axes(plan.axes, plan.cells)
         self._alone = [line_up for line_up in plan.line_ups if line_up.kind == "alone"]
@@ -98,18 +99,18 @@ class Drawings:
     # ---- the figures ------------------------------------------------------------------------------------------------
 
     def _trade(self) -> Iterator[Drawn]:
-        def points(cell: int, line_up: LineUp) -> tuple[list[float], list[float]] | None:
+        def of(cell: int, line_up: LineUp) -> tuple[list[float], list[float]] | None:
             group = self._group(cell, line_up)
             goodputs = [sum(part.goodput_bps for part in run.parts.values()) / 1e6 for run in group]
             return ([run.queueing_ms for run in group], goodputs) if group else None
 
-        found = self._arranged(points)
+        found = self._arranged(of)
         panels = {name: [Cloud(item.label, *item.value) for item in items] for name, items in found.panels.items()}
         if len(self._subjects()) == 1 and self._asked.panel is None:
             # One line-up has nobody to be compared with: one panel has all paths.
             panels = {"": [cloud for panel in panels.values() for cloud in panel]}
         who = "one flow alone" if self._alone else "all flows of a line-up"
-        caption = f"Goodput over queueing delay of {who}: {POINTS}"
+        caption = f"Goodput over queueing delay of {who}{ellipses(self._plan.seeds)}"
         draw = partial(scatter, x=delay_axis(panels), y=GOODPUT, look_of=found.looks)
         yield from pages("trade-off", caption, panels, draw, group=COMPARED)
 
@@ -162,7 +163,7 @@ class Drawings:
                 wrong = undrawable(curves, self._asked, is_log=x.is_log)
                 curves, known = with_curves_beside(curves, found.looks, self._asked)
                 draw = partial(_over, wrong=wrong, x=x, y=measure.axis, look_of=known)
-                caption = f"{measure.caption}; {BARS}{measure.reference_in_words}"
+                caption = f"{measure.caption}{self._bars}{measure.reference_in_words}"
                 yield from pages(
                     f"{measure.name}-over-{_slug(key)}", caption, curves, draw, group=OVER.format(key), over=key
                 )
@@ -226,7 +227,7 @@ class Drawings:
                 for name, items in found.panels.items()
             }
             draw = partial(dots, x=measure.axis, look_of=found.looks)
-            yield from pages(measure.name, f"{measure.caption}; {BARS}", panels, draw, group=COMPARED)
+            yield from pages(measure.name, f"{measure.caption}{self._bars}", panels, draw, group=COMPARED)
         yield from self._goodputs()
 
     def _goodputs(self) -> Iterator[Drawn]:
@@ -246,7 +247,7 @@ class Drawings:
             return found
 
         x = Axis("goodput (Mbit/s)", low=0.0)
-        caption = f"Goodput of each controller in each line-up; {BARS}"
+        caption = f"Goodput of each controller in each line-up{self._bars}"
         known = looks(self._asked.name(entry.label) for entry in self._plan.controllers)
         yield from pages("goodput", caption, self._by_cell(of), partial(dots, x=x, look_of=known), group=COMPARED)
 
@@ -291,7 +292,7 @@ class Drawings:
                 for panel, items in found.panels.items()
             }
             x, y = Axis("time (s)", low=0.0), Axis("Jain's index", low=0.0, high=1.03)
-            caption = f"Jain's index of each second over time; {BARS.replace('bars', 'bands')}"
+            caption = f"Jain's index of each second over time{intervals(self._plan.seeds, 'bands')}"
             draw = partial(bands, x=x, y=y, look_of=found.looks)
             yield from pages(f"convergence-{name}", caption, panels, draw, group=FAIRNESS)
 
