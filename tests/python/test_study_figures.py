@@ -70,7 +70,9 @@ def test_a_figure_over_the_axis_of_most_values_comes_first(crossed: Study) -> No
 
 def test_one_line_up_has_queues_as_colours_and_the_other_axis_as_panels(crossed: Study) -> None:
     assert _drawn(crossed, "share-over-buffer") == (["DropTail", "FQ-CoDel"], ["20 ms", "100 ms"])
-    assert _drawn(crossed, "trade-off") == (["DropTail", "FQ-CoDel"], [""])
+    labels, titles = _drawn(crossed, "trade-off")
+    assert labels == ["DropTail", "FQ-CoDel"] and len(titles) == 6
+    assert titles[0] == "20 ms, buffer 0.25 bdp", "each panel names its path"
     several = a_study(path=PATH)
     labels, titles = _drawn(several, "queueing-over-buffer")
     assert labels == ["a", "b"] and titles[0] == "20 ms, DropTail" and len(titles) == 4

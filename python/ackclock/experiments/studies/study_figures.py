@@ -106,9 +106,6 @@ class Drawings:
 
         found = self._arranged(of)
         panels = {name: [Cloud(item.label, *item.value) for item in items] for name, items in found.panels.items()}
-        if len(self._subjects()) == 1 and self._asked.panel is None:
-            # One line-up has nobody to be compared with: one panel has all paths.
-            panels = {"": [cloud for panel in panels.values() for cloud in panel]}
         who = "one flow alone" if self._alone else "all flows of a line-up"
         caption = f"Goodput over queueing delay of {who}{ellipses(self._plan.seeds)}"
         draw = partial(scatter, x=delay_axis(panels), y=GOODPUT, look_of=found.looks)
