@@ -71,9 +71,13 @@ def ways_of(text: str, name: str) -> list[Way]:
 
 
 def _tc_commands(text: str, name: str) -> Iterator[Words]:
-    for number, line in enumerate(text.replace("\\\n", "  ").splitlines(), 1):
+    number = 1
+    for joined in re.split(r"(?<!\\)\n", text):
+        line = joined.replace("\\\n", "  ")
+        place = f"{name}, line {number}"
+        number += joined.count("\n") + 1
         if BEGIN.match(line):
-            words = Words(line, f"{name}, line {number}")
+            words = Words(line, place)
             while not words.has(lambda word: word in ("qdisc", "class")):
                 words.next()
             yield words
