@@ -506,6 +506,8 @@ def test_a_figure_is_drawn_as_a_paper_wants_it(folder: Path, tmp_path: Path, cli
     drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
     assert all(f">{text}</text>" in drawn for text in ("CUBIC", "New Reno", "Ware et al."))
     assert 'width="496.8pt"' in drawn
+    done = cli("plot", folder, "-o", tmp_path / "y.pdf")
+    assert done.returncode == 2 and "--figure NAME is needed with -o" in done.stderr
     done = cli(*figure, "--only", "line_up=reno alone", "-o", tmp_path / "x.tex")
     assert done.returncode == 0, done.stderr
     code = (tmp_path / "x.tex").read_text(encoding="utf-8")
@@ -520,6 +522,7 @@ def test_a_figure_is_drawn_as_a_paper_wants_it(folder: Path, tmp_path: Path, cli
         (["--only", "buffer=3 bdp"], '--only: unknown value of buffer "3 bdp"; did you mean'),
         (["--only", "buffer"], '--only: "buffer" has no "="; write it like --only "rtt=100 ms"'),
         (["--beside", "study.json"], "write columns x and y"),
+        (["--label", "ren=Reno"], '--label: unknown controller or value "ren"; did you mean "reno"?'),
         (["-o", "x.gif"], "a figure is a .pdf, .svg, .png or .tex file"),
     ],
 )

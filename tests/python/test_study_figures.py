@@ -10,9 +10,12 @@ import pytest
 from matplotlib.colors import to_hex
 
 from ackclock import _core
+from ackclock.base.input_files import InputError
 from ackclock.experiments.studies.arrangement import Arrangement
 from ackclock.experiments.studies.study_folder import Study
-from ackclock.plotting.figures import encode
+from ackclock.plotting.figures import Curve, encode
+from ackclock.plotting.figures.published_curves import published_curves
+from ackclock.plotting.figures.theme import INK
 from ackclock.scenario.display_names import DISPLAY_NAMES
 from test_known_answers import a_study
 
@@ -77,7 +80,9 @@ def test_a_figure_over_the_axis_of_most_values_comes_first(crossed: Study) -> No
 
 def test_one_line_up_has_queues_as_colours_and_the_other_axis_as_panels(crossed: Study) -> None:
     assert _drawn(crossed, "share-over-buffer") == (["DropTail", "FQ-CoDel"], ["20 ms", "100 ms"])
-    assert _drawn(crossed, "trade-off") == (["DropTail", "FQ-CoDel"], [""])
+    labels, titles = _drawn(crossed, "trade-off")
+    assert labels == ["DropTail", "FQ-CoDel"] and len(titles) == 6
+    assert titles[0] == "20 ms, buffer 0.25 bdp", "each panel names its path"
     several = a_study(path=PATH)
     labels, titles = _drawn(several, "queueing-over-buffer")
     assert labels == ["a", "b"] and titles[0] == "20 ms, DropTail" and len(titles) == 4
@@ -90,6 +95,67 @@ def test_axes_have_the_roles_that_are_asked_for(crossed: Study) -> None:
     assert titles == [""] and labels[:2] == ["DropTail, 20 ms", "FQ-CoDel, 20 ms"] and len(labels) == 4
     labels, titles = _drawn(crossed, "share-over-buffer", panel=("rtt",), names={"fq_codel": "fair", "20 ms": "near"})
     assert (labels, titles) == (["DropTail", "fair"], ["near", "100 ms"])
+
+
+def test_no_line_joins_named_paths() -> None:
+    paths = [{"name": "fibre", "rtt": ["10 ms", "30 ms"]}, {"name": "satellite", "rtt": "300 ms"}]
+    several = a_study(path=paths, line_ups=["alone"])
+    assert _drawn(several, "utilisation-over-rtt") == (["a", "b"], ["fibre", "satellite"])
+    drawn = {one.name: one for one in a_study(path=paths, line_ups=["pairs"]).figures()}["share-over-rtt"].draw()
+    lines = [line.get_xdata() for line in drawn.axes[0].lines if len(line.get_xdata()) and line.get_marker() in "os"]
+    assert [list(map(float, line)) for line in lines] == [[10.0, 30.0], [300.0]]
+    single = [{"name": "fibre", "rtt": "10 ms"}, {"name": "satellite", "rtt": "300 ms"}]
+    names = [one.name for one in a_study(path=single, line_ups=["alone"]).figures()]
+    assert "utilisation" in names and "utilisation-over-rtt" not in names
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x,y\n", "has no points"),
+        ("x,y\n1,nan\n", "line 2: x, y and half must be finite"),
+        ("x,y\ninf,1\n", "must be finite"),
+        ("x,y,half\n1,2,-1\n", "half must not be negative"),
+        ("x,y,half\n1,2,wide\n", "must be numbers"),
+    ],
+)
+def test_published_points_must_be_drawable(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "paper.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        published_curves(tmp_path / "paper.csv")
+
+
+def test_published_curves_are_drawn_once_where_they_are_with_their_own_look() -> None:
+    several = a_study(path={"rtt": ["20 ms", "100 ms"]}, line_ups=["alone"])
+    theirs = Curve("a", [20.0, 100.0], [1.0, 2.0])
+    asked = Arrangement(beside={"": [theirs]})
+    figure = {drawn.name: drawn for drawn in several.figures(asked)}["queueing-over-rtt"].draw()
+    assert [text.get_text() for text in figure.legends[0].texts] == ["a", "b", "a (published)"]
+    (line,) = [bars[0] for bars in figure.axes[0].containers if bars.get_label() == "a (published)"]
+    assert to_hex(line.get_color()) == INK and line.get_transform() == figure.axes[0].transData
+
+
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        ({"30 ms": [Curve("c", [1.0], [1.0])]}, 'unknown panel "30 ms"; did you mean "20 ms"'),
+        ({"": [Curve("c", [0.0], [1.0])]}, "x must be above 0 on a logarithmic axis, not 0"),
+    ],
+)
+def test_published_curves_outside_the_figure_are_refused(beside: Any, said: str) -> None:
+    wide = a_study(path=PATH | {"buffer": ["0.25 bdp", "1 bdp", "16 bdp"]}, line_ups=["pairs"])
+    drawn = {one.name: one for one in wide.figures(Arrangement(beside=beside))}
+    with pytest.raises(ValueError, match=said):
+        drawn["share-over-buffer"].draw()
+
+
+def test_one_seed_has_no_intervals(crossed: Study) -> None:
+    for one in (a_study(seeds=1), a_study(path=PATH, seeds=1)):
+        said = " ".join([*(drawn.caption for drawn in one.figures()), *one.table.notes, *one.differences.notes])
+        assert not any(word in said for word in ("confidence", "bars:", "bands:", "ellipses"))
+    captions = {drawn.name: drawn.caption for drawn in crossed.figures()}
+    assert "; bars: 95 % confidence intervals over seeds" in captions["share-over-buffer"]
+    assert ": dots: seeds" in captions["trade-off"]
 
 
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:

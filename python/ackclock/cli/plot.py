@@ -84,6 +84,8 @@ def plot(
 
     If a scenario file is given, draw its network as SVG.
     """
+    if figure is None and output is not None:
+        raise InputError(f"--figure NAME is needed with -o; list the names with: ackclock plot {folders[0]}")
     given = {"--colour": colour, "--panel": panel, "--style": style, "--only": only, "--label": label}
     if folders[0].suffix == ".toml":
         for option, value in {**given, "--figure": figure, "--beside": beside, "--width": width}.items():
@@ -128,7 +130,10 @@ def _draw(drawn: "Drawn", place: Path, asked: "dict[str, list[str]]", beside: Pa
             raise InputError(f"{option}: {drawn.over} is the horizontal axis of {drawn.name}; name another axis")
     if beside is not None and not drawn.over:
         raise InputError(f"--beside: {drawn.name} is not over an axis; name a figure such as share-over-buffer")
-    figure = drawn.draw()
+    try:
+        figure = drawn.draw()
+    except ValueError as error:
+        raise InputError(f"--beside {beside}: {error}" if beside else str(error)) from error
     if width is not None:
         figure.set_size_inches(width, figure.get_size_inches()[1])
     try:
@@ -169,9 +174,27 @@ def _arrangement(study: "Study", asked: "dict[str, list[str]]", beside: Path | N
         colour=tuple(asked.get("--colour", ())),
         panel=None if panel is None else tuple(panel),
         style=tuple(asked.get("--style", ())),
-        names=dict(pair("--label", text, "fq_codel=FQ-CoDel") for text in asked.get("--label", ())),
+        names=_names(study, asked.get("--label", ())),
         beside={} if beside is None else published_curves(beside),
     )
+
+
+def _names(study: "Study", texts: "Sequence[str]") -> dict[str, str]:
+    """Return the names that `--label` gives to controllers and values of the study."""
+    from ackclock.experiments.studies.plan import said
+    from ackclock.scenario.setting_values import value_text
+
+    plan = study.plan
+    values = [
+        text for key, found in plan.axes.items() for value in found for text in (value_text(value), said(key, value))
+    ]
+    known = dict.fromkeys([*(entry.label for entry in plan.controllers), *values])
+    kinds = [text.partition(" (")[0] for text in known]
+    names = dict(pair("--label", text, "fq_codel=FQ-CoDel") for text in texts)
+    for name in names:
+        if name not in known and name not in kinds:
+            raise InputError(f"--label: {unknown('controller or value', name, known)}")
+    return names
 
 
 def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":

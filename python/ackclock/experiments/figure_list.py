@@ -15,9 +15,17 @@ from ackclock.scenario.quantities import is_wide, scale
 from ackclock.scenario.setting_values import value_key
 from ackclock.stats.estimates import Estimate
 
-BARS: Final = "bars: 95 % confidence intervals over seeds"
-POINTS: Final = "dots: seeds; markers: their means; ellipses: one standard deviation"
 GOODPUT: Final = Axis("goodput (Mbit/s)")
+
+
+def intervals(seeds: Sequence[int], what: str = "bars") -> str:
+    """Return the end of a caption of means over seeds; empty for one seed, which has no intervals."""
+    return f"; {what}: 95 % confidence intervals over seeds" if len(seeds) > 1 else ""
+
+
+def ellipses(seeds: Sequence[int]) -> str:
+    """Return the end of a caption of a scatter plot; empty for one seed, whose only point is its mean."""
+    return ": dots: seeds; markers: their means; ellipses: one standard deviation" if len(seeds) > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from ackclock.base.printable import unknown
 from ackclock.experiments.grid import Settings, goes_with
 from ackclock.experiments.studies.plan import LineUp, Plan, said
 from ackclock.plotting.figures.theme import DASHES, INK, MARKS, Look, look
@@ -101,9 +102,9 @@ def _roles(plan: Plan, asked: Arrangement, over: str, *, several: bool) -> Arran
     """Return the roles of all axes."""
 
     def free(given: Sequence[str]) -> list[str]:
-        """Return the axes that the given ones, and the horizontal axis, do not determine."""
-        fixed = [*given, *([over] if over else [])]
-        return [key for key in plan.axes if not any(goes_with(plan.cells, key, other) for other in fixed)]
+        """Return the axes that the given ones do not determine, without the horizontal one and those paired with it."""
+        apart = [key for key in plan.axes if not any(goes_with(plan.cells, key, other) for other in given)]
+        return [key for key in apart if key != over and not (over and key != "path" and _paired(plan, key, over))]
 
     every = [*([LINE_UP] if several else []), *free(())]
     colour = tuple(key for key in asked.colour if key != over) or _default_colour(plan, every)
@@ -115,6 +116,10 @@ def _roles(plan: Plan, asked: Arrangement, over: str, *, several: bool) -> Arran
     panel = tuple(key for key in asked.panel if key != over)
     left = [key for key in rest if key not in panel and key in (LINE_UP, *free(panel))]
     return replace(asked, colour=(*colour, *left), style=style, panel=panel)
+
+
+def _paired(plan: Plan, key: str, other: str) -> bool:
+    return goes_with(plan.cells, key, other) and goes_with(plan.cells, other, key)
 
 
 def _default_colour(plan: Plan, every: Sequence[str]) -> tuple[str, ...]:
@@ -152,8 +157,29 @@ def _looks(styles: Mapping[str, tuple[str, str]], ranks: Sequence[str]) -> dict[
 def with_curves_beside(
     curves: "Mapping[str, Sequence[Curve]]", known: Mapping[str, Look], asked: Arrangement
 ) -> "tuple[dict[str, list[Curve]], dict[str, Look]]":
-    """Return panels and looks with the curves from elsewhere, which are black and dashed."""
-    beside = {name: [*asked.beside.get("", ()), *asked.beside.get(name, ())] for name in curves}
-    labels = dict.fromkeys(curve.label for panel in beside.values() for curve in panel)
-    theirs = {label: Look(INK, MARKS[-1 - place % len(MARKS)], DASHES[2]) for place, label in enumerate(labels)}
-    return {name: [*lines, *beside[name]] for name, lines in curves.items()}, {**theirs, **known}
+    """Return panels and looks with the curves from elsewhere, which are black and dashed, and have their own labels."""
+    every = list(dict.fromkeys(curve.label for panel in asked.beside.values() for curve in panel))
+    labels = {label: f"{label} (published)" if label in known else label for label in every}
+    theirs = {
+        label: Look(INK, MARKS[-1 - place % len(MARKS)], DASHES[2]) for place, label in enumerate(labels.values())
+    }
+    beside = {
+        title: [replace(curve, label=labels[curve.label], published=True) for curve in panel]
+        for title, panel in asked.beside.items()
+    }
+    shown = {
+        name: [*lines, *(curve for title in dict.fromkeys(("", name)) for curve in beside.get(title, ()))]
+        for name, lines in curves.items()
+    }
+    return shown, {**known, **theirs}
+
+
+def undrawable(curves: "Mapping[str, Sequence[Curve]]", asked: Arrangement, *, is_log: bool) -> str:
+    """Return why the curves from elsewhere cannot be drawn in these panels; empty if they can."""
+    for title, panel in asked.beside.items():
+        if title and title not in curves:
+            return unknown("panel", title, curves)
+        for curve in panel:
+            if is_log and min(curve.x) <= 0:
+                return f"{curve.label}: x must be above 0 on a logarithmic axis, not {min(curve.x):g}"
+    return ""

@@ -1,14 +1,21 @@
 """Figures of a study, each with its caption; drawn one by one, when written."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from ackclock.experiments.figure_list import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, numeric_axes, pages
-from ackclock.experiments.studies.arrangement import Arranged, Arrangement, Subjects, arranged, with_curves_beside
+from ackclock.experiments.figure_list import GOODPUT, Drawn, curve, delay_axis, ellipses, intervals, numeric_axes, pages
+from ackclock.experiments.studies.arrangement import (
+    Arranged,
+    Arrangement,
+    Subjects,
+    arranged,
+    undrawable,
+    with_curves_beside,
+)
 from ackclock.experiments.studies.measures import SECOND, Measured, jain_over_time, seconds_of
 from ackclock.experiments.studies.plan import LineUp, Plan, title
 from ackclock.experiments.studies.samples import Samples
@@ -27,6 +34,7 @@ from ackclock.plotting.figures import (
     over,
     scatter,
 )
+from ackclock.plotting.notebook_figures import Picture
 from ackclock.results.run_labels import distinct
 from ackclock.scenario.quantities import is_wide
 from ackclock.scenario.setting_values import value_key
@@ -48,6 +56,7 @@ class Drawings:
         """Group the runs by cell and mix."""
         self._plan = plan
         self._asked = asked or Arrangement()
+        self._bars = intervals(plan.seeds)
         self._groups: Groups = grouped(runs)
         self._numeric = numeric_axes(plan.axes, plan.cells)
         self._alone = [line_up for line_up in plan.line_ups if line_up.kind == "alone"]
@@ -55,10 +64,11 @@ class Drawings:
 
     def all(self) -> Iterator[Drawn]:
         """Yield every figure for which the study has runs, those that compare most directly first."""
-        yield from self._over_axes()
+        over_axes = list(self._over_axes())
+        yield from over_axes
         yield from self._shares()
         yield from self._trade()
-        if not self._numeric:
+        if not over_axes:
             yield from self._by_line_up()
         yield from self._distributions()
         yield from self._convergence()
@@ -89,18 +99,15 @@ class Drawings:
     # ---- the figures ------------------------------------------------------------------------------------------------
 
     def _trade(self) -> Iterator[Drawn]:
-        def points(cell: int, line_up: LineUp) -> tuple[list[float], list[float]] | None:
+        def of(cell: int, line_up: LineUp) -> tuple[list[float], list[float]] | None:
             group = self._group(cell, line_up)
             goodputs = [sum(part.goodput_bps for part in run.parts.values()) / 1e6 for run in group]
             return ([run.queueing_ms for run in group], goodputs) if group else None
 
-        found = self._arranged(points)
+        found = self._arranged(of)
         panels = {name: [Cloud(item.label, *item.value) for item in items] for name, items in found.panels.items()}
-        if len(self._subjects()) == 1 and self._asked.panel is None:
-            # One line-up has nobody to be compared with: one panel has all paths.
-            panels = {"": [cloud for panel in panels.values() for cloud in panel]}
         who = "one flow alone" if self._alone else "all flows of a line-up"
-        caption = f"Goodput over queueing delay of {who}: {POINTS}"
+        caption = f"Goodput over queueing delay of {who}{ellipses(self._plan.seeds)}"
         draw = partial(scatter, x=delay_axis(panels), y=GOODPUT, look_of=found.looks)
         yield from pages("trade-off", caption, panels, draw, group=COMPARED)
 
@@ -148,10 +155,12 @@ class Drawings:
                     name: _curves((item.label, where[self._value(item.cell, key)], item.value) for item in items)
                     for name, items in found.panels.items()
                 }
-                curves = {name: lines for name, lines in curves.items() if any(len(line.x) > 1 for line in lines)}
+                if not any(len(line.x) > 1 for lines in curves.values() for line in lines):
+                    continue
+                wrong = undrawable(curves, self._asked, is_log=x.is_log)
                 curves, known = with_curves_beside(curves, found.looks, self._asked)
-                draw = partial(over, x=x, y=measure.axis, look_of=known)
-                caption = f"{measure.caption}; {BARS}{measure.reference_in_words}"
+                draw = partial(_over, wrong=wrong, x=x, y=measure.axis, look_of=known)
+                caption = f"{measure.caption}{self._bars}{measure.reference_in_words}"
                 yield from pages(
                     f"{measure.name}-over-{_slug(key)}", caption, curves, draw, group=OVER.format(key), over=key
                 )
@@ -205,7 +214,7 @@ class Drawings:
             )  # fmt: skip
 
     def _by_line_up(self) -> Iterator[Drawn]:
-        """Yield dot plots for studies without a numeric axis."""
+        """Yield dot plots for studies without a figure over a numeric axis."""
         for measure in self._measures():
             if measure.name.startswith(("share", "jain")):
                 continue
@@ -215,7 +224,7 @@ class Drawings:
                 for name, items in found.panels.items()
             }
             draw = partial(dots, x=measure.axis, look_of=found.looks)
-            yield from pages(measure.name, f"{measure.caption}; {BARS}", panels, draw, group=COMPARED)
+            yield from pages(measure.name, f"{measure.caption}{self._bars}", panels, draw, group=COMPARED)
         yield from self._goodputs()
 
     def _goodputs(self) -> Iterator[Drawn]:
@@ -235,7 +244,7 @@ class Drawings:
             return found
 
         x = Axis("goodput (Mbit/s)", low=0.0)
-        caption = f"Goodput of each controller in each line-up; {BARS}"
+        caption = f"Goodput of each controller in each line-up{self._bars}"
         known = looks(self._asked.name(entry.label) for entry in self._plan.controllers)
         yield from pages("goodput", caption, self._by_cell(of), partial(dots, x=x, look_of=known), group=COMPARED)
 
@@ -280,7 +289,7 @@ class Drawings:
                 for panel, items in found.panels.items()
             }
             x, y = Axis("time (s)", low=0.0), Axis("Jain's index", low=0.0, high=1.03)
-            caption = f"Jain's index of each second over time; {BARS.replace('bars', 'bands')}"
+            caption = f"Jain's index of each second over time{intervals(self._plan.seeds, 'bands')}"
             draw = partial(bands, x=x, y=y, look_of=found.looks)
             yield from pages(f"convergence-{name}", caption, panels, draw, group=FAIRNESS)
 
@@ -307,6 +316,13 @@ class _Measure:
     def reference_in_words(self) -> str:
         """Explanation of the line at the fair value."""
         return "" if self.reference is None else f"; dotted: the fair share, {self.reference:.3g} %"
+
+
+def _over(curves: Mapping[str, Sequence[Curve]], wrong: str, **asked: Any) -> Picture:  # noqa: ANN401
+    """Draw curves over an axis, or refuse curves from elsewhere, but only when the figure is asked for."""
+    if wrong:
+        raise ValueError(wrong)
+    return over(curves, **asked)
 
 
 def _curves(points: Iterable[tuple[str, float, Estimate]]) -> list[Curve]:

@@ -138,10 +138,11 @@ def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table
     ]
     if not any(row.get("queueing_ms") for row in rows):
         columns = columns[:-2]
-    notes = (
+    note = (
         "Differences paired by seed, with 95 % confidence intervals (Student's t); p values are adjusted for the "
-        f"number of all in the table (Holm). Who has more is said where p is below {SIGNIFICANT}.",
+        f"number of all in the table (Holm). Who has more is said where p is below {SIGNIFICANT}."
     )
+    notes = (note if len(plan.seeds) > 1 else "Differences of one seed, without intervals.",)
     return Table(f"{plan.name}: differences", about, columns, rows, notes)
 
 

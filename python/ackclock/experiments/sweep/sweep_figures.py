@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ackclock.experiments.figure_list import BARS, GOODPUT, POINTS, Drawn, curve, delay_axis, numeric_axes, pages
+from ackclock.experiments.figure_list import GOODPUT, Drawn, curve, delay_axis, ellipses, intervals, numeric_axes, pages
 from ackclock.experiments.grid import goes_with
 from ackclock.experiments.sweep.sweep_results import MEANS, OF_LINK
 from ackclock.plotting.figures import Axis, Cloud, Dot, dots, over, scatter
@@ -65,7 +65,7 @@ def _trade(sweep: "Sweep") -> Iterator[Drawn]:
             panels.setdefault(_title(sweep, group, apart), []).append(cloud)
     if not panels or max(len({cloud.label for cloud in panel}) for panel in panels.values()) > _MOST_CLOUDS:
         return
-    caption = f"Goodput of each flow over queueing delay: {POINTS}"
+    caption = f"Goodput of each flow over queueing delay{ellipses(sweep.seeds)}"
     yield from _pages("trade-off", caption, panels, partial(scatter, x=delay_axis(panels), y=GOODPUT))
 
 
@@ -89,7 +89,7 @@ def _over(sweep: "Sweep", axis: str, where: Mapping[str, float], label: str, col
     curves = {title: [curve(name, points) for name, points in lines.items()] for title, lines in panels.items()}
     x, y = Axis(label, is_log=is_wide(list(where.values()))), _axis(column)
     name = f"{_slug(column)}-over-{_NO_NAME.sub('-', sweep.titles[axis])}"
-    caption = f"Mean {column.title} over {sweep.titles[axis]}; {BARS}"
+    caption = f"Mean {column.title} over {sweep.titles[axis]}{intervals(sweep.seeds)}"
     yield from _pages(name, caption, curves, partial(over, x=x, y=y))
 
 
@@ -104,7 +104,7 @@ def _dots(sweep: "Sweep", column: Column) -> Iterator[Drawn]:
             panels[""].append(Dot(label, who, scaled.mean, scaled.half))
     if panels[""] and len(panels[""]) <= _MOST_DOTS:
         x = _axis(column)
-        yield from _pages(_slug(column), f"Mean {column.title}; {BARS}", panels, partial(dots, x=x))
+        yield from _pages(_slug(column), f"Mean {column.title}{intervals(sweep.seeds)}", panels, partial(dots, x=x))
 
 
 _MOST_DOTS: Final = 40

@@ -24,12 +24,14 @@ class Curve:
         x: Horizontal values.
         y: Vertical values; NaN where missing.
         half: Half widths of the intervals; None without intervals.
+        published: Whether it is from elsewhere, and drawn exactly where its points are.
     """
 
     label: str
     x: Sequence[float] | Floats
     y: Sequence[float] | Floats
     half: Sequence[float] | Floats | None = None
+    published: bool = False
 
 
 def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mapping[str, Look] | None = None) -> Picture:
@@ -45,15 +47,16 @@ def over(curves: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, look_of: Mappi
 
     def draw(axes: Axes, panel: Sequence[Curve]) -> None:
         axes.margins(x=0.1)
-        for place, curve in enumerate(panel):
+        own = sum(not curve.published for curve in panel)
+        for place, curve in enumerate(sorted(panel, key=lambda curve: curve.published)):
             shown = known[curve.label]
             bars = axes.errorbar(
                 curve.x, curve.y, yerr=curve.half, color=shown.colour, marker=shown.mark, linestyle=shown.dash,
                 capsize=1.8, elinewidth=0.8, label=for_matplotlib(curve.label),
             )  # fmt: skip
             # Afterwards, as the limits of the axes are those of data.
-            for artist in bars.get_children():
-                artist.set_transform(axes.transData + _aside(axes, place - (len(panel) - 1) / 2))
+            for artist in () if curve.published else bars.get_children():
+                artist.set_transform(axes.transData + _aside(axes, place - (own - 1) / 2))
 
     figure, drawn = filled(curves, x, y, draw)
     _ticks_where_values_are(drawn, curves, x)

@@ -1,6 +1,7 @@
 """Curves of a paper, read from a CSV file, to be drawn beside those of a study."""
 
 import csv
+import math
 from collections import defaultdict
 from io import StringIO
 from pathlib import Path
@@ -31,12 +32,24 @@ def published_curves(path: Path) -> dict[str, list[Curve]]:
     lines: dict[tuple[str, str], list[tuple[float, float, float]]] = defaultdict(list)
     for row in rows:
         place = (row.get("panel") or "", row.get("label") or path.stem)
-        try:
-            lines[place].append((float(row["x"]), float(row["y"]), float(row.get("half") or "nan")))
-        except (TypeError, ValueError):
-            raise InputError(f"{path}, line {rows.line_num}: x and y must be numbers; {_REMEDY}") from None
+        lines[place].append(_point(row, f"{path}, line {rows.line_num}"))
+    if not lines:
+        raise InputError(f"{path}: has no points; {_REMEDY}")
     found: dict[str, list[Curve]] = defaultdict(list)
     for (panel, label), points in lines.items():
         x, y, half = zip(*sorted(points), strict=True)
         found[panel].append(Curve(label, x, y, None if all(one != one for one in half) else half))
     return found
+
+
+def _point(row: dict[str, str], place: str) -> tuple[float, float, float]:
+    """Return x, y and half the height of the error bar, which is NaN without one."""
+    try:
+        x, y, half = float(row["x"]), float(row["y"]), float(row.get("half") or 0.0)
+    except (TypeError, ValueError):
+        raise InputError(f"{place}: x, y and half must be numbers; {_REMEDY}") from None
+    if not all(map(math.isfinite, (x, y, half))):
+        raise InputError(f"{place}: x, y and half must be finite; leave out points without a value")
+    if half < 0:
+        raise InputError(f"{place}: half must not be negative; write half the height of the error bar")
+    return x, y, half if row.get("half") else math.nan
