@@ -133,7 +133,7 @@ impl<'a> Review<'a> {
     pub fn needs(&mut self, fields: &[&str], needed: &str, is_there: bool) {
         for field in fields.iter().filter(|_| !is_there) {
             if self.is_given(field) {
-                let message = format!("has no effect without {needed}");
+                let message = format!("must be given with {needed}");
                 self.report(*field, message, format!("leave it out, or add {needed}"));
             }
         }

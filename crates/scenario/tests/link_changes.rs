@@ -149,7 +149,7 @@ fn what_only_a_shaper_counts_stands_beside_its_bandwidth() {
             dumbbell("duration = \"1 s\"", &queue, "[[flow]]\n")
         };
         let error = Scenario::parse(&text(""), "test.toml", &[]).expect_err(field);
-        assert!(error.diagnostics[0].message.contains("has no effect without bandwidth"), "{error}");
+        assert!(error.diagnostics[0].message.contains("must be given with bandwidth"), "{error}");
         assert!(Scenario::parse(&text(", bandwidth = \"5 Mbit/s\""), "test.toml", &[]).is_ok());
     }
 }
