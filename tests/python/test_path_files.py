@@ -53,6 +53,17 @@ def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
     assert (found["reverse"]["rate"], found["reverse"]["delay"]) == ("1000 Mbit/s", "40 ms")
 
 
+@pytest.mark.parametrize(
+    "begin", ["tc -n {}", "sudo /sbin/tc -netns {}", "ip netns exec {} tc", "sudo ip netns exec {} tc -s"]
+)
+def test_devices_of_one_name_in_two_namespaces_are_two(begin: str, tmp_path: Path) -> None:
+    script = f"{begin.format('a')} qdisc add dev eth0 root tbf rate 10mbit burst 5kb limit 60kb && "
+    script += f"{begin.format('b')} qdisc add dev eth0 root netem rate 1gbit delay 40ms\n"
+    found = _bottleneck(tmp_path, script)
+    assert (found["rate"], found["delay"], found["queue"]["limit"]) == ("10 Mbit/s", "0 ms", "61440 bytes")
+    assert (found["reverse"]["rate"], found["reverse"]["delay"]) == ("1000 Mbit/s", "40 ms")
+
+
 def test_the_path_of_the_lab_sheet_is_a_scenario(tmp_path: Path) -> None:
     """Its first question: 10 Mbit/s times 40 ms are 33 packets, and 60 KiB are 41."""
     page = (Path(__file__).parents[2] / "docs" / "lessons" / "kernel-lab.md").read_text(encoding="utf-8")
@@ -120,6 +131,8 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
         ("tc qdisc add root netem rate 1mbit", "has no dev"),
         ("\ntc qdisc add dev eth0 root netem rate 1mbit slot 1", r'line 2: unknown word "slot"'),
         ("tc qdisc add dev eth0 root netem rate 1mbit loss 1% 25%", "leave the correlation out"),
+        (f"ssh h1 {TBF}", 'unknown word "ssh" before tc; known: sudo'),
+        (f"bash -c '{TBF.strip()}'", 'unknown word "bash" before tc'),
         ("tc qdisc add dev eth0 root hfsc", 'unknown word "hfsc"; known: netem'),
         ("tc qdisc add dev eth0 root netem rate", "the command ends early"),
         ("tc qdisc add dev 'eth0 root netem", "mend the quotes"),

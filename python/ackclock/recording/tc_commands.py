@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ackclock.recording.command_words import VALUE, Way, Words, uniform_jitter
+from ackclock.recording.command_words import VALUE, Way, Words, commands, uniform_jitter
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
@@ -36,6 +36,9 @@ _TIMES: Final = {"": 1e-3, "us": 1e-3, "usec": 1e-3, "usecs": 1e-3, "ms": 1, "ms
 
 _QUEUES: Final = ("fq_codel", "codel", "pie", "fq_pie", "sfq", "fq")
 _FIFO: Final = {"pfifo": "packets", "bfifo": "bytes"}
+_BEFORE: Final = ("sudo", "-E", "ip", "if", "then", "else", "do", "!", "{")
+"""Words before `tc` that do not matter."""
+
 _NETEM_LIMIT, _MOST_DEVICES = 1000, 2
 
 
@@ -53,8 +56,8 @@ def ways_of(text: str, name: str) -> list[Way]:
     Raises:
         RecordingError: If a command is not understood; the message has its line.
     """
-    ways: dict[str, Way] = {}
-    for words in _tc_commands(text, name):
+    ways: dict[tuple[str, str], Way] = {}
+    for namespace, words in _tc_commands(text, name):
         what, verb = words.next(), words.next()
         if verb not in ("add", "replace", "change"):
             continue
@@ -63,20 +66,39 @@ def ways_of(text: str, name: str) -> list[Way]:
             device = words.next() if words.next() == "dev" else None
         if device is None:
             raise RecordingError(f"{words.place}: the command has no dev; name the device")
-        _take(words, ways.setdefault(device, Way()), what)
+        _take(words, ways.setdefault((namespace, device), Way()), what)
     shaped = [way for way in ways.values() if way.fields]
     if not 1 <= len(shaped) <= _MOST_DEVICES:
         raise RecordingError(f"{name}: one or two devices must be shaped, not {len(shaped)}; leave the others out")
     return shaped
 
 
-def _tc_commands(text: str, name: str) -> Iterator[Words]:
+def _tc_commands(text: str, name: str) -> Iterator[tuple[str, Words]]:
+    """Yield the commands of tc, from `qdisc` or `class` on, with the network namespace of each."""
     for number, line in enumerate(text.replace("\\\n", "  ").splitlines(), 1):
-        if BEGIN.match(line):
-            words = Words(line, f"{name}, line {number}")
-            while not words.has(lambda word: word in ("qdisc", "class")):
-                words.next()
-            yield words
+        if not BEGIN.match(line):
+            continue
+        for command in commands(line, f"{name}, line {number}"):
+            if BEGIN.match(" ".join(command)):
+                words = Words(command, f"{name}, line {number}")
+                yield _namespace(words), words
+
+
+def _namespace(words: Words) -> str:
+    """Take the words before `qdisc` or `class`, and return the namespace that they name."""
+    namespace, is_tc = "", False
+    while not words.has(lambda word: word in ("qdisc", "class")):
+        word = words.next()
+        if word == "netns" and words.has("exec".__eq__):
+            words.next()
+            namespace = words.next()
+        elif is_tc and word in ("-n", "-net", "-netns"):
+            namespace = words.next()
+        elif word.rpartition("/")[2] == "tc":
+            is_tc = True
+        elif not is_tc and word.rpartition("/")[2] not in _BEFORE:
+            raise RecordingError(f'{words.place}: unknown word "{word}" before tc; known: sudo, ip netns exec NAME')
+    return namespace
 
 
 def _take(words: Words, way: Way, what: str) -> None:
