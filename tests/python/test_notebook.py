@@ -111,6 +111,17 @@ def test_the_picture_of_a_network_is_a_file_too(tmp_path: Path, cli: Cli) -> Non
     assert "as .svg" in cli("plot", SCENARIOS / "parking-lot.toml", "-o", "lot.pdf").stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--figure", "shares"), ("--colour", "rtt"), ("--panel", "rtt"), ("--style", "rtt"), ("--only", "rtt=1 ms"),
+     ("--label", "reno=R"), ("--beside", "curves.csv"), ("--width", "5")],
+)  # fmt: skip
+def test_the_picture_of_a_network_has_no_options_of_figures(option: str, value: str, tmp_path: Path, cli: Cli) -> None:
+    done = cli("plot", SCENARIOS / "parking-lot.toml", "-o", tmp_path / "lot.svg", option, value)
+    assert done.returncode == 2 and f"{option}: needs the folder of results" in done.stderr
+    assert not (tmp_path / "lot.svg").exists()
+
+
 @pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)
 def test_every_example_can_be_shown(file: Path) -> None:
     ElementTree.fromstring(notebook.scenario_html(ackclock.Scenario.load(str(file))).partition("</style>")[2])

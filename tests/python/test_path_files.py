@@ -234,6 +234,30 @@ def test_a_reassigned_name_of_a_mininet_program_is_refused(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("net.addLink(a, b, bw='10')", "line 4: bw must be a number"),
+        ("net.addLink(a, b, loss='1')", "line 4: loss must be a number"),
+        ("net.addLink(a, b, max_queue_size=[1])", "line 4: max_queue_size must be a number"),
+        ("o = 5\nnet.addLink(a, b, **o)", r"line 5: \*\*o must be a dict"),
+        ("net.addLink({[1]: 2}, b)", r"line 4: \{\[1\]: 2\} is not known without running"),
+        ("net.addLink(a, b, bw={[1]: 2})", r"line 4: \{\[1\]: 2\} is not known without running"),
+        ("o = {[1]: 2}\nnet.addLink(a, b, **o)", "line 5: o is not known without running"),
+        ("net.addLink(a, b)\0", "line 4: this is not Python"),
+    ],
+)
+def test_a_mistake_in_a_mininet_program_is_said_with_its_line(line: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=rf"path\.txt, {said}"):
+        _tree(tmp_path, MININET + line)
+
+
+def test_a_line_after_a_continued_command_has_its_number(tmp_path: Path) -> None:
+    continued = "tc qdisc add dev eth0 root \\\n  netem rate 1mbit \\\n  delay 1ms\n"
+    with pytest.raises(RecordingError, match=r'path\.txt, line 4: unknown word "hfsc"'):
+        _tree(tmp_path, continued + "tc qdisc add dev eth0 root hfsc\n")
+
+
+@pytest.mark.parametrize(
     ("text", "times", "rates"),
     [
         ("0 10\n0.5 20\n", ["0 s", "0.5 s"], [10e6, 20e6]),

@@ -15,12 +15,13 @@ import pytest
 
 import ackclock
 from ackclock.experiments.figure_list import curve
+from ackclock.experiments.methods import of_study
 from ackclock.experiments.studies.design import trials
 from ackclock.experiments.studies.selection import chosen
 from ackclock.experiments.studies.study_captions import about, about_each
 from ackclock.experiments.studies.study_figures import Drawings
 from ackclock.experiments.studies.study_file import read
-from ackclock.experiments.studies.study_folder import load_study
+from ackclock.experiments.studies.study_folder import Study, load_study
 from ackclock.plotting.figures.curves import Curve, over
 from ackclock.plotting.figures.panel_grid import Axis
 from ackclock.plotting.tables import Estimate
@@ -84,8 +85,16 @@ def test_axes_that_go_together_are_said_to() -> None:
     path = {"rate": ["1 Mbit/s", "2 Mbit/s"], "buffer": ["9 kB", "18 kB"], "rtt": ["20 ms", "40 ms"]}
     plan, _ = read(SMALL | {"path": path, "paired": ["rate", "buffer"]})
     said = "rate and buffer together: 1 Mbit/s with 9 kB, 2 Mbit/s with 18 kB; rtt 20 ms, 40 ms"
-    assert said in about(plan, [])
-    assert "rate" not in about_each(plan, []) and "seed" not in about_each(plan, [])
+    assert said in about(plan, [], "1.0")
+    assert "rate" not in about_each(plan, [], "1.0") and "seed" not in about_each(plan, [], "1.0")
+
+
+def test_a_study_names_the_version_that_ran_it() -> None:
+    plan, _ = read(SMALL)
+    study = Study(plan, [], "0.0.1")
+    assert study.about == f"{study.conditions}; ackclock 0.0.1" and "ackclock" not in study.conditions
+    assert about_each(plan, [], "0.0.1").endswith("; ackclock 0.0.1")
+    assert of_study(study).count(" ackclock ") == 1
 
 
 def test_named_paths_have_lists_of_their_own() -> None:
@@ -116,7 +125,7 @@ def test_what_some_named_paths_lack_tells_them_apart() -> None:
     assert plan.axes["buffer"] == ["1 bdp", "2 bdp"]
     assert plan.axes["queue"] == ["fq_codel"]
     assert "queue" not in plan.constants
-    assert "buffer 1 bdp, 2 bdp, none" in about(plan, [])
+    assert "buffer 1 bdp, 2 bdp, none" in about(plan, [], "1.0")
     assert len(trials(plan, mistakes)) == 3 * 2
 
 
@@ -540,6 +549,9 @@ def test_a_point_is_kept_whole_when_it_is_asked_for(folder: Path, tmp_path: Path
     kept = json.loads((tmp_path / "s" / "kept.json").read_text())
     assert set(kept) == {"cubic-alone-1-seed-1", "reno-alone-2-seed-3"}, "one that was asked for stays"
     assert ackclock.Results.load(tmp_path / "s" / "runs" / "reno-alone-2-seed-3").summary["seed"] == 3
+    (tmp_path / "s.toml").write_text(FILE.replace("keep = 1", "keep = 0"))
+    assert cli(*command).returncode == 0
+    assert set(json.loads((tmp_path / "s" / "kept.json").read_text())) == {"reno-alone-2-seed-3"}, "keep is lowered"
     done = cli(*command, "--point", "seed=9")
     assert done.returncode == 2 and '--point: unknown value of seed "9"' in done.stderr
 

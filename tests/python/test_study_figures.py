@@ -52,6 +52,16 @@ def test_code_of_pgfplots_has_the_numbers_of_the_figure(crossed: Study) -> None:
         encode(matrix, "tex")
 
 
+def test_steps_of_a_figure_are_steps_in_pgfplots(crossed: Study) -> None:
+    distribution = next(drawn for drawn in crossed.figures() if drawn.name == "cdf-rtt").draw()
+    lines = [line for axes in distribution.axes for line in axes.lines if line.get_drawstyle() == "steps-post"]
+    assert lines and encode(distribution, "tex").decode().count("const plot") == len(lines)
+    assert "const plot" not in encode(next(crossed.figures()).draw(), "tex").decode()
+    lines[0].set_drawstyle("steps-pre")
+    with pytest.raises(ValueError, match="steps-pre is not drawn by pgfplots"):
+        encode(distribution, "tex")
+
+
 def test_each_built_in_part_has_a_display_name() -> None:
     parts = [*json.loads(_core.controllers()), *json.loads(_core.queues())]
     assert {part["name"] for part in parts} == set(DISPLAY_NAMES)

@@ -84,12 +84,15 @@ def plot(
 
     If a scenario file is given, draw its network as SVG.
     """
+    given = {"--colour": colour, "--panel": panel, "--style": style, "--only": only, "--label": label}
     if folders[0].suffix == ".toml":
+        for option, value in {**given, "--figure": figure, "--beside": beside, "--width": width}.items():
+            if value is not None:
+                raise InputError(f"{option}: needs the folder of results, and {folders[0]} is a file; leave it out")
         return network.draw(folders, output or Path("network.svg"), force=force)
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in EVERY_FORM:
         raise InputError(f"{output}: a figure is a .pdf, .svg, .png or .tex file")
-    given = {"--colour": colour, "--panel": panel, "--style": style, "--only": only, "--label": label}
     asked = {option: values for option, values in given.items() if values is not None}
     found = {drawn.name: drawn for drawn in _figures(folders, asked, beside)}
     if figure is None:

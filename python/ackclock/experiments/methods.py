@@ -38,7 +38,7 @@ def of_study(study: Study) -> str:
     )
     return (
         f"We simulated {_listed(names)} packet by packet in ackclock {study.version} [ackclock]. "
-        f"Conditions: {study.about.rpartition('; ackclock ')[0]}. "
+        f"Conditions: {study.conditions}. "
         f"{statistics if len(study.plan.seeds) > 1 else ''}{_sources(flows, queues)}"
     )
 

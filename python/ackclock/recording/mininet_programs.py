@@ -36,8 +36,10 @@ def topology_of(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
     """
     try:
         tree = ast.parse(text)
-    except SyntaxError as error:
-        raise RecordingError(f"{name}, line {error.lineno}: this is not Python ({error.msg}); mend it") from error
+    except (SyntaxError, ValueError) as error:  # a ValueError is a NUL octet; its line is not given
+        number = getattr(error, "lineno", None) or text.partition("\0")[0].count("\n") + 1
+        said = getattr(error, "msg", error)
+        raise RecordingError(f"{name}, line {number}: this is not Python ({said}); mend it") from error
     known = _variables(tree)
     nodes: list[dict[str, Any]] = []
     links: list[dict[str, Any]] = []
@@ -79,7 +81,7 @@ def _variables(tree: ast.AST) -> dict[str, list[Any]]:
             value = ast.Dict(names, [word.value for word in value.keywords])
         try:
             found = ast.literal_eval(value)
-        except ValueError:
+        except (ValueError, TypeError):
             continue
         values = known.setdefault(ast.unparse(target), [])
         if found not in values:
@@ -97,7 +99,7 @@ def _name(arguments: list[ast.expr], known: dict[str, list[Any]], place: str) ->
 def _value(node: ast.expr, known: dict[str, list[Any]], place: str) -> Any:  # noqa: ANN401  whatever a constant is
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):
         text = ast.unparse(node)
         if text not in known:
             raise RecordingError(f"{place}: {text} is not known without running the program; write it out") from None
@@ -111,9 +113,13 @@ def _link(call: ast.Call, known: dict[str, list[Any]], place: str) -> dict[str, 
     given: dict[str, Any] = {}
     for word in call.keywords:
         if word.arg is None:  # **options
-            given |= _value(word.value, known, place)
+            options = _value(word.value, known, place)
+            if not isinstance(options, dict):
+                raise RecordingError(f"{place}: **{ast.unparse(word.value)} must be a dict; write it out")
+            given |= options
         elif word.arg in _SHAPING:
             given[word.arg] = _value(word.value, known, place)
+    _check_numbers(given, place)
     table: dict[str, Any] = {"from": begin, "to": end}
     table["rate"] = f"{given['bw']:g} Mbit/s" if given.get("bw") else _UNSHAPED
     delay_ms, jitter = uniform_jitter(*(_time_ms(given.get(key) or 0, place) for key in ("delay", "jitter")))
@@ -126,6 +132,13 @@ def _link(call: ast.Call, known: dict[str, list[Any]], place: str) -> dict[str, 
         back["jitter"] = jitter["jitter"]
         table |= jitter
     return table | back | ({"reverse": back} if back else {})
+
+
+def _check_numbers(given: dict[str, Any], place: str) -> None:
+    for key in ("bw", "loss", "max_queue_size"):
+        value = given.get(key)
+        if value is not None and not isinstance(value, int | float):
+            raise RecordingError(f"{place}: {key} must be a number, not {value!r}; write it without quotes")
 
 
 def _time_ms(value: object, place: str) -> float:

@@ -75,12 +75,14 @@ def ways_of(text: str, name: str) -> list[Way]:
 
 def _tc_commands(text: str, name: str) -> Iterator[tuple[str, Words]]:
     """Yield the commands of tc, from `qdisc` or `class` on, with the network namespace of each."""
-    for number, line in enumerate(text.replace("\\\n", "  ").splitlines(), 1):
-        if not BEGIN.match(line):
-            continue
-        for command in commands(line, f"{name}, line {number}"):
+    number = 1
+    for joined in re.split(r"(?<!\\)\n", text):
+        line = joined.replace("\\\n", "  ")
+        place = f"{name}, line {number}"
+        number += joined.count("\n") + 1
+        for command in commands(line, place) if BEGIN.match(line) else ():
             if BEGIN.match(" ".join(command)):
-                words = Words(command, f"{name}, line {number}")
+                words = Words(command, place)
                 yield _namespace(words), words
 
 

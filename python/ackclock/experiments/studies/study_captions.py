@@ -3,24 +3,28 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ackclock.base.version import __version__
 from ackclock.experiments.grid import Settings, goes_with
 from ackclock.experiments.studies.measures import Measured
 from ackclock.experiments.studies.plan import Plan, title
 from ackclock.scenario.setting_values import value_text
 
 
-def about(plan: Plan, runs: Sequence[Measured]) -> str:
+def conditions(plan: Plan, runs: Sequence[Measured]) -> str:
+    """Return a description of all runs, without the version that ran them."""
+    return _conditions(plan, runs, "; ".join(axes_in_words(plan.axes, plan.cells)), _seeds(plan.seeds))
+
+
+def about(plan: Plan, runs: Sequence[Measured], version: str) -> str:
     """Return a description of all runs."""
-    return _about(plan, runs, "; ".join(axes_in_words(plan.axes, plan.cells)), _seeds(plan.seeds))
+    return f"{conditions(plan, runs)}; ackclock {version}"
 
 
-def about_each(plan: Plan, runs: Sequence[Measured]) -> str:
+def about_each(plan: Plan, runs: Sequence[Measured], version: str) -> str:
     """Return a description of the settings that all runs share, for a figure that states the others."""
-    return _about(plan, runs, "", "")
+    return f"{_conditions(plan, runs, '', '')}; ackclock {version}"
 
 
-def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
+def _conditions(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
     constants = plan.constants
     trips = _round_trips(plan)
     where = title(constants, [key for key in constants if key != "profile" and not (key == "rtt" and trips)])
@@ -34,7 +38,6 @@ def _about(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
         _time(plan),
         seeds,
         f"flows start at random within {plan.start_within}" if plan.start_within else "",
-        f"ackclock {__version__}",
     ]
     return "; ".join(part for part in parts if part)
 

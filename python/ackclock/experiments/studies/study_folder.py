@@ -36,7 +36,7 @@ STUDY: Final = "study.json"
 """File that marks a folder as a study's."""
 
 KEPT: Final = "kept.json"
-"""File that maps each kept run, by its folder name in `runs`, to its point of the study."""
+"""File that maps each kept run, by its folder name in `runs`, to its point, in `asked` if it was asked for."""
 
 _SHOWN_PX: Final = 528
 """Width of figures in a notebook, pixels."""
@@ -49,6 +49,12 @@ class _Entry(TypedDict):
     line_up: str
     seed: int
     point: str
+
+
+class _Asked(TypedDict):
+    """Entry of `kept.json` for a run that was asked for; a plain key is that of a run of `keep`."""
+
+    asked: str
 
 
 class _Kept(TypedDict):
@@ -85,7 +91,12 @@ class Study:
     @cached_property
     def about(self) -> str:
         """Description of the runs, as a sentence."""
-        return study_captions.about(self.plan, self.runs)
+        return study_captions.about(self.plan, self.runs, self.version)
+
+    @property
+    def conditions(self) -> str:
+        """Description of the runs, without the version."""
+        return study_captions.conditions(self.plan, self.runs)
 
     @cached_property
     def table(self) -> Table:
@@ -246,7 +257,7 @@ def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
     """Return the data from which everything can be redrawn, without running or importing anything."""
     origin = done.plan.origin
     kept: _Kept = {
-        "version": __version__,
+        "version": done.version,
         "about": done.about,
         "folder": origin.folder,
         "stem": origin.stem,
@@ -296,32 +307,39 @@ def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: 
     """Run the chosen runs, and those asked for, again with all their series; the results have the same bytes otherwise.
 
     An existing run is left if it still belongs to the point with its name. Extending a study reorders its cells, and a
-    user-written class may have changed. Runs that were asked for before stay.
+    user-written class may have changed. Runs that were asked for before stay; those of an earlier `keep` do not.
     """
     from ackclock._core import Scenario
     from ackclock.running import run
 
-    before, kept = kept_runs(folder) or {}, {}
+    before = kept_runs(folder) or {}
+    kept: dict[str, str | _Asked] = {}
+    points = {name: _point_of(entry) for name, entry in before.items()}
+    asked_before = {points[name] for name, entry in before.items() if not isinstance(entry, str)}
     wanted = {trial for trial, _ in chosen(plan, pairs)}
     for trial, point in pairs:
         name = run_name(trial, plan)
-        is_asked = asked is not None and asked.has(trial)
-        if not (trial in wanted or is_asked or before.get(name) == point.key):
+        is_asked = point.key in asked_before or (asked is not None and asked.has(trial))
+        if not (trial in wanted or is_asked):
             continue
         place = folder / "runs" / name
-        if before.get(name) != point.key or not place.exists():
+        if points.get(name) != point.key or not place.exists():
             tables = cast(dict[str, Any], json.loads(point.scenario_json))
             tables.pop("trace", None)
             place.parent.mkdir(exist_ok=True)
             run(Scenario.from_json(json.dumps(tables), folder=point.folder)).save(place, force=True)
-        kept[name] = point.key
+        kept[name] = {"asked": point.key} if is_asked else point.key
         storage.write_file(folder / KEPT, (json.dumps(before | kept, indent=1) + "\n").encode())
     if kept != before:
         storage.write_file(folder / KEPT, (json.dumps(kept, indent=1) + "\n").encode())
 
 
-def kept_runs(folder: Path) -> dict[str, str] | None:
-    """Return the key of the point of each run that a study keeps whole, by the run's name.
+def _point_of(entry: str | _Asked) -> str:
+    return entry if isinstance(entry, str) else entry["asked"]
+
+
+def kept_runs(folder: Path) -> dict[str, str | _Asked] | None:
+    """Return the entry of each run that a study keeps whole, by the run's name: the key of its point.
 
     Returns:
         None if the folder has no record of it.
@@ -329,7 +347,7 @@ def kept_runs(folder: Path) -> dict[str, str] | None:
     file = folder / KEPT
     if not file.is_file():
         return None
-    return document(content(file, None, _REMEDY), file, dict[str, str], _REMEDY)
+    return document(content(file, None, _REMEDY), file, dict[str, str | _Asked], _REMEDY)
 
 
 def run_name(trial: design.Trial, plan: Plan) -> str:

@@ -33,7 +33,7 @@ def pgfplots(figure: Figure, about: str = "") -> str:
         about: Description of the runs, which becomes a comment.
 
     Raises:
-        ValueError: If it is a picture, such as a matrix.
+        ValueError: If it is a picture, such as a matrix, or has steps other than `steps-post`.
     """
     drawn = [axes for axes in figure.axes if axes.get_visible()]
     if any(axes.images for axes in drawn):
@@ -89,7 +89,9 @@ def _content(axes: Axes) -> Iterator[str]:
         halves = _halves(barred.get(id(line)), len(x))
         bars = ["error bars/.cd", "y dir=both", "y explicit"] if halves is not None else []
         how = "[y error index=2]" if bars else ""
-        yield from _plot([_look(line), "forget plot", *bars], [x, y, *([] if halves is None else [halves])], how)
+        yield from _plot(
+            [_look(line), *_steps(line), "forget plot", *bars], [x, y, *([] if halves is None else [halves])], how
+        )
 
 
 def _legend(drawn: Sequence[Axes]) -> Iterator[str]:
@@ -107,6 +109,13 @@ def _legend(drawn: Sequence[Axes]) -> Iterator[str]:
 def _look(line: Line2D) -> str:
     mark = _MARKS.get(str(line.get_marker()), "none")
     return ",".join((_colour(line.get_color()), _DASHES.get(str(line.get_linestyle()), "dashed"), f"mark={mark}"))
+
+
+def _steps(line: Line2D) -> list[str]:
+    style = line.get_drawstyle()
+    if style not in ("default", "steps-post"):
+        raise ValueError(f"a line of {style} is not drawn by pgfplots; name a .pdf file")
+    return ["const plot"] if style == "steps-post" else []
 
 
 def _halves(bars: ErrorbarContainer | None, count: int) -> np.ndarray[Any, Any] | None:
