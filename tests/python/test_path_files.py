@@ -12,6 +12,7 @@ from ackclock.recording.path_files import scenario_of
 from conftest import Cli
 
 TBF = "tc qdisc add dev eth0 root tbf rate 5mbit burst 32kbit latency 50ms\n"
+HTB = "tc class add dev eth0 parent 1: classid 1:10 htb rate 10mbit "
 
 
 def _tree(folder: Path, text: str) -> dict[str, Any]:
@@ -43,6 +44,12 @@ def test_htb_with_netem_below_it(tmp_path: Path) -> None:
         "loss": {"kind": "random", "p": 0.001},
         "reverse": {"rate": "1000 Mbit/s", "delay": "0 ms", "queue": "drop_tail"},
     }
+
+
+@pytest.mark.parametrize("between", [" && ", "; ", " || ", "\n"])
+def test_what_follows_an_htb_class_on_its_line_is_read(between: str, tmp_path: Path) -> None:
+    found = _bottleneck(tmp_path, f"{HTB}{between}tc qdisc add dev eth0 parent 1:10 netem delay 40ms loss 5%\n")
+    assert (found["rate"], found["delay"], found["loss"]["p"]) == ("10 Mbit/s", "40 ms", 0.05)
 
 
 def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
@@ -133,6 +140,8 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
         ("tc qdisc add dev eth0 root netem rate 1mbit loss 1% 25%", "leave the correlation out"),
         (f"ssh h1 {TBF}", 'unknown word "ssh" before tc; known: sudo'),
         (f"bash -c '{TBF.strip()}'", 'unknown word "bash" before tc'),
+        (HTB + "delay 40ms", 'line 1: unknown word "delay" of htb'),
+        (HTB + "overhead 4", 'line 1: unknown word "overhead" of htb'),
         ("tc qdisc add dev eth0 root hfsc", 'unknown word "hfsc"; known: netem'),
         ("tc qdisc add dev eth0 root netem rate", "the command ends early"),
         ("tc qdisc add dev 'eth0 root netem", "mend the quotes"),

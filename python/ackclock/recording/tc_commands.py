@@ -5,7 +5,7 @@ Source: tc(8), tc-netem(8), tc-tbf(8), tc-htb(8) and the pages of the queues. A 
 
 Departures: the first device carries data; a second one is the way back. netem's limit counts packets under way, too;
 here it is the limit of the queue before the link. A jitter without a distribution is uniform; packets that it makes
-late let others pass. What `ceil` of htb lends is left out.
+late let others pass. What `ceil` of htb lends, bursts and `peakrate` are left out.
 """
 
 import re
@@ -36,6 +36,9 @@ _TIMES: Final = {"": 1e-3, "us": 1e-3, "usec": 1e-3, "usecs": 1e-3, "ms": 1, "ms
 
 _QUEUES: Final = ("fq_codel", "codel", "pie", "fq_pie", "sfq", "fq")
 _FIFO: Final = {"pfifo": "packets", "bfifo": "bytes"}
+_HTB_WORDS: Final = ("ceil", "burst", "buffer", "maxburst", "cburst", "cbuffer", "cmaxburst", "prio", "quantum", "mtu")
+"""Words of an htb class with a value that does not matter."""
+
 _BEFORE: Final = ("sudo", "-E", "ip", "if", "then", "else", "do", "!", "{")
 """Words before `tc` that do not matter."""
 
@@ -210,8 +213,13 @@ def _htb(words: Words, way: Way) -> None:
     if "rate" in way.fields:
         raise RecordingError(f"{words.place}: a device must have one class with a rate; leave the others out")
     while words:
-        if words.next() == "rate":
+        word = words.next()
+        if word not in ("rate", *_HTB_WORDS):
+            raise RecordingError(f'{words.place}: unknown word "{word}" of htb; leave it out')
+        if word == "rate":
             way.fields["rate"] = _rate(words.value(_RATES, "10mbit"))
+        else:
+            words.next()
 
 
 def _queue(words: Words, way: Way, kind: str) -> None:
