@@ -12,6 +12,7 @@ from ackclock.recording.path_files import scenario_of
 from conftest import Cli
 
 TBF = "tc qdisc add dev eth0 root tbf rate 5mbit burst 32kbit latency 50ms\n"
+NETEM = "tc qdisc add dev eth0 root netem rate 1mbit delay 40ms\n"
 HTB = "tc class add dev eth0 parent 1: classid 1:10 htb rate 10mbit "
 
 
@@ -140,6 +141,10 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
         ("tc qdisc add dev eth0 root netem rate 1mbit loss 1% 25%", "leave the correlation out"),
         (f"ssh h1 {TBF}", 'unknown word "ssh" before tc; known: sudo'),
         (f"bash -c '{TBF.strip()}'", 'unknown word "bash" before tc'),
+        (TBF + TBF.replace("add", "change"), "line 2: the device must have one tbf"),
+        (NETEM + NETEM.replace("add", "replace"), "line 2: the device must have one netem"),
+        (TBF + NETEM, "line 2: the device must have one rate"),
+        (NETEM + TBF, "line 2: the device must have one rate"),
         (HTB + "delay 40ms", 'line 1: unknown word "delay" of htb'),
         (HTB + "overhead 4", 'line 1: unknown word "overhead" of htb'),
         ("tc qdisc add dev eth0 root hfsc", 'unknown word "hfsc"; known: netem'),

@@ -21,6 +21,8 @@ class Way:
 
     fields: dict[str, Any] = field(default_factory=dict)
     delay_ms: float = 0.0
+    kinds: list[str] = field(default_factory=list)
+    """Queueing disciplines of tc that were read."""
 
 
 def uniform_jitter(delay_ms: float, spread_ms: float) -> tuple[float, dict[str, Any]]:

@@ -110,6 +110,10 @@ def _take(words: Words, way: Way, what: str) -> None:
     """Take the kind of a queueing discipline and what follows; where it hangs in the tree does not matter."""
     while words:
         kind = words.next()
+        if kind in ("netem", "tbf"):
+            if kind in way.kinds:
+                raise RecordingError(f"{words.place}: the device must have one {kind}; leave the other out")
+            way.kinds.append(kind)
         if kind == "netem":
             return _netem(words, way)
         if kind == "tbf":
@@ -128,13 +132,15 @@ def _take(words: Words, way: Way, what: str) -> None:
 
 
 def _netem(words: Words, way: Way) -> None:
-    made = way.fields
+    made, has_rate = way.fields, "rate" in way.fields
     made.setdefault("queue", {"kind": "drop_tail", "limit": f"{_NETEM_LIMIT} packets"})
     while words:
         word = words.next()
         if word == "delay":
             _delay(words, way)
         elif word == "rate":
+            if has_rate:
+                raise RecordingError(f"{words.place}: the device must have one rate; leave the other out")
             made["rate"] = _rate(words.value(_RATES, "10mbit"))
         elif word == "limit":
             made["queue"] = {"kind": "drop_tail", "limit": f"{words.value({'': 1}, '1000'):.0f} packets"}
@@ -204,6 +210,8 @@ def _tbf(words: Words, way: Way) -> None:
         values[word] = words.value(units.get(word, _SIZES | _SIZES_IN_BITS), "10mbit, 32kbit or 50ms")
     if "rate" not in values or not {"latency", "limit"} & values.keys():
         raise RecordingError(f"{words.place}: tbf must have a rate, and a latency or limit; add them")
+    if "rate" in way.fields:
+        raise RecordingError(f"{words.place}: the device must have one rate; leave the other out")
     way.fields["rate"] = _rate(values["rate"])
     limit = f"{values['latency']:g} ms" if "latency" in values else f"{values['limit']:.0f} bytes"
     way.fields["queue"] = {"kind": "drop_tail", "limit": limit}
