@@ -12,6 +12,8 @@ from ackclock.recording.path_files import scenario_of
 from conftest import Cli
 
 TBF = "tc qdisc add dev eth0 root tbf rate 5mbit burst 32kbit latency 50ms\n"
+NETEM = "tc qdisc add dev eth0 root netem rate 1mbit delay 40ms\n"
+HTB = "tc class add dev eth0 parent 1: classid 1:10 htb rate 10mbit "
 
 
 def _tree(folder: Path, text: str) -> dict[str, Any]:
@@ -45,11 +47,28 @@ def test_htb_with_netem_below_it(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("between", [" && ", "; ", " || ", "\n"])
+def test_what_follows_an_htb_class_on_its_line_is_read(between: str, tmp_path: Path) -> None:
+    found = _bottleneck(tmp_path, f"{HTB}{between}tc qdisc add dev eth0 parent 1:10 netem delay 40ms loss 5%\n")
+    assert (found["rate"], found["delay"], found["loss"]["p"]) == ("10 Mbit/s", "40 ms", 0.05)
+
+
 def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
     script = "tc -n a qdisc add dev a0 root tbf rate 10mbit burst 5kb limit 60kb\n# tc qdisc add dev x root hfsc\n"
     script += "sudo ip netns exec b tc qdisc add dev b0 root netem rate 1gbit delay 40ms\n"
     found = _bottleneck(tmp_path, script)
     assert (found["rate"], found["queue"]["limit"]) == ("10 Mbit/s", "61440 bytes")
+    assert (found["reverse"]["rate"], found["reverse"]["delay"]) == ("1000 Mbit/s", "40 ms")
+
+
+@pytest.mark.parametrize(
+    "begin", ["tc -n {}", "sudo /sbin/tc -netns {}", "ip netns exec {} tc", "sudo ip netns exec {} tc -s"]
+)
+def test_devices_of_one_name_in_two_namespaces_are_two(begin: str, tmp_path: Path) -> None:
+    script = f"{begin.format('a')} qdisc add dev eth0 root tbf rate 10mbit burst 5kb limit 60kb && "
+    script += f"{begin.format('b')} qdisc add dev eth0 root netem rate 1gbit delay 40ms\n"
+    found = _bottleneck(tmp_path, script)
+    assert (found["rate"], found["delay"], found["queue"]["limit"]) == ("10 Mbit/s", "0 ms", "61440 bytes")
     assert (found["reverse"]["rate"], found["reverse"]["delay"]) == ("1000 Mbit/s", "40 ms")
 
 
@@ -120,6 +139,14 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
         ("tc qdisc add root netem rate 1mbit", "has no dev"),
         ("\ntc qdisc add dev eth0 root netem rate 1mbit slot 1", r'line 2: unknown word "slot"'),
         ("tc qdisc add dev eth0 root netem rate 1mbit loss 1% 25%", "leave the correlation out"),
+        (f"ssh h1 {TBF}", 'unknown word "ssh" before tc; known: sudo'),
+        (f"bash -c '{TBF.strip()}'", 'unknown word "bash" before tc'),
+        (TBF + TBF.replace("add", "change"), "line 2: the device must have one tbf"),
+        (NETEM + NETEM.replace("add", "replace"), "line 2: the device must have one netem"),
+        (TBF + NETEM, "line 2: the device must have one rate"),
+        (NETEM + TBF, "line 2: the device must have one rate"),
+        (HTB + "delay 40ms", 'line 1: unknown word "delay" of htb'),
+        (HTB + "overhead 4", 'line 1: unknown word "overhead" of htb'),
         ("tc qdisc add dev eth0 root hfsc", 'unknown word "hfsc"; known: netem'),
         ("tc qdisc add dev eth0 root netem rate", "the command ends early"),
         ("tc qdisc add dev 'eth0 root netem", "mend the quotes"),

@@ -1,8 +1,9 @@
 """Words of commands that emulate a link, and the fields of links that they make."""
 
+import itertools
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,6 +12,8 @@ from ackclock.recording.streams import RecordingError
 VALUE: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)([a-z]*)", re.IGNORECASE)
 """Number with or without a unit."""
 
+_OPERATORS: Final = ";&|"
+
 
 @dataclass(slots=True)
 class Way:
@@ -18,6 +21,8 @@ class Way:
 
     fields: dict[str, Any] = field(default_factory=dict)
     delay_ms: float = 0.0
+    kinds: list[str] = field(default_factory=list)
+    """Queueing disciplines of tc that were read."""
 
 
 def uniform_jitter(delay_ms: float, spread_ms: float) -> tuple[float, dict[str, Any]]:
@@ -32,16 +37,32 @@ def uniform_jitter(delay_ms: float, spread_ms: float) -> tuple[float, dict[str, 
     return least_ms, {"jitter": {"kind": "uniform", "max": most}, "keep_order": False}
 
 
+def commands(line: str, place: str) -> Iterator[list[str]]:
+    """Yield the words of the commands of a line of a shell, between `&&`, `;` and the like.
+
+    Raises:
+        RecordingError: If a quote is not closed.
+
+    Examples:
+        >>> list(commands("one 'a b' && two; # three", "x.sh"))
+        [['one', 'a b'], ['two']]
+    """
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
+    lexer.whitespace_split = True
+    try:
+        groups = itertools.groupby(lexer, lambda word: set(word) <= set(_OPERATORS))
+        yield from (list(words) for is_operator, words in groups if not is_operator)
+    except ValueError as error:
+        raise RecordingError(f"{place}: must be a command ({error}); mend the quotes") from error
+
+
 class Words:
     """Words of a command, read from left to right."""
 
-    def __init__(self, line: str, place: str) -> None:
-        """Begin at the first word of a line, as a shell reads it; `place` begins messages."""
+    def __init__(self, words: Iterable[str], place: str) -> None:
+        """Begin at the first word; `place` begins messages."""
         self.place = place
-        try:
-            self._words = shlex.split(line, comments=True)
-        except ValueError as error:
-            raise RecordingError(f"{place}: must be a command ({error}); mend the quotes") from error
+        self._words = list(words)
 
     def __bool__(self) -> bool:
         """Return whether words are left."""

@@ -8,7 +8,7 @@ Departures: data goes along the uplink, from a sender in the shell outward. Logs
 import re
 from typing import Any, Final
 
-from ackclock.recording.command_words import Way, Words
+from ackclock.recording.command_words import Way, Words, commands
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"(?:^|[\s/])mm-(?:delay|link|loss|onoff)\s", re.MULTILINE)
@@ -29,7 +29,7 @@ def ways_of(text: str, name: str) -> list[Way]:
     """
     line = next(line for line in text.replace("\\\n", " ").splitlines() if BEGIN.search(line))
     up, down = ways = [Way(), Way()]
-    words = Words(line, name)
+    words = Words(next(commands(line, name)), name)
     while words:
         word = words.next().rpartition("/")[2]
         if word == "mm-delay":

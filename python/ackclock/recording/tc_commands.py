@@ -5,14 +5,14 @@ Source: tc(8), tc-netem(8), tc-tbf(8), tc-htb(8) and the pages of the queues. A 
 
 Departures: the first device carries data; a second one is the way back. netem's limit counts packets under way, too;
 here it is the limit of the queue before the link. A jitter without a distribution is uniform; packets that it makes
-late let others pass. What `ceil` of htb lends is left out.
+late let others pass. What `ceil` of htb lends, bursts and `peakrate` are left out.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ackclock.recording.command_words import VALUE, Way, Words, uniform_jitter
+from ackclock.recording.command_words import VALUE, Way, Words, commands, uniform_jitter
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
@@ -36,6 +36,12 @@ _TIMES: Final = {"": 1e-3, "us": 1e-3, "usec": 1e-3, "usecs": 1e-3, "ms": 1, "ms
 
 _QUEUES: Final = ("fq_codel", "codel", "pie", "fq_pie", "sfq", "fq")
 _FIFO: Final = {"pfifo": "packets", "bfifo": "bytes"}
+_HTB_WORDS: Final = ("ceil", "burst", "buffer", "maxburst", "cburst", "cbuffer", "cmaxburst", "prio", "quantum", "mtu")
+"""Words of an htb class with a value that does not matter."""
+
+_BEFORE: Final = ("sudo", "-E", "ip", "if", "then", "else", "do", "!", "{")
+"""Words before `tc` that do not matter."""
+
 _NETEM_LIMIT, _MOST_DEVICES = 1000, 2
 
 
@@ -53,8 +59,8 @@ def ways_of(text: str, name: str) -> list[Way]:
     Raises:
         RecordingError: If a command is not understood; the message has its line.
     """
-    ways: dict[str, Way] = {}
-    for words in _tc_commands(text, name):
+    ways: dict[tuple[str, str], Way] = {}
+    for namespace, words in _tc_commands(text, name):
         what, verb = words.next(), words.next()
         if verb not in ("add", "replace", "change"):
             continue
@@ -63,30 +69,51 @@ def ways_of(text: str, name: str) -> list[Way]:
             device = words.next() if words.next() == "dev" else None
         if device is None:
             raise RecordingError(f"{words.place}: the command has no dev; name the device")
-        _take(words, ways.setdefault(device, Way()), what)
+        _take(words, ways.setdefault((namespace, device), Way()), what)
     shaped = [way for way in ways.values() if way.fields]
     if not 1 <= len(shaped) <= _MOST_DEVICES:
         raise RecordingError(f"{name}: one or two devices must be shaped, not {len(shaped)}; leave the others out")
     return shaped
 
 
-def _tc_commands(text: str, name: str) -> Iterator[Words]:
+def _tc_commands(text: str, name: str) -> Iterator[tuple[str, Words]]:
+    """Yield the commands of tc, from `qdisc` or `class` on, with the network namespace of each."""
     number = 1
     for joined in re.split(r"(?<!\\)\n", text):
         line = joined.replace("\\\n", "  ")
         place = f"{name}, line {number}"
         number += joined.count("\n") + 1
-        if BEGIN.match(line):
-            words = Words(line, place)
-            while not words.has(lambda word: word in ("qdisc", "class")):
-                words.next()
-            yield words
+        for command in commands(line, place) if BEGIN.match(line) else ():
+            if BEGIN.match(" ".join(command)):
+                words = Words(command, place)
+                yield _namespace(words), words
+
+
+def _namespace(words: Words) -> str:
+    """Take the words before `qdisc` or `class`, and return the namespace that they name."""
+    namespace, is_tc = "", False
+    while not words.has(lambda word: word in ("qdisc", "class")):
+        word = words.next()
+        if word == "netns" and words.has("exec".__eq__):
+            words.next()
+            namespace = words.next()
+        elif is_tc and word in ("-n", "-net", "-netns"):
+            namespace = words.next()
+        elif word.rpartition("/")[2] == "tc":
+            is_tc = True
+        elif not is_tc and word.rpartition("/")[2] not in _BEFORE:
+            raise RecordingError(f'{words.place}: unknown word "{word}" before tc; known: sudo, ip netns exec NAME')
+    return namespace
 
 
 def _take(words: Words, way: Way, what: str) -> None:
     """Take the kind of a queueing discipline and what follows; where it hangs in the tree does not matter."""
     while words:
         kind = words.next()
+        if kind in ("netem", "tbf"):
+            if kind in way.kinds:
+                raise RecordingError(f"{words.place}: the device must have one {kind}; leave the other out")
+            way.kinds.append(kind)
         if kind == "netem":
             return _netem(words, way)
         if kind == "tbf":
@@ -105,13 +132,15 @@ def _take(words: Words, way: Way, what: str) -> None:
 
 
 def _netem(words: Words, way: Way) -> None:
-    made = way.fields
+    made, has_rate = way.fields, "rate" in way.fields
     made.setdefault("queue", {"kind": "drop_tail", "limit": f"{_NETEM_LIMIT} packets"})
     while words:
         word = words.next()
         if word == "delay":
             _delay(words, way)
         elif word == "rate":
+            if has_rate:
+                raise RecordingError(f"{words.place}: the device must have one rate; leave the other out")
             made["rate"] = _rate(words.value(_RATES, "10mbit"))
         elif word == "limit":
             made["queue"] = {"kind": "drop_tail", "limit": f"{words.value({'': 1}, '1000'):.0f} packets"}
@@ -181,6 +210,8 @@ def _tbf(words: Words, way: Way) -> None:
         values[word] = words.value(units.get(word, _SIZES | _SIZES_IN_BITS), "10mbit, 32kbit or 50ms")
     if "rate" not in values or not {"latency", "limit"} & values.keys():
         raise RecordingError(f"{words.place}: tbf must have a rate, and a latency or limit; add them")
+    if "rate" in way.fields:
+        raise RecordingError(f"{words.place}: the device must have one rate; leave the other out")
     way.fields["rate"] = _rate(values["rate"])
     limit = f"{values['latency']:g} ms" if "latency" in values else f"{values['limit']:.0f} bytes"
     way.fields["queue"] = {"kind": "drop_tail", "limit": limit}
@@ -190,8 +221,13 @@ def _htb(words: Words, way: Way) -> None:
     if "rate" in way.fields:
         raise RecordingError(f"{words.place}: a device must have one class with a rate; leave the others out")
     while words:
-        if words.next() == "rate":
+        word = words.next()
+        if word not in ("rate", *_HTB_WORDS):
+            raise RecordingError(f'{words.place}: unknown word "{word}" of htb; leave it out')
+        if word == "rate":
             way.fields["rate"] = _rate(words.value(_RATES, "10mbit"))
+        else:
+            words.next()
 
 
 def _queue(words: Words, way: Way, kind: str) -> None:
