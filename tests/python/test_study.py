@@ -526,6 +526,7 @@ def test_a_figure_is_drawn_as_a_paper_wants_it(folder: Path, tmp_path: Path, cli
         (["--only", "buffer"], '--only: "buffer" has no "="; write it like --only "rtt=100 ms"'),
         (["--beside", "study.json"], "write columns x and y"),
         (["--label", "ren=Reno"], '--label: unknown controller or value "ren"; did you mean "reno"?'),
+        (["--width", "nan"], "--width: must be a number from 1 to 40, not nan"),
         (["-o", "x.gif"], "a figure is a .pdf, .svg, .png or .tex file"),
     ],
 )
