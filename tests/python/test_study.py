@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ackclock.experiments.studies.study_folder import Study, load_study
 from ackclock.plotting.figures.curves import Curve, over
 from ackclock.plotting.figures.panel_grid import Axis
 from ackclock.plotting.tables import Estimate
+from ackclock.results.run_labels import facts
 from ackclock.scenario.example_files import FOLDER as SCENARIOS
 from ackclock.scenario.quantities import scale, seconds
 from conftest import Cli, command, wait_until
@@ -123,6 +125,7 @@ def test_what_some_named_paths_lack_tells_them_apart() -> None:
     paths = [{"name": "near", "rtt": "9 ms", "buffer": ["1 bdp", "2 bdp"]}, {"name": "far", "queue": "fq_codel"}]
     plan, mistakes = read(SMALL | {"path": paths, "duration": "1 s", "seeds": 1, "line_ups": "alone"})
     assert plan.axes["buffer"] == ["1 bdp", "2 bdp"]
+    assert " no " not in about(plan, [], "1.0"), "what a path lacks goes without saying"
     assert plan.axes["queue"] == ["fq_codel"]
     assert "queue" not in plan.constants
     assert "buffer 1 bdp, 2 bdp, none" in about(plan, [], "1.0")
@@ -523,6 +526,7 @@ def test_a_figure_is_drawn_as_a_paper_wants_it(folder: Path, tmp_path: Path, cli
         (["--only", "buffer"], '--only: "buffer" has no "="; write it like --only "rtt=100 ms"'),
         (["--beside", "study.json"], "write columns x and y"),
         (["--label", "ren=Reno"], '--label: unknown controller or value "ren"; did you mean "reno"?'),
+        (["--width", "nan"], "--width: must be a number from 1 to 40, not nan"),
         (["-o", "x.gif"], "a figure is a .pdf, .svg, .png or .tex file"),
     ],
 )
@@ -566,10 +570,19 @@ def test_a_paper_says_how_a_study_was_made(folder: Path, cli: Cli) -> None:
     assert "year    = {" + cited.partition("date-released: ")[2][:4] in said["bibtex"]
     methods = said["methods"]
     assert methods.startswith(f"We simulated CUBIC and Reno packet by packet in ackclock {ackclock.__version__} ")
+    assert "Line-ups: cubic alone, reno alone" in methods and "round trip 40 ms" in methods
     assert "seeds 1 to 4" in methods and "CUBIC (RFC 9438" in methods and "Student's t" in methods
     (kept,) = (folder / "runs").iterdir()
     assert "seed 1" in json.loads(cli("cite", kept, "--json").stdout)["methods"]
     assert cli("cite").stdout.startswith("@software{ackclock,")
+
+
+def test_a_paper_has_the_whole_of_a_long_value() -> None:
+    queue = {"kind": "red"} | {f"parameter_{number}": number for number in range(9)}
+    topology = {"bottleneck": {"queue": queue}}
+    summary = {"scenario": "x", "flows": [], "seed": 1, "duration_s": 1.0}
+    run: Any = SimpleNamespace(summary=summary, scenario={"topology": topology}, is_of_kernel=False, is_recorded=False)
+    assert "parameter_8" in facts(run, cut=False)["queue"] and facts(run)["queue"].endswith("...")
 
 
 def test_a_point_that_was_changed_is_told(folder: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`ackclock plot`: a figure of a run, a sweep or a study, as a file for a paper."""
 
 import json
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -84,6 +85,8 @@ def plot(
 
     If a scenario file is given, draw its network as SVG.
     """
+    if width is not None and math.isnan(width):
+        raise InputError("--width: must be a number from 1 to 40, not nan")
     if figure is None and output is not None:
         raise InputError(f"--figure NAME is needed with -o; list the names with: ackclock plot {folders[0]}")
     given = {"--colour": colour, "--panel": panel, "--style": style, "--only": only, "--label": label}

@@ -38,6 +38,7 @@ def of_study(study: Study) -> str:
     )
     return (
         f"We simulated {_listed(names)} packet by packet in ackclock {study.version} [ackclock]. "
+        f"Line-ups: {', '.join(line_up.name for line_up in study.plan.line_ups)}. "
         f"Conditions: {study.conditions}. "
         f"{statistics if len(study.plan.seeds) > 1 else ''}{_sources(flows, queues)}"
     )
@@ -45,7 +46,7 @@ def of_study(study: Study) -> str:
 
 def of_run(results: Results) -> str:
     """Return the paragraph of a run."""
-    known = facts(results)
+    known = facts(results, cut=False)
     path = "; ".join(f"{key} {value}" for key, value in known.items() if key not in ("scenario", "by", "flows"))
     flows = (flow["controller"] for flow in results.summary["flows"])
     topology = results.scenario.get("topology", {})

@@ -1,6 +1,6 @@
 """Labels of runs: the facts of each run and, for several runs, only those that differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.scenario.setting_values import value_text
@@ -15,14 +15,20 @@ _SAID_PLAINLY: Final = ("by", "flows", "profile", "rate", "queue", "scenario")
 _LEFT_OUT: Final = ("name", "seed", "duration", "flow", "tcp", "topology", "trace")
 
 
-def facts(results: "Results") -> dict[str, str]:
-    """Return the facts of a run: scenario, origin, flows, profile, path, queue, duration, seed and the rest."""
+def facts(results: "Results", *, cut: bool = True) -> dict[str, str]:
+    """Return the facts of a run: scenario, origin, flows, profile, path, queue, duration, seed and the rest.
+
+    Args:
+        results: The run.
+        cut: Whether long values are cut, as labels need it.
+    """
+    short = _short if cut else _whole
     summary, scenario = results.summary, results.scenario
     by = results.origin if results.is_of_kernel or results.is_recorded else _SIMULATOR
     found = {"scenario": summary["scenario"], "by": by, "flows": _flows(summary["flows"])}
     senders = [*summary["flows"], *summary.get("groups", [])]
     found["profile"] = ", ".join(dict.fromkeys(str(one["profile"]) for one in senders if "profile" in one))
-    found |= _path(scenario.get("topology", {}))
+    found |= _path(scenario.get("topology", {}), short)
     seed = "" if results.is_recorded else str(summary["seed"])
     found |= {"duration": f"{summary['duration_s']:g} s", "seed": seed}
     found |= {f"tcp.{key}": value_text(value) for key, value in _table(scenario.get("tcp")).items() if key != "profile"}
@@ -43,22 +49,28 @@ def _flows(flows: Sequence[Any]) -> str:
     return " + ".join(words) if len(words) <= _MOST_FLOWS else f"{len(names)} flows"
 
 
-def _path(topology: Any) -> dict[str, str]:  # noqa: ANN401
+def _path(topology: Any, short: Callable[[Any], str]) -> dict[str, str]:  # noqa: ANN401
     """Return the facts of the path: a dumbbell's bottleneck, or every plain value of another topology."""
     table = _table(topology)
     link = _table(table.get("bottleneck"))
-    found = {"rate": _short(link.get("rate")), "delay": _short(link.get("delay")), "queue": _short(link.get("queue"))}
+    found = {key: short(link.get(key)) for key in ("rate", "delay", "queue")}
     if link and not found["queue"]:
         found["queue"] = "drop_tail"
-    rest = {key: _short(value) for key, value in link.items() if key not in found}
-    network = {key: _short(value) for key, value in table.items() if key not in ("bottleneck", "kind")}
+    rest = {key: short(value) for key, value in link.items() if key not in found}
+    network = {key: short(value) for key, value in table.items() if key not in ("bottleneck", "kind")}
     return found | rest | ({"network": str(table.get("kind", ""))} if not link else {}) | network
 
 
-def _short(value: Any) -> str:  # noqa: ANN401
+def _whole(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, Mapping) and "trace" in value:
         return f"trace {value['trace']}"
-    text = value_text(value) if value is not None else ""
+    return value_text(value) if value is not None else ""
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    text = _whole(value)
+    if isinstance(value, Mapping) and "trace" in value:
+        return text
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

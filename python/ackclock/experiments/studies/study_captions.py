@@ -5,7 +5,7 @@ from typing import Any
 
 from ackclock.experiments.grid import Settings, goes_with
 from ackclock.experiments.studies.measures import Measured
-from ackclock.experiments.studies.plan import Plan, title
+from ackclock.experiments.studies.plan import Plan, said
 from ackclock.scenario.setting_values import value_text
 
 
@@ -27,7 +27,8 @@ def about_each(plan: Plan, runs: Sequence[Measured], version: str) -> str:
 def _conditions(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:
     constants = plan.constants
     trips = _round_trips(plan)
-    where = title(constants, [key for key in constants if key != "profile" and not (key == "rtt" and trips)])
+    told = [key for key in constants if key != "profile" and not (key == "rtt" and trips)]
+    where = ", ".join(f"{'round trip ' if key == 'rtt' else ''}{said(key, constants[key])}" for key in told)
     profiles = list(dict.fromkeys(profile for run in runs for profile in run.profiles))
     parts = [
         where or ("" if plan.scenario is None else str(plan.scenario.get("name", "a scenario"))),
@@ -66,12 +67,9 @@ def axes_in_words(axes: Mapping[str, Sequence[Any]], cells: Sequence[Settings]) 
             rest = ["none"] if any(key not in cell for cell in cells) else []
             yield f"{key} {', '.join([*map(value_text, values), *rest])}"
             continue
-        tuples = list(dict.fromkeys(tuple(_text(cell, name) for name in group) for cell in cells))
-        yield f"{' and '.join(group)} together: {', '.join(' with '.join(entry) for entry in tuples)}"
-
-
-def _text(cell: Settings, name: str) -> str:
-    return value_text(cell[name]) if name in cell else f"no {name}"
+        tuples = [tuple(value_text(cell[name]) for name in group if name in cell) for cell in cells]
+        together = (" with ".join(entry) for entry in dict.fromkeys(tuples) if entry)
+        yield f"{' and '.join(group)} together: {', '.join(together)}"
 
 
 def _time(plan: Plan) -> str:
