@@ -158,6 +158,16 @@ def test_one_seed_has_no_intervals(crossed: Study) -> None:
     assert ": dots: seeds" in captions["trade-off"]
 
 
+def test_a_part_of_a_study_is_named_as_figures_name_it(crossed: Study) -> None:
+    assert {cell["queue"] for cell in crossed.only({"queue": ["FQ-CoDel"]}).plan.cells} == {"fq_codel"}
+    with pytest.raises(ValueError, match=r'rtt: must be a list of values; write it like \["20 ms"\]'):
+        crossed.only({"rtt": "20 ms"})
+    with pytest.raises(ValueError, match="rtt: must be a list of values"):
+        crossed.only({"rtt": []})
+    with pytest.raises(ValueError, match='unknown axis "nosuch"'):
+        list(crossed.figures(Arrangement(colour=("nosuch",))))
+
+
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:
     drawn = next(crossed.figures())
     assert "fair share, 50 %" in drawn.caption and "a has against b" in drawn.caption

@@ -78,7 +78,13 @@ def arranged(
         asked: Roles that the axes shall have.
         of: Function that returns the value of a line-up in a cell; None without one.
         over: Setting on the horizontal axis.
+
+    Raises:
+        ValueError: If the study has no such axis.
     """
+    for axis in (*asked.colour, *(asked.panel or ()), *asked.style):
+        if axis not in (known := [*plan.axes, LINE_UP]):
+            raise ValueError(unknown("axis", axis, known))
     roles = _roles(plan, asked, over, several=len(subjects) > 1)
     panels: dict[tuple[str, ...], list[Item[T]]] = {}
     titles: dict[tuple[str, ...], str] = {}
