@@ -10,10 +10,11 @@ import pytest
 from matplotlib.colors import to_hex
 
 from ackclock import _core
+from ackclock.base import storage
 from ackclock.base.input_files import InputError
 from ackclock.experiments.studies.arrangement import Arrangement
 from ackclock.experiments.studies.study_folder import Study
-from ackclock.plotting.figures import Curve, encode
+from ackclock.plotting.figures import Curve, encode, save
 from ackclock.plotting.figures.published_curves import published_curves
 from ackclock.plotting.figures.theme import INK
 from ackclock.scenario.display_names import DISPLAY_NAMES
@@ -63,6 +64,18 @@ def test_steps_of_a_figure_are_steps_in_pgfplots(crossed: Study) -> None:
     lines[0].set_drawstyle("steps-pre")
     with pytest.raises(ValueError, match="steps-pre is not drawn by pgfplots"):
         encode(distribution, "tex")
+
+
+@pytest.mark.parametrize("form", ["tex", "pdf", "svg", "png"])
+def test_a_figure_replaces_one_that_ackclock_wrote(form: str, crossed: Study, tmp_path: Path) -> None:
+    figure = next(crossed.figures()).draw()
+    file = tmp_path / f"x.{form}"
+    for _ in range(2):
+        storage.check_file(file)
+        save(figure, file)
+    file.write_text("mine")
+    with pytest.raises(storage.OutputExistsError, match="exists already"):
+        storage.check_file(file)
 
 
 def test_each_built_in_part_has_a_display_name() -> None:
