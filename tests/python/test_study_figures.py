@@ -16,7 +16,7 @@ from ackclock.experiments.studies.arrangement import Arrangement
 from ackclock.experiments.studies.study_folder import Study
 from ackclock.plotting.figures import Curve, encode, save
 from ackclock.plotting.figures.published_curves import published_curves
-from ackclock.plotting.figures.theme import INK
+from ackclock.plotting.figures.theme import INK, PAPER
 from ackclock.scenario.display_names import DISPLAY_NAMES
 from test_known_answers import a_study
 
@@ -179,6 +179,17 @@ def test_a_part_of_a_study_is_named_as_figures_name_it(crossed: Study) -> None:
         crossed.only({"rtt": []})
     with pytest.raises(ValueError, match='unknown axis "nosuch"'):
         list(crossed.figures(Arrangement(colour=("nosuch",))))
+
+
+def test_a_line_style_is_seen_in_the_legend(crossed: Study) -> None:
+    asked = Arrangement(colour=("queue",), style=("rtt",), panel=())
+    figure = {drawn.name: drawn for drawn in crossed.figures(asked)}["share-over-buffer"].draw()
+    lines = [bars[0] for bars in figure.axes[0].containers]
+    shown = {bars.get_label(): bars[0] for bars in figure.axes[0].containers}
+    near, far = shown["DropTail, 20 ms"], shown["DropTail, 100 ms"]
+    assert near.get_color() == far.get_color() and near.get_marker() != far.get_marker()
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 4
+    assert PAPER["legend.handlelength"] == 3.0, "a dash is visible beside the marker"
 
 
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:

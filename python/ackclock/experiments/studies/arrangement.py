@@ -150,13 +150,14 @@ def _ranks(subjects: Subjects, roles: Arrangement) -> list[str]:
 
 
 def _looks(styles: Mapping[str, tuple[str, str]], ranks: Sequence[str]) -> dict[str, Look]:
-    """Return the look of each label: a colour and a marker by its first text, a dash by its second."""
+    """Return the look of each label: a colour by its first text, a dash and a marker by its second if there is one."""
     colours = list(dict.fromkeys([*ranks, *(colour for colour, _ in styles.values())]))
     dashes = list(dict.fromkeys(style for _, style in styles.values()))
     known = {}
     for label, (colour, style) in styles.items():
-        own = look(colours.index(colour))
-        known[label] = own if len(dashes) == 1 else replace(own, dash=DASHES[dashes.index(style) % len(DASHES)])
+        own, place = look(colours.index(colour)), dashes.index(style)
+        apart = replace(own, dash=DASHES[place % len(DASHES)], mark=MARKS[place % len(MARKS)])
+        known[label] = own if len(dashes) == 1 else apart
     return known
 
 
