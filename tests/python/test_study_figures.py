@@ -192,6 +192,11 @@ def test_a_line_style_is_seen_in_the_legend(crossed: Study) -> None:
     assert PAPER["legend.handlelength"] == 3.0, "a dash is visible beside the marker"
 
 
+def test_a_printed_study_is_a_line(crossed: Study) -> None:
+    name, version = crossed.plan.name, crossed.version
+    assert str(crossed) == f"Study({name!r}, {len(crossed.runs)} runs, ackclock {version})"
+
+
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:
     drawn = next(crossed.figures())
     assert "fair share, 50 %" in drawn.caption and "a has against b" in drawn.caption
