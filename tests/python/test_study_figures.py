@@ -94,7 +94,7 @@ def test_axes_have_the_roles_that_are_asked_for(crossed: Study) -> None:
 
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:
     drawn = next(crossed.figures())
-    assert "fair share, 50 %" in drawn.caption and "a has beside b" in drawn.caption
+    assert "fair share, 50 %" in drawn.caption and "a has against b" in drawn.caption
     figure = drawn.draw()
     lines = [line for line in figure.axes[0].lines if list(line.get_ydata()) == [50.0, 50.0]]
     assert [to_hex(line.get_color()) for line in lines] == ["#777777"]
