@@ -523,7 +523,7 @@ def test_a_figure_is_drawn_as_a_paper_wants_it(folder: Path, tmp_path: Path, cli
         (["--colour", "bufer"], '--colour: unknown axis "bufer"; did you mean "buffer"?'),
         (["--panel", "buffer"], "--panel: buffer is the horizontal axis of utilisation-over-buffer"),
         (["--only", "buffer=3 bdp"], '--only: unknown value of buffer "3 bdp"; did you mean'),
-        (["--only", "buffer"], '--only: "buffer" has no "="; write it like --only "rtt=100 ms"'),
+        (["--only", "buffer"], 'error: --only: "buffer" has no "="; write it like --only "rtt=100 ms"'),
         (["--beside", "study.json"], "write columns x and y"),
         (["--label", "ren=Reno"], '--label: unknown controller or value "ren"; did you mean "reno"?'),
         (["--width", "nan"], "--width: must be a number from 1 to 40, not nan"),

@@ -10,12 +10,13 @@ import pytest
 from matplotlib.colors import to_hex
 
 from ackclock import _core
+from ackclock.base import storage
 from ackclock.base.input_files import InputError
 from ackclock.experiments.studies.arrangement import Arrangement
 from ackclock.experiments.studies.study_folder import Study
-from ackclock.plotting.figures import Curve, encode
+from ackclock.plotting.figures import Curve, encode, save
 from ackclock.plotting.figures.published_curves import published_curves
-from ackclock.plotting.figures.theme import INK
+from ackclock.plotting.figures.theme import INK, PAPER
 from ackclock.scenario.display_names import DISPLAY_NAMES
 from test_known_answers import a_study
 
@@ -63,6 +64,18 @@ def test_steps_of_a_figure_are_steps_in_pgfplots(crossed: Study) -> None:
     lines[0].set_drawstyle("steps-pre")
     with pytest.raises(ValueError, match="steps-pre is not drawn by pgfplots"):
         encode(distribution, "tex")
+
+
+@pytest.mark.parametrize("form", ["tex", "pdf", "svg", "png"])
+def test_a_figure_replaces_one_that_ackclock_wrote(form: str, crossed: Study, tmp_path: Path) -> None:
+    figure = next(crossed.figures()).draw()
+    file = tmp_path / f"x.{form}"
+    for _ in range(2):
+        storage.check_file(file)
+        save(figure, file)
+    file.write_text("mine")
+    with pytest.raises(storage.OutputExistsError, match="exists already"):
+        storage.check_file(file)
 
 
 def test_each_built_in_part_has_a_display_name() -> None:
@@ -156,6 +169,32 @@ def test_one_seed_has_no_intervals(crossed: Study) -> None:
     captions = {drawn.name: drawn.caption for drawn in crossed.figures()}
     assert "; bars: 95 % confidence intervals over seeds" in captions["share-over-buffer"]
     assert ": dots: seeds" in captions["trade-off"]
+
+
+def test_a_part_of_a_study_is_named_as_figures_name_it(crossed: Study) -> None:
+    assert {cell["queue"] for cell in crossed.only({"queue": ["FQ-CoDel"]}).plan.cells} == {"fq_codel"}
+    with pytest.raises(ValueError, match=r'rtt: must be a list of values; write it like \["20 ms"\]'):
+        crossed.only({"rtt": "20 ms"})
+    with pytest.raises(ValueError, match="rtt: must be a list of values"):
+        crossed.only({"rtt": []})
+    with pytest.raises(ValueError, match='unknown axis "nosuch"'):
+        list(crossed.figures(Arrangement(colour=("nosuch",))))
+
+
+def test_a_line_style_is_seen_in_the_legend(crossed: Study) -> None:
+    asked = Arrangement(colour=("queue",), style=("rtt",), panel=())
+    figure = {drawn.name: drawn for drawn in crossed.figures(asked)}["share-over-buffer"].draw()
+    lines = [bars[0] for bars in figure.axes[0].containers]
+    shown = {bars.get_label(): bars[0] for bars in figure.axes[0].containers}
+    near, far = shown["DropTail, 20 ms"], shown["DropTail, 100 ms"]
+    assert near.get_color() == far.get_color() and near.get_marker() != far.get_marker()
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 4
+    assert PAPER["legend.handlelength"] == 3.0, "a dash is visible beside the marker"
+
+
+def test_a_printed_study_is_a_line(crossed: Study) -> None:
+    name, version = crossed.plan.name, crossed.version
+    assert str(crossed) == f"Study({name!r}, {len(crossed.runs)} runs, ackclock {version})"
 
 
 def test_the_fair_share_is_a_line_and_one_curve_names_its_axis(crossed: Study) -> None:

@@ -30,7 +30,13 @@ _WRITTEN = "written"
 _ABANDONED_AFTER_S: Final = 60.0
 """Age at which an unlocked temporary folder counts as left behind by a killed process, seconds."""
 
-_MARKS: Final = (b'<meta name="generator" content="ackclock">', b"<dc:title>ackclock</dc:title>", b"Software\0ackclock")
+TEX_MARK: Final = "% Drawn by ackclock.\n"
+"""First line of code of pgfplots that ackclock wrote."""
+
+_MARKS: Final = (
+    b'<meta name="generator" content="ackclock">', b"<dc:title>ackclock</dc:title>", b"Software\0ackclock",
+    TEX_MARK.encode(),
+)  # fmt: skip
 """Marks at the beginning of pages and figures that ackclock wrote."""
 
 _PDF_MARK: Final = b"/Creator (ackclock)"

@@ -157,8 +157,9 @@ def _figures(folders: list[Path], asked: "dict[str, list[str]]", beside: Path | 
 
 
 def _only(study: "Study", texts: "Sequence[str]") -> "Study":
+    wanted = by_axis("--only", texts)
     try:
-        return study.only(by_axis("--only", texts))
+        return study.only(wanted)
     except ValueError as error:
         raise InputError(f"--only: {error}") from error
 

@@ -78,7 +78,13 @@ def arranged(
         asked: Roles that the axes shall have.
         of: Function that returns the value of a line-up in a cell; None without one.
         over: Setting on the horizontal axis.
+
+    Raises:
+        ValueError: If the study has no such axis.
     """
+    for axis in (*asked.colour, *(asked.panel or ()), *asked.style):
+        if axis not in (known := [*plan.axes, LINE_UP]):
+            raise ValueError(unknown("axis", axis, known))
     roles = _roles(plan, asked, over, several=len(subjects) > 1)
     panels: dict[tuple[str, ...], list[Item[T]]] = {}
     titles: dict[tuple[str, ...], str] = {}
@@ -144,13 +150,14 @@ def _ranks(subjects: Subjects, roles: Arrangement) -> list[str]:
 
 
 def _looks(styles: Mapping[str, tuple[str, str]], ranks: Sequence[str]) -> dict[str, Look]:
-    """Return the look of each label: a colour and a marker by its first text, a dash by its second."""
+    """Return the look of each label: a colour by its first text, a dash and a marker by its second if there is one."""
     colours = list(dict.fromkeys([*ranks, *(colour for colour, _ in styles.values())]))
     dashes = list(dict.fromkeys(style for _, style in styles.values()))
     known = {}
     for label, (colour, style) in styles.items():
-        own = look(colours.index(colour))
-        known[label] = own if len(dashes) == 1 else replace(own, dash=DASHES[dashes.index(style) % len(DASHES)])
+        own, place = look(colours.index(colour)), dashes.index(style)
+        apart = replace(own, dash=DASHES[place % len(DASHES)], mark=MARKS[place % len(MARKS)])
+        known[label] = own if len(dashes) == 1 else apart
     return known
 
 

@@ -12,6 +12,7 @@ from ackclock.experiments.studies.arrangement import LINE_UP
 from ackclock.experiments.studies.design import Trial
 from ackclock.experiments.studies.measures import Measured
 from ackclock.experiments.studies.plan import Plan
+from ackclock.scenario.display_names import displayed
 from ackclock.scenario.quantities import scale
 from ackclock.scenario.setting_values import value_key, value_text
 
@@ -33,11 +34,14 @@ class Selection:
             wanted: Values to keep.
 
         Raises:
-            ValueError: If the study has no such axis or value.
+            ValueError: If the study has no such axis or value, or the values of an axis are not a list of some.
         """
         axes: dict[str, Sequence[Any]] = {
             **plan.axes, LINE_UP: [line_up.name for line_up in plan.line_ups], SEED: plan.seeds,
         }  # fmt: skip
+        for key, texts in wanted.items():
+            if isinstance(texts, str) or not texts:
+                raise ValueError(f'{key}: must be a list of values; write it like ["{texts or "100 ms"}"]')
         kept = {key: [_known(key, text, axes) for text in texts] for key, texts in wanted.items()}
         self._names = kept.pop(LINE_UP, axes[LINE_UP])
         self._seeds = kept.pop(SEED, plan.seeds)
@@ -72,7 +76,7 @@ def _known(key: str, text: str, axes: Mapping[str, Sequence[Any]]) -> Any:  # no
     if key not in axes:
         raise ValueError(unknown("axis", key, axes))
     for value in axes[key]:
-        if value_text(value) == text:
+        if text in (value_text(value), displayed(value_text(value))):
             return value
     for value in axes[key]:
         numbers = scale(key, [value, text])

@@ -83,6 +83,10 @@ class Study:
     runs: Sequence[measures.Measured]
     version: str = __version__
 
+    def __repr__(self) -> str:
+        """Return the name, the size and the version; `frame` and `table` have the numbers."""
+        return f"Study({self.plan.name!r}, {len(self.runs)} runs, ackclock {self.version})"
+
     @property
     def title(self) -> str:
         """Name of the study."""

@@ -43,7 +43,7 @@ def encode(
     if form == "tex":
         from ackclock.plotting.figures.pgfplots import pgfplots
 
-        return pgfplots(figure, about).encode()
+        return (storage.TEX_MARK + pgfplots(figure, about)).encode()
     content = BytesIO()
     with mpl.rc_context(dict(style)):
         figure.draw_without_rendering()

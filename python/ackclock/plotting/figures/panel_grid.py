@@ -155,5 +155,5 @@ def legend(figure: Picture, drawn: Sequence[Axes], order: Sequence[str] = ()) ->
 
 
 def _columns(labels: Sequence[str]) -> int:
-    longest = max(map(len, labels)) + 6  # the handle and the gap to the next column
+    longest = max(map(len, labels)) + 8  # the handle and the gap to the next column
     return max(1, min(len(labels), 4, _LEGEND_CHARACTERS // longest))

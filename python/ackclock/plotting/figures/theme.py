@@ -57,7 +57,7 @@ PAPER: Final[dict[Any, Any]] = (
         "xtick.labelsize": 7,
         "ytick.labelsize": 7,
         "legend.fontsize": 7,
-        "legend.handlelength": 1.6,
+        "legend.handlelength": 3.0,
         "legend.columnspacing": 1.2,
         "legend.handletextpad": 0.5,
         "grid.linewidth": 0.5,
