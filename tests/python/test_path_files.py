@@ -250,6 +250,10 @@ def test_a_reassigned_name_of_a_mininet_program_is_refused(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("net.addLink(a, b, bandwidth=10)", 'line 4: unknown option "bandwidth" of a link; known: bw, delay'),
+        ("net.addLink(a, b, bw=10, latency='10ms')", 'line 4: unknown option "latency"'),
+        ("net.addLink(a, b, params1={'bw': 10})", 'line 4: unknown option "params1"'),
+        ("net.addLink(a, b, **{'Bw': 10})", 'line 4: unknown option "Bw"'),
         ("net.addLink(a, b, bw='10')", "line 4: bw must be a number"),
         ("net.addLink(a, b, loss='1')", "line 4: loss must be a number"),
         ("net.addLink(a, b, max_queue_size=[1])", "line 4: max_queue_size must be a number"),
