@@ -53,6 +53,19 @@ def test_what_follows_an_htb_class_on_its_line_is_read(between: str, tmp_path: P
     assert (found["rate"], found["delay"], found["loss"]["p"]) == ("10 Mbit/s", "40 ms", 0.05)
 
 
+@pytest.mark.parametrize(
+    ("script", "limit"),
+    [
+        (HTB, "1000 packets"),  # a pfifo of txqueuelen
+        (f"{TBF}tc qdisc add dev eth0 parent 1: netem delay 40ms", "1000 packets"),  # replaces tbf's bfifo
+        (f"tc qdisc add dev eth0 root handle 1: netem delay 40ms\n{TBF.replace('root', 'parent 1:')}", "50 ms"),
+        (f"{HTB}\ntc qdisc add dev eth0 parent 1:10 pfifo limit 50", "50 packets"),
+    ],
+)
+def test_the_lowest_queue_of_a_tree_has_the_limit(script: str, limit: str, tmp_path: Path) -> None:
+    assert _bottleneck(tmp_path, script)["queue"]["limit"] == limit
+
+
 def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
     script = "tc -n a qdisc add dev a0 root tbf rate 10mbit burst 5kb limit 60kb\n# tc qdisc add dev x root hfsc\n"
     script += "sudo ip netns exec b tc qdisc add dev b0 root netem rate 1gbit delay 40ms\n"

@@ -42,7 +42,8 @@ _HTB_WORDS: Final = ("ceil", "burst", "buffer", "maxburst", "cburst", "cbuffer",
 _BEFORE: Final = ("sudo", "-E", "ip", "if", "then", "else", "do", "!", "{")
 """Words before `tc` that do not matter."""
 
-_NETEM_LIMIT, _MOST_DEVICES = 1000, 2
+_LIMIT, _MOST_DEVICES = 1000, 2
+"""Limit of netem, and of the queue of an htb class without a child (a device's `txqueuelen`), in packets."""
 
 
 def _is_value(word: str) -> bool:
@@ -133,7 +134,7 @@ def _take(words: Words, way: Way, what: str) -> None:
 
 def _netem(words: Words, way: Way) -> None:
     made, has_rate = way.fields, "rate" in way.fields
-    made.setdefault("queue", {"kind": "drop_tail", "limit": f"{_NETEM_LIMIT} packets"})
+    made["queue"] = {"kind": "drop_tail", "limit": f"{_LIMIT} packets"}  # of a shaper, its child replaces the queue
     while words:
         word = words.next()
         if word == "delay":
@@ -220,6 +221,7 @@ def _tbf(words: Words, way: Way) -> None:
 def _htb(words: Words, way: Way) -> None:
     if "rate" in way.fields:
         raise RecordingError(f"{words.place}: a device must have one class with a rate; leave the others out")
+    way.fields["queue"] = {"kind": "drop_tail", "limit": f"{_LIMIT} packets"}
     while words:
         word = words.next()
         if word not in ("rate", *_HTB_WORDS):
