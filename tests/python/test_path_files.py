@@ -166,6 +166,10 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
         ("mm-delay 20 iperf", "must have mm-link"),
         ("mm-delay 20 mm-onoff uplink 1 1 mm-link a b", "mm-onoff is not known"),
         ("mm-link --uplink-queue=sfq a b", 'the queue "sfq" must be'),
+        ("mm-link a b\nmm-link c d", "line 2: one command of mahimahi is a path"),
+        ("mm-link a b mm-link c d", "line 1: a path must have one mm-link"),
+        ("mm-link a b --uplink-queue=droptail --uplink-queue-args=packets=1,bytes=1", "must be packets= or bytes="),
+        ("mm-link --cbr a b", 'unknown option "--cbr" of mm-link'),
         ("mm-link a", "must have two traces"),
         ("net.addLink(a, b)\n", "not known without running"),
         ("from mininet.net import Mininet\nfor\n", "line 2: this is not Python"),
@@ -198,6 +202,16 @@ def test_a_command_line_of_mahimahi(tmp_path: Path) -> None:
         "queue": {"kind": "drop_tail", "limit": "unlimited"},
         "loss": {"kind": "random", "p": 0.01},
     }
+
+
+def test_what_belongs_to_options_of_mahimahi_is_no_trace(tmp_path: Path) -> None:
+    for name in ("up.trace", "down.trace"):
+        (tmp_path / name).write_text("1\n2\n")
+    script = "# mm-delay 10 is for later\nmm-link --uplink-log FILE --downlink-queue droptail "
+    script += "--downlink-queue-args packets=10 \\\n up.trace down.trace -- mm-delay 20 bash\n"
+    found = _bottleneck(tmp_path, script)
+    assert (found["rate"]["trace"], found["reverse"]["rate"]["trace"]) == ("up.trace", "down.trace")
+    assert (found["delay"], found["reverse"]["queue"]["limit"]) == ("20 ms", "10 packets")
 
 
 def test_traces_are_named_from_the_scenarios_folder(tmp_path: Path) -> None:

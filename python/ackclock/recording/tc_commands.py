@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ackclock.recording.command_words import VALUE, Way, Words, commands, uniform_jitter
+from ackclock.recording.command_words import VALUE, Way, Words, commands, lines, uniform_jitter
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
@@ -79,11 +79,7 @@ def ways_of(text: str, name: str) -> list[Way]:
 
 def _tc_commands(text: str, name: str) -> Iterator[tuple[str, Words]]:
     """Yield the commands of tc, from `qdisc` or `class` on, with the network namespace of each."""
-    number = 1
-    for joined in re.split(r"(?<!\\)\n", text):
-        line = joined.replace("\\\n", "  ")
-        place = f"{name}, line {number}"
-        number += joined.count("\n") + 1
+    for line, place in lines(text, name):
         for command in commands(line, place) if BEGIN.match(line) else ():
             if BEGIN.match(" ".join(command)):
                 words = Words(command, place)
