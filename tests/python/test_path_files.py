@@ -374,6 +374,27 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> No
     assert again.returncode == 2 and "--force" in again.stderr
 
 
+def test_the_folder_of_the_scenario_is_made(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "link.sh").write_text(TBF)
+    assert cli("import", "link.sh", "-o", "sub/dir/mine.toml").returncode == 0
+    assert (tmp_path / "sub" / "dir" / "mine.toml").is_file()
+
+
+def test_a_value_that_is_not_possible_is_said_with_the_file(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "link.sh").write_text("tc qdisc add dev eth0 root netem rate 1mbit loss 200%\n")
+    done = cli("import", "link.sh", "-o", "sub/mine.toml")
+    assert done.returncode == 2 and "link.sh: must describe a possible path" in done.stderr
+    assert not (tmp_path / "sub").exists()
+
+
+@pytest.mark.parametrize("script", ["tc qdisc add dev eth0 \\\r\n root netem rate 1mbit\r\n", "mm-link \\\r\n a b\r\n"])
+def test_lines_of_windows_continue_too(script: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("1\n2\n")
+    (tmp_path / "path.sh").write_bytes(script.encode())
+    assert "rate" in scenario_of(tmp_path / "path.sh", tmp_path / "path.toml")
+
+
 def test_a_path_is_not_a_recording(tmp_path: Path) -> None:
     (tmp_path / "link.sh").write_text(TBF)
     with pytest.raises(RecordingError, match=r"describes a path; make a scenario of it: -o FILE\.toml"):
