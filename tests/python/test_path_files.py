@@ -53,6 +53,19 @@ def test_what_follows_an_htb_class_on_its_line_is_read(between: str, tmp_path: P
     assert (found["rate"], found["delay"], found["loss"]["p"]) == ("10 Mbit/s", "40 ms", 0.05)
 
 
+@pytest.mark.parametrize(
+    ("script", "limit"),
+    [
+        (HTB, "1000 packets"),  # a pfifo of txqueuelen
+        (f"{TBF}tc qdisc add dev eth0 parent 1: netem delay 40ms", "1000 packets"),  # replaces tbf's bfifo
+        (f"tc qdisc add dev eth0 root handle 1: netem delay 40ms\n{TBF.replace('root', 'parent 1:')}", "50 ms"),
+        (f"{HTB}\ntc qdisc add dev eth0 parent 1:10 pfifo limit 50", "50 packets"),
+    ],
+)
+def test_the_lowest_queue_of_a_tree_has_the_limit(script: str, limit: str, tmp_path: Path) -> None:
+    assert _bottleneck(tmp_path, script)["queue"]["limit"] == limit
+
+
 def test_commands_in_namespaces_are_commands(tmp_path: Path) -> None:
     script = "tc -n a qdisc add dev a0 root tbf rate 10mbit burst 5kb limit 60kb\n# tc qdisc add dev x root hfsc\n"
     script += "sudo ip netns exec b tc qdisc add dev b0 root netem rate 1gbit delay 40ms\n"
@@ -153,6 +166,10 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
         ("mm-delay 20 iperf", "must have mm-link"),
         ("mm-delay 20 mm-onoff uplink 1 1 mm-link a b", "mm-onoff is not known"),
         ("mm-link --uplink-queue=sfq a b", 'the queue "sfq" must be'),
+        ("mm-link a b\nmm-link c d", "line 2: one command of mahimahi is a path"),
+        ("mm-link a b mm-link c d", "line 1: a path must have one mm-link"),
+        ("mm-link a b --uplink-queue=droptail --uplink-queue-args=packets=1,bytes=1", "must be packets= or bytes="),
+        ("mm-link --cbr a b", 'unknown option "--cbr" of mm-link'),
         ("mm-link a", "must have two traces"),
         ("net.addLink(a, b)\n", "not known without running"),
         ("from mininet.net import Mininet\nfor\n", "line 2: this is not Python"),
@@ -185,6 +202,16 @@ def test_a_command_line_of_mahimahi(tmp_path: Path) -> None:
         "queue": {"kind": "drop_tail", "limit": "unlimited"},
         "loss": {"kind": "random", "p": 0.01},
     }
+
+
+def test_what_belongs_to_options_of_mahimahi_is_no_trace(tmp_path: Path) -> None:
+    for name in ("up.trace", "down.trace"):
+        (tmp_path / name).write_text("1\n2\n")
+    script = "# mm-delay 10 is for later\nmm-link --uplink-log FILE --downlink-queue droptail "
+    script += "--downlink-queue-args packets=10 \\\n up.trace down.trace -- mm-delay 20 bash\n"
+    found = _bottleneck(tmp_path, script)
+    assert (found["rate"]["trace"], found["reverse"]["rate"]["trace"]) == ("up.trace", "down.trace")
+    assert (found["delay"], found["reverse"]["queue"]["limit"]) == ("20 ms", "10 packets")
 
 
 def test_traces_are_named_from_the_scenarios_folder(tmp_path: Path) -> None:
@@ -250,6 +277,10 @@ def test_a_reassigned_name_of_a_mininet_program_is_refused(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("net.addLink(a, b, bandwidth=10)", 'line 4: unknown option "bandwidth" of a link; known: bw, delay'),
+        ("net.addLink(a, b, bw=10, latency='10ms')", 'line 4: unknown option "latency"'),
+        ("net.addLink(a, b, params1={'bw': 10})", 'line 4: unknown option "params1"'),
+        ("net.addLink(a, b, **{'Bw': 10})", 'line 4: unknown option "Bw"'),
         ("net.addLink(a, b, bw='10')", "line 4: bw must be a number"),
         ("net.addLink(a, b, loss='1')", "line 4: loss must be a number"),
         ("net.addLink(a, b, max_queue_size=[1])", "line 4: max_queue_size must be a number"),
@@ -341,6 +372,27 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> No
     assert cli("run", "mine.toml", "--set", "duration=1 s").returncode == 0
     again = cli("import", script, "-o", "mine.toml")
     assert again.returncode == 2 and "--force" in again.stderr
+
+
+def test_the_folder_of_the_scenario_is_made(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "link.sh").write_text(TBF)
+    assert cli("import", "link.sh", "-o", "sub/dir/mine.toml").returncode == 0
+    assert (tmp_path / "sub" / "dir" / "mine.toml").is_file()
+
+
+def test_a_value_that_is_not_possible_is_said_with_the_file(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "link.sh").write_text("tc qdisc add dev eth0 root netem rate 1mbit loss 200%\n")
+    done = cli("import", "link.sh", "-o", "sub/mine.toml")
+    assert done.returncode == 2 and "link.sh: must describe a possible path" in done.stderr
+    assert not (tmp_path / "sub").exists()
+
+
+@pytest.mark.parametrize("script", ["tc qdisc add dev eth0 \\\r\n root netem rate 1mbit\r\n", "mm-link \\\r\n a b\r\n"])
+def test_lines_of_windows_continue_too(script: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("1\n2\n")
+    (tmp_path / "path.sh").write_bytes(script.encode())
+    assert "rate" in scenario_of(tmp_path / "path.sh", tmp_path / "path.toml")
 
 
 def test_a_path_is_not_a_recording(tmp_path: Path) -> None:

@@ -110,7 +110,11 @@ def _write_scenario(files: list[Path], place: Path, name: str | None, *, quiet: 
         raise InputError(f"{files[1]}: a scenario is made of one file; give one")
     storage.check_file(place, force=force)
     text = path_files.scenario_of(files[0], place, name=name)
-    scenario = Scenario.parse(text, str(place))
+    try:
+        scenario = Scenario.parse(text, str(place))
+    except ValueError as error:
+        raise InputError(f"{files[0]}: must describe a possible path; mend its values ({error})") from error
+    place.parent.mkdir(parents=True, exist_ok=True)
     storage.write_file(place, text.encode())
     answer(scenario=scenario.name, file=str(place))
     if not quiet:

@@ -56,6 +56,14 @@ def commands(line: str, place: str) -> Iterator[list[str]]:
         raise RecordingError(f"{place}: must be a command ({error}); mend the quotes") from error
 
 
+def lines(text: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a script, those continued with a backslash as one, each with its place for messages."""
+    number = 1
+    for joined in re.split(r"(?<!\\)\n", text):
+        yield joined.replace("\\\n", "  "), f"{name}, line {number}"
+        number += joined.count("\n") + 1
+
+
 class Words:
     """Words of a command, read from left to right."""
 

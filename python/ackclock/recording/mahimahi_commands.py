@@ -8,12 +8,16 @@ Departures: data goes along the uplink, from a sender in the shell outward. Logs
 import re
 from typing import Any, Final
 
-from ackclock.recording.command_words import Way, Words, commands
+from ackclock.recording.command_words import Way, Words, commands, lines
 from ackclock.recording.streams import RecordingError
 
-BEGIN: Final = re.compile(r"(?:^|[\s/])mm-(?:delay|link|loss|onoff)\s", re.MULTILINE)
+BEGIN: Final = re.compile(r"^(?:[^#\n]*[\s/])?mm-(?:delay|link|loss|onoff)\s", re.MULTILINE)
 """Name of one of the shells."""
 
+_WITH_VALUE: Final = tuple(
+    f"--{side}-{what}" for side in ("uplink", "downlink") for what in ("log", "queue", "queue-args")
+)
+_METERS: Final = tuple(f"--meter-{side}{what}" for side in ("uplink", "downlink") for what in ("", "-delay"))
 _FRAMING, _OPPORTUNITY = "4 bytes", "1504 bytes"
 
 
@@ -27,9 +31,8 @@ def ways_of(text: str, name: str) -> list[Way]:
     Raises:
         RecordingError: If it is not understood.
     """
-    line = next(line for line in text.replace("\\\n", " ").splitlines() if BEGIN.search(line))
+    words = _command(text, name)
     up, down = ways = [Way(), Way()]
-    words = Words(next(commands(line, name)), name)
     while words:
         word = words.next().rpartition("/")[2]
         if word == "mm-delay":
@@ -38,14 +41,27 @@ def ways_of(text: str, name: str) -> list[Way]:
             way = up if _direction(words) == "uplink" else down
             way.fields["loss"] = {"kind": "random", "p": words.value({"": 1}, "0.01")}
         elif word == "mm-link":
+            if "rate" in up.fields:
+                raise RecordingError(f"{words.place}: a path must have one mm-link; leave the others out")
             _mm_link(words, ways)
         elif word.startswith("mm-"):
-            raise RecordingError(f"{name}: {word} is not known; known: mm-delay, mm-link, mm-loss")
-        elif word == "--" or "rate" in up.fields:  # the command that runs inside
-            break
+            raise RecordingError(f"{words.place}: {word} is not known; known: mm-delay, mm-link, mm-loss")
     if "rate" not in up.fields:
-        raise RecordingError(f"{name}: the command must have mm-link with two traces; add it")
+        raise RecordingError(f"{words.place}: the command must have mm-link with two traces; add it")
     return ways
+
+
+def _command(text: str, name: str) -> Words:
+    found = [
+        Words(command, place)
+        for line, place in lines(text, name)
+        for command in commands(line, place)
+        if BEGIN.search(" ".join(command))
+    ]
+    if len(found) != 1:
+        place = found[1].place if found else name
+        raise RecordingError(f"{place}: one command of mahimahi is a path; leave the others out")
+    return found[0]
 
 
 def _direction(words: Words) -> str:
@@ -60,9 +76,13 @@ def _mm_link(words: Words, ways: list[Way]) -> None:
     traces: list[str] = []
     while words and (len(traces) < len(ways) or words.has(lambda word: word.startswith("--") and word != "--")):
         word = words.next()
-        key, _, value = word.partition("=")
-        if word.startswith("--"):
-            options[key] = value
+        key, is_joined, value = word.partition("=")
+        if key in _WITH_VALUE:
+            options[key] = value if is_joined else words.next()
+        elif word in ("--once", "--meter-all", *_METERS):
+            options[key] = ""
+        elif word.startswith("-"):
+            raise RecordingError(f'{words.place}: unknown option "{key}" of mm-link; leave it out')
         else:
             traces.append(word)
     for way, side, trace in zip(ways, ("uplink", "downlink"), traces, strict=False):
@@ -78,6 +98,11 @@ def _mm_link(words: Words, ways: list[Way]) -> None:
 
 def _mm_queue(kind: str, arguments: str, place: str) -> dict[str, Any]:
     given = dict(re.findall(r"(\w+)=(\d+)", arguments))
+    unknown = re.sub(r"\b(?:packets|bytes|target|interval)=\d+(?:,\s*|$)", "", arguments)
+    if unknown or {"packets", "bytes"} <= given.keys():
+        raise RecordingError(
+            f'{place}: the arguments "{arguments}" of a queue must be packets= or bytes=, target= and interval='
+        )
     limits = [f"{given[unit]} {unit}" for unit in ("packets", "bytes") if unit in given]
     limit = {"limit": limits[0]} if limits else {}
     if kind == "infinite":

@@ -23,6 +23,12 @@ _UNSHAPED, _QUEUE = "10 Gbit/s", 1000
 _KINDS: Final = {"addHost": "host", "addSwitch": "router", "addNode": "host"}
 _SHAPING: Final = ("bw", "delay", "jitter", "loss", "max_queue_size")
 
+_OTHERS: Final = (
+    "cls", "port1", "port2", "intfName1", "intfName2", "addr1", "addr2", "key", "fast",
+    "use_htb", "use_hfsc", "use_tbf", "txo", "rxo",
+)  # fmt: skip
+"""Options of links that do not matter."""
+
 
 def topology_of(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
     """Return the network of a program, and the names of its hosts.
@@ -117,8 +123,11 @@ def _link(call: ast.Call, known: dict[str, list[Any]], place: str) -> dict[str, 
             if not isinstance(options, dict):
                 raise RecordingError(f"{place}: **{ast.unparse(word.value)} must be a dict; write it out")
             given |= options
-        elif word.arg in _SHAPING:
-            given[word.arg] = _value(word.value, known, place)
+        else:
+            given[word.arg] = _value(word.value, known, place) if word.arg in _SHAPING else None
+    unknown = [key for key in given if key not in (*_SHAPING, *_OTHERS)]
+    if unknown:
+        raise RecordingError(f'{place}: unknown option "{unknown[0]}" of a link; known: {", ".join(_SHAPING)}')
     _check_numbers(given, place)
     table: dict[str, Any] = {"from": begin, "to": end}
     table["rate"] = f"{given['bw']:g} Mbit/s" if given.get("bw") else _UNSHAPED

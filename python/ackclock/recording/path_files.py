@@ -35,7 +35,7 @@ def scenario_of(path: Path, target: Path, *, name: str | None = None) -> str:
     Raises:
         RecordingError: If it is none of these, or something in it is not understood; the message has the line.
     """
-    text, file = input_files.text(path, remedy=_REMEDY), spelled(path)
+    text, file = input_files.text(path, remedy=_REMEDY).replace("\r\n", "\n"), spelled(path)
     duration, flow = _DURATION, {"controller": "cubic"}
     comments = [f"Made of {file} by ackclock import; change flows and duration as you like."]
     if mininet_programs.BEGIN.search(text):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ackclock.recording.command_words import VALUE, Way, Words, commands, uniform_jitter
+from ackclock.recording.command_words import VALUE, Way, Words, commands, lines, uniform_jitter
 from ackclock.recording.streams import RecordingError
 
 BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
@@ -42,7 +42,8 @@ _HTB_WORDS: Final = ("ceil", "burst", "buffer", "maxburst", "cburst", "cbuffer",
 _BEFORE: Final = ("sudo", "-E", "ip", "if", "then", "else", "do", "!", "{")
 """Words before `tc` that do not matter."""
 
-_NETEM_LIMIT, _MOST_DEVICES = 1000, 2
+_LIMIT, _MOST_DEVICES = 1000, 2
+"""Limit of netem, and of the queue of an htb class without a child (a device's `txqueuelen`), in packets."""
 
 
 def _is_value(word: str) -> bool:
@@ -78,11 +79,7 @@ def ways_of(text: str, name: str) -> list[Way]:
 
 def _tc_commands(text: str, name: str) -> Iterator[tuple[str, Words]]:
     """Yield the commands of tc, from `qdisc` or `class` on, with the network namespace of each."""
-    number = 1
-    for joined in re.split(r"(?<!\\)\n", text):
-        line = joined.replace("\\\n", "  ")
-        place = f"{name}, line {number}"
-        number += joined.count("\n") + 1
+    for line, place in lines(text, name):
         for command in commands(line, place) if BEGIN.match(line) else ():
             if BEGIN.match(" ".join(command)):
                 words = Words(command, place)
@@ -133,7 +130,7 @@ def _take(words: Words, way: Way, what: str) -> None:
 
 def _netem(words: Words, way: Way) -> None:
     made, has_rate = way.fields, "rate" in way.fields
-    made.setdefault("queue", {"kind": "drop_tail", "limit": f"{_NETEM_LIMIT} packets"})
+    made["queue"] = {"kind": "drop_tail", "limit": f"{_LIMIT} packets"}  # of a shaper, its child replaces the queue
     while words:
         word = words.next()
         if word == "delay":
@@ -220,6 +217,7 @@ def _tbf(words: Words, way: Way) -> None:
 def _htb(words: Words, way: Way) -> None:
     if "rate" in way.fields:
         raise RecordingError(f"{words.place}: a device must have one class with a rate; leave the others out")
+    way.fields["queue"] = {"kind": "drop_tail", "limit": f"{_LIMIT} packets"}
     while words:
         word = words.next()
         if word not in ("rate", *_HTB_WORDS):
