@@ -87,14 +87,14 @@ def plot(
     """
     if width is not None and math.isnan(width):
         raise InputError("--width: must be a number from 1 to 40, not nan")
-    if figure is None and output is not None:
-        raise InputError(f"--figure NAME is needed with -o; list the names with: ackclock plot {folders[0]}")
     given = {"--colour": colour, "--panel": panel, "--style": style, "--only": only, "--label": label}
     if folders[0].suffix == ".toml":
         for option, value in {**given, "--figure": figure, "--beside": beside, "--width": width}.items():
             if value is not None:
                 raise InputError(f"{option}: needs the folder of results, and {folders[0]} is a file; leave it out")
         return network.draw(folders, output or Path("network.svg"), force=force)
+    if figure is None and output is not None:
+        raise InputError(f"--figure NAME is needed with -o; list the names with: ackclock plot {folders[0]}")
     extras.require("report")
     if output is not None and output.suffix.removeprefix(".").lower() not in EVERY_FORM:
         raise InputError(f"{output}: a figure is a .pdf, .svg, .png or .tex file")
