@@ -31,7 +31,6 @@ test: $(VENV)/.packages ## the tests of a change: engine, package, command line
 	@$(MAKE) --no-print-directory --jobs 2 build test-programs
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-together
-	@$(MAKE) --no-print-directory test-alone
 
 test-satellites: $(VENV)/.packages ## the tests of the crates around the engine
 	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
@@ -42,7 +41,7 @@ test-slow: build
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --quiet --locked $(EXAMPLE) $(IN_TARGET)
 	$(BIN)/python -m pytest -q -m slow tests/python
 
-test-all: test test-satellites test-long instructions test-slow ## every test: studies, pages, instructions per packet, wheels, fuzzing
+test-all: test test-satellites test-alone test-long instructions test-slow ## every test: studies, pages, instructions per packet, wheels, fuzzing
 	@$(MAKE) -f tests/Makefile fuzz-short
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
