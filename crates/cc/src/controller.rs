@@ -207,7 +207,7 @@ macro_rules! controllers {
             )+)?)*
             /// An algorithm from outside this crate.
             External(Box<dyn ExternalController>),
-            /// The placeholder before the handshake: see [`Unopened`].
+            /// The controller of a connection before its handshake: see [`Unopened`].
             Unopened(Unopened),
         }
 
@@ -406,7 +406,7 @@ impl Controller {
         found
     }
 
-    /// The placeholder until the handshake is over: see [`Unopened`].
+    /// The controller until the handshake is over: see [`Unopened`].
     pub fn unopened(initial_window: Bytes, initial_ssthresh: Option<Bytes>) -> Self {
         Self::Unopened(Unopened::new(initial_window, initial_ssthresh))
     }

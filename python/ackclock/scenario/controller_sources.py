@@ -23,7 +23,7 @@ def find(path: str, _parameters: Mapping[str, Any], folder: Path) -> Found:
         folder: Folder that is searched first for its module.
 
     Returns:
-        A placeholder for the class, which refuses to control a flow.
+        A class of its name, which refuses to control a flow.
 
     Raises:
         RefusedError: If the module is missing or is not Python, or the class is missing or is not a controller.
@@ -37,7 +37,7 @@ def find(path: str, _parameters: Mapping[str, Any], folder: Path) -> Found:
 
 
 class _Unimported(CongestionController):
-    """Placeholder for a class whose module was not imported."""
+    """Controller that refuses to run, as its module was not imported."""
 
     def __init__(self, _start: object, **_parameters: object) -> None:
         _refuse()

@@ -65,5 +65,5 @@ def _table(axes: Axes, table: Shares, *, is_alone: bool) -> None:
 
 
 def _half(half: float) -> str:
-    """Return half of an interval; one below 1 keeps a decimal, as it is no zero."""
+    """Return half of an interval; one below 1 keeps a decimal, as it is not zero."""
     return f"{half:.0f}" if half >= 0.95 or half == 0 else f"{half:.1f}" if half >= 0.05 else "<0.1"
