@@ -3,7 +3,7 @@
 use ackclock_cc::classic::{HighSpeedIncrease, HighSpeedResponse};
 use ackclock_cc::vegas::{VegasRtt, VegasVariant};
 use ackclock_cc::{ControllerConfig, TICKS, VegasConfig, controllers};
-use ackclock_declare::{Context, Table};
+use ackclock_declare::{Context, Table, meant};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -57,13 +57,23 @@ programs! {
 /// A parameter as the command line has it: `NAME=VALUE`.
 pub type Assignment = (String, String);
 
+/// A remedy for a name that is not known: the ones that may be meant, and all that there are.
+fn suggest(name: &str, known: &[&str]) -> String {
+    let described: Vec<(&str, &str)> = known.iter().map(|known| (*known, "")).collect();
+    let meant = match &meant(name, &described)[..] {
+        [] => String::new(),
+        found => format!("did you mean {}? ", found.join(" or ")),
+    };
+    format!("{meant}known: {}", known.join(", "))
+}
+
 impl Program {
     /// Program by its name, in scenarios or in the kernel.
     pub fn find(name: &str) -> Result<&'static Self, Error> {
         let found = PROGRAMS.iter().find(|program| program.name == name || program.kernel_name == name);
         found.ok_or_else(|| Error::UnknownController {
             name: name.to_owned(),
-            known: PROGRAMS.iter().map(|program| program.name).collect::<Vec<_>>().join(", "),
+            remedy: suggest(name, &PROGRAMS.iter().map(|program| program.name).collect::<Vec<_>>()),
         })
     }
 
@@ -76,7 +86,7 @@ impl Program {
                 return Err(Error::UnknownParameter {
                     controller: self.name,
                     field: field.clone(),
-                    known: part.field_names().join(", "),
+                    remedy: suggest(field, part.field_names()),
                 });
             }
             // A number or true or false; anything else is a word.

@@ -7,22 +7,22 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// There is no program of this name.
-    #[error("unknown controller {name:?}; the kernel's are {known}")]
+    #[error("unknown controller {name:?}; {remedy}")]
     UnknownController {
         /// Requested name.
         name: String,
-        /// The names that there are.
-        known: String,
+        /// The names that may be meant, and those that there are.
+        remedy: String,
     },
     /// The controller has no such parameter.
-    #[error("{controller} has no parameter {field:?}; it has {known}")]
+    #[error("{controller} has no parameter {field:?}; {remedy}")]
     UnknownParameter {
         /// Name of the controller.
         controller: &'static str,
         /// Requested parameter.
         field: String,
-        /// The names that there are.
-        known: String,
+        /// The names that may be meant, and those that there are.
+        remedy: String,
     },
     /// A value out of range.
     #[error("{controller}: {field} {message}; {remedy}")]

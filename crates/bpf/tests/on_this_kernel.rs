@@ -70,13 +70,23 @@ fn history(records: &[Record]) -> (Vec<(f64, f64)>, Vec<Growth>) {
     (losses, growths)
 }
 
+fn is_long(growth: &Growth) -> bool {
+    growth.round_trips >= 5.0
+}
+
+/// False of a connection that was too short to show a law twice, as it is at times on a machine with other work.
+fn is_telling(records: &[Record]) -> bool {
+    let (losses, growths) = history(records);
+    let later = growths.get(2..).unwrap_or_default();
+    println!("{} losses, {} growths after the second", losses.len(), later.len());
+    losses.len() >= 4 && later.iter().any(is_long)
+}
+
 fn check(law: &Law, records: &[Record]) {
     let name = law.controller;
     let (losses, growths) = history(records);
     // Slow start may lose much at once, and what follows is not the path's queue.
-    let losses = losses.get(2..).unwrap_or_default();
-    let growths = growths.get(2..).unwrap_or_default();
-    assert!(losses.len() >= 2, "{name}: {} losses", losses.len());
+    let losses = &losses[2..];
     for (cwnd, ssthresh) in losses {
         let kept = ssthresh / cwnd;
         let wanted = (law.kept)(*cwnd);
@@ -84,8 +94,7 @@ fn check(law: &Law, records: &[Record]) {
         // both are whole segments
         assert!((kept - wanted).abs() <= 1.0 / cwnd, "{name}: {kept} of {cwnd} kept, the law says {wanted}");
     }
-    let long: Vec<&Growth> = growths.iter().filter(|growth| growth.round_trips >= 5.0).collect();
-    assert!(!long.is_empty(), "{name} never grew for five round trips");
+    let long: Vec<&Growth> = growths[2..].iter().filter(|growth| is_long(growth)).collect();
     let ratio = |growth: &&Growth| {
         let added = (growth.to - growth.from) / growth.round_trips;
         let wanted = (law.added)(f64::midpoint(growth.from, growth.to));
@@ -122,10 +131,11 @@ fn losses_and_growth_are_those_of_the_papers() {
         let alias = format!("act_{}", law.controller);
         let registration = Registration::new(&Order::new(law.controller, &params, Some(&alias)).expect("in range"));
         let registration = registration.unwrap_or_else(|error| panic!("{error}"));
-        let records = (0..3)
-            .map(|_| run(&lab, registration.kernel_name(), 2.5))
-            .find(|records| reduces_as_it_was_told(records))
-            .expect("one of three connections without the kernel's fault");
+        let records = [2.5, 5.0, 10.0, 10.0]
+            .into_iter()
+            .map(|seconds| run(&lab, registration.kernel_name(), seconds))
+            .find(|records| reduces_as_it_was_told(records) && is_telling(records))
+            .expect("one of four connections that loses again and again, without the kernel's fault");
         check(law, &records);
     }
 }
@@ -165,6 +175,8 @@ fn a_kept_controller_is_listed_updated_while_a_connection_has_it_and_unloaded() 
 fn what_is_missing_is_said() {
     let unknown = Order::new("hurry", &[], None).expect_err("no such controller");
     assert!(unknown.to_string().contains("aimd, scalable, highspeed"), "{unknown}");
+    let slip = Order::new("higspeed", &[], None).expect_err("no such controller");
+    assert!(slip.to_string().contains("did you mean highspeed? known: "), "{slip}");
     let long = Order::new("aimd", &[], Some("a_name_that_is_too_long")).expect_err("longer than the kernel takes");
     assert_eq!(long.exit_code(), 2);
     if let Err(missing) = machine::check() {

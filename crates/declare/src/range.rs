@@ -102,6 +102,9 @@ fn as_written(quantity: impl Display) -> String {
 
 /// The amount in words, in binary units if it is round in these.
 fn bytes_in_words(amount: Bytes) -> String {
+    if amount == Bytes(1) {
+        return "1 byte".to_owned();
+    }
     let units = [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20)];
     let round = units.iter().find(|(_, bits)| amount.0 > 0 && amount.0.trailing_zeros() >= *bits);
     round.map_or_else(|| amount.to_string(), |(unit, bits)| format!("{} {unit}", amount.0 >> bits))
@@ -176,8 +179,11 @@ impl<B: Bound> Range<B> {
         let least = self.least.as_ref().map(|end| words(end, "at least", "more than"));
         let most = self.most.as_ref().map(|end| words(end, "at most", "less than"));
         let both: Vec<String> = [least, most].into_iter().flatten().collect();
-        let unit = if unit.is_empty() || both.is_empty() { String::new() } else { format!(" {unit}") };
-        both.join(" and ") + &unit
+        let Some(last) = both.last() else { return String::new() };
+        // what is counted, as segments, and not a symbol, as ms
+        let one = unit.strip_suffix('s').filter(|word| word.len() > 2 && last.ends_with(" 1"));
+        let unit = one.unwrap_or(unit);
+        format!("{} {unit}", both.join(" and ")).trim_end().to_owned()
     }
 
     /// Values in the range: its ends, or their neighbours, and some between.
@@ -222,7 +228,10 @@ mod tests {
     fn says_its_ends_and_whether_they_belong_to_it() {
         let target = range(Some((SimDuration::ZERO, false)), Some((SimDuration::from_millis(100), true)));
         assert_eq!(target.in_words(""), "more than 0 ns and at most 100 ms");
-        assert_eq!(range(Some((1_u32, true)), None).in_words("segments"), "at least 1 segments");
+        assert_eq!(range(Some((1_u32, true)), None).in_words("segments"), "at least 1 segment");
+        assert_eq!(range(Some((1_u32, true)), Some((2_u32, false))).in_words("rounds"), "at least 1 and less than 2 rounds");
+        assert_eq!(range(Some((1.0, true)), None).in_words("ms"), "at least 1 ms");
+        assert_eq!(range(Some((Bytes(1), true)), None).in_words(""), "at least 1 byte");
         assert_eq!(range::<f64>(None, Some((1e-7, false))).in_words(""), "less than 1e-7");
         assert_eq!(Range::<f64>::ALL.in_words("segments"), "");
     }

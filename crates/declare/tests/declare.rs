@@ -329,7 +329,7 @@ fn what_is_written_in_another_form_is_settled_by_the_fields_before_it() {
     assert_eq!(held(&json!({ "segment": 200 })).0.start, Bytes(600));
     assert_eq!(held(&json!({ "segment": 200, "window": "1 kB" })).0.start, Bytes(1_000));
     let (window, mistakes) = held(&json!({ "window": "0 segments" }));
-    assert_eq!((window.start, mistakes[0].message.as_str()), (Bytes(300), "must be at least 1 segments"));
+    assert_eq!((window.start, mistakes[0].message.as_str()), (Bytes(300), "must be at least 1 segment"));
     assert_eq!(mistakes[0].remedy, "the default is \"3 segments\"");
     let written = ackclock_declare::table_of(&Window { segment: 100, start: Bytes(450), ..Window::default() });
     assert_eq!(written["window"], json!("4 segments")); // whole ones
