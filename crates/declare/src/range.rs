@@ -229,7 +229,10 @@ mod tests {
         let target = range(Some((SimDuration::ZERO, false)), Some((SimDuration::from_millis(100), true)));
         assert_eq!(target.in_words(""), "more than 0 ns and at most 100 ms");
         assert_eq!(range(Some((1_u32, true)), None).in_words("segments"), "at least 1 segment");
-        assert_eq!(range(Some((1_u32, true)), Some((2_u32, false))).in_words("rounds"), "at least 1 and less than 2 rounds");
+        assert_eq!(
+            range(Some((1_u32, true)), Some((2_u32, false))).in_words("rounds"),
+            "at least 1 and less than 2 rounds"
+        );
         assert_eq!(range(Some((1.0, true)), None).in_words("ms"), "at least 1 ms");
         assert_eq!(range(Some((Bytes(1), true)), None).in_words(""), "at least 1 byte");
         assert_eq!(range::<f64>(None, Some((1e-7, false))).in_words(""), "less than 1e-7");
