@@ -3,6 +3,7 @@
 mod check;
 mod killed;
 mod log;
+mod metrics;
 mod namespaces;
 mod operation;
 mod page;
