@@ -1,6 +1,7 @@
 //! Needs of a start on this host: rights, addresses, descriptors. `--check` goes through the steps of a start that the host may refuse,
 //! and keeps nothing.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use crate::config::file::Side;
@@ -19,11 +20,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn fatal(text: impl ToString) -> Self {
+    fn fatal(text: &dyn Display) -> Self {
         Self { text: text.to_string(), is_fatal: true }
     }
 
-    fn warning(text: impl ToString) -> Self {
+    fn warning(text: &dyn Display) -> Self {
         Self { text: text.to_string(), is_fatal: false }
     }
 }
@@ -32,11 +33,11 @@ impl Finding {
 pub fn check(config: &Config, path: &Path) -> Vec<Finding> {
     let missing = controllers::missing(config);
     let unloadable = missing.iter().filter_map(|name| controllers::may_load(name).err());
-    let mut found: Vec<Finding> = unloadable.map(Finding::fatal).collect();
-    found.extend(descriptors(config, sys::raise_file_limit()).map(Finding::warning));
+    let mut found: Vec<Finding> = unloadable.map(|error| Finding::fatal(&error)).collect();
+    found.extend(descriptors(config, sys::raise_file_limit()).map(|warning| Finding::warning(&warning)));
     for of in config.listeners.iter().map(|of| without(of, &missing)) {
         found.extend(listener::bind(&of).err().and_then(|error| taken(of.listen.address.0, &error)));
-        found.extend(side::try_all(&of).err().map(Finding::fatal));
+        found.extend(side::try_all(&of).err().map(|error| Finding::fatal(&error)));
     }
     let metrics = config.file.metrics.address.map(|address| address.0);
     found.extend(metrics.and_then(|at| http::bind(at).err().and_then(|error| taken(at, &error))));
@@ -44,7 +45,7 @@ pub fn check(config: &Config, path: &Path) -> Vec<Finding> {
     if config.file.confine
         && let Err(error) = confine::confine(path, &handover::program())
     {
-        found.push(Finding::warning(format!("the proxy is not confined on this host: {error}")));
+        found.push(Finding::warning(&format!("the proxy is not confined on this host: {error}")));
     }
     found
 }
@@ -68,9 +69,9 @@ fn taken(address: std::net::SocketAddr, error: &std::io::Error) -> Option<Findin
     match holder::of(address) {
         Some(Holder { process: Some((_, name)), .. }) if name == holder::own_name() => None,
         Some(Holder { process: Some((id, name)), .. }) => {
-            Some(Finding::fatal(format!("{error}: {name} (process {id}) has it")))
+            Some(Finding::fatal(&format!("{error}: {name} (process {id}) has it")))
         }
-        Some(Holder { user, process: None }) => Some(Finding::warning(format!(
+        Some(Holder { user, process: None }) => Some(Finding::warning(&format!(
             "{error}: a process of the user {user} has it, which is an obstacle unless it is the proxy that runs already"
         ))),
         None => Some(Finding::fatal(error)),

@@ -241,7 +241,9 @@ impl Metrics {
             self.upstream_connections.get_or_create(&labels).set(state.connections as i64);
             // A rate needs a count before the first event.
             drop(self.connect.get_or_create(&labels));
-            Failure::ALL.into_iter().for_each(|failure| drop(self.failures(labels.clone(), failure)));
+            for failure in Failure::ALL {
+                self.failures(labels.clone(), failure);
+            }
         }
     }
 

@@ -32,6 +32,9 @@ const HEAD: [&str; 12] = [
 /// Head of the table of a narrow terminal: two lines for each connection, first the client's side.
 const NARROW_HEAD: [&str; 6] = ["client, server", "Mbit/s", "controller", "rtt ms", "cwnd", "wait kB"];
 
+/// Columns of words; the others are numbers.
+const WORDS: [&str; 6] = ["client", "server", "client, server", "near cc", "far cc", "controller"];
+
 /// A connection in the table.
 type Line = [String; 12];
 
@@ -98,7 +101,8 @@ pub fn once(address: SocketAddr) -> io::Result<String> {
     let rows: Vec<Vec<String>> = lines.into_iter().map(Vec::from).collect();
     let widths = widths(&HEAD, &rows);
     let head = HEAD.map(str::to_owned);
-    let text = [&head[..]].into_iter().chain(rows.iter().map(Vec::as_slice)).map(|row| written(row, &widths) + "\n");
+    let text =
+        [&head[..]].into_iter().chain(rows.iter().map(Vec::as_slice)).map(|row| written(&HEAD, row, &widths) + "\n");
     Ok(text.collect())
 }
 
@@ -108,9 +112,16 @@ fn widths(head: &[&str], rows: &[Vec<String>]) -> Vec<u16> {
     head.iter().enumerate().map(|(column, name)| name.len().max(longest(column)) as u16).collect()
 }
 
-fn written(row: &[String], widths: &[u16]) -> String {
-    let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}", width = usize::from(*width)));
-    cells.collect::<Vec<_>>().join(" ").trim_end().to_owned()
+/// Cells of a row, of which numbers end at the right of their column.
+fn aligned<'a>(head: &'a [&str], row: &'a [String], widths: &'a [u16]) -> impl Iterator<Item = String> + 'a {
+    head.iter().zip(row).zip(widths).map(|((name, cell), width)| {
+        let width = usize::from(*width);
+        if WORDS.contains(name) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+    })
+}
+
+fn written(head: &[&str], row: &[String], widths: &[u16]) -> String {
+    aligned(head, row, widths).collect::<Vec<_>>().join(" ").trim_end().to_owned()
 }
 
 /// Two rows for each connection: what the client's side sends and has, then the server's.
@@ -168,9 +179,11 @@ fn draw(frame: &mut Frame<'_>, lines: &[Line]) {
     // Of what is too long an address loses its end, not a number.
     let others: u16 = widths[1..].iter().map(|width| width + 1).sum();
     widths[0] = widths[0].min(frame.area().width.saturating_sub(others));
-    let head = Row::new(head.iter().map(|name| Cell::from(*name))).style(Style::new().add_modifier(Modifier::REVERSED));
-    let rows = rows.into_iter().map(|row| Row::new(row.into_iter().map(Cell::from)));
-    let table = Table::new(rows, widths.into_iter().map(Constraint::Length)).header(head);
+    let names: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
+    let row = |cells: &[String]| Row::new(aligned(head, cells, &widths).map(Cell::from).collect::<Vec<_>>());
+    let top = row(&names).style(Style::new().add_modifier(Modifier::REVERSED));
+    let rows: Vec<Row<'_>> = rows.iter().map(|cells| row(cells)).collect();
+    let table = Table::new(rows, widths.iter().copied().map(Constraint::Length)).header(top);
     frame.render_widget(table, frame.area());
 }
 
@@ -226,11 +239,11 @@ mod tests {
         assert_eq!(
             rows[..5],
             [
-                "client, server        Mbit/s controller      rtt ms cwnd  wait kB",
-                "[2001:db8::1:2]:50000 0.00   ac_highspeed    123.4  12345 1234.5",
-                "  [2001:db8::3:4]:443 0.00   ac_a_long_name_ 123.4  12345 0.0",
-                "127.0.0.1:50000       0.00   bbr3            123.4  12345 0.0",
-                "  127.0.0.1:80        0.00   -               0.0    0     0.0",
+                "client, server        Mbit/s controller      rtt ms  cwnd wait kB",
+                "[2001:db8::1:2]:50000   0.00 ac_highspeed     123.4 12345  1234.5",
+                "  [2001:db8::3:4]:443   0.00 ac_a_long_name_  123.4 12345     0.0",
+                "127.0.0.1:50000         0.00 bbr3             123.4 12345     0.0",
+                "  127.0.0.1:80          0.00 -                  0.0     0     0.0",
             ]
         );
     }
@@ -239,10 +252,10 @@ mod tests {
     fn a_wide_terminal_shows_a_connection_in_a_line_and_a_tiny_one_keeps_the_numbers() {
         let wide = shown(160);
         assert!(
-            wide.contains("[2001:db8::3:4]:443 0.00      0.00 ac_highspeed 123.4  12345 ac_a_long_name_"),
+            wide.contains("[2001:db8::3:4]:443      0.00 0.00 ac_highspeed  123.4 12345 ac_a_long_name_"),
             "{wide}"
         );
         let tiny = shown(50);
-        assert!(tiny.contains("ac_a_long_name_ 123.4  12345 0.0"), "{tiny}");
+        assert!(tiny.contains("ac_a_long_name_  123.4 12345     0.0"), "{tiny}");
     }
 }

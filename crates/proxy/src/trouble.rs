@@ -131,7 +131,7 @@ mod tests {
             troubles.settle(later(second));
         }
         assert_eq!(lasting(&troubles), [(Trouble::NoRoom, 20)]);
-        troubles.settle(later(19) + QUIET - Duration::from_millis(1));
+        troubles.settle(later(18) + QUIET);
         assert_eq!(lasting(&troubles).len(), 1);
         troubles.settle(later(19) + QUIET);
         assert_eq!(lasting(&troubles), []);

@@ -373,7 +373,7 @@ fn side_info(end: &Endpoint) -> SideInfo {
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
     SideInfo {
         congestion,
-        rtt_s: info.map_or(0.0, |info| f64::from(info.tcpi_rtt) * 1e-6),
+        rtt_s: info.map_or(0.0, |info| f64::from(info.tcpi_rtt) / 1e6),
         cwnd_segments: info.map_or(0, |info| info.tcpi_snd_cwnd),
         retransmitted_bytes: info.map_or(0, |info| info.tcpi_bytes_retrans),
         unread_bytes: unread(end),

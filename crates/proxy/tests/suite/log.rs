@@ -43,6 +43,7 @@ fn server(act: fn(std::net::TcpStream)) -> SocketAddr {
 /// Ends without waiting for what may be under way.
 fn reset(socket: std::net::TcpStream) {
     SockRef::from(&socket).set_linger(Some(std::time::Duration::ZERO)).unwrap();
+    drop(socket);
 }
 
 /// Reads to the end, however that comes.
@@ -82,18 +83,18 @@ fn a_connection_has_one_line_with_its_ends_octets_and_controllers() {
 #[test]
 fn the_end_says_who_ended_it_and_how() {
     let [closed, gone, refused, ruled, strange, alone, headed] = [(); 7].map(|()| free());
-    let closes = server(|socket| {
+    let to_close = server(|socket| {
         let _ = socket.shutdown(Shutdown::Write);
         rest(socket);
     });
-    let resets = server(|mut socket| {
+    let to_reset = server(|mut socket| {
         let _ = socket.read(&mut [0]);
         reset(socket);
     });
     let ruled_to = echo();
     let config = [
-        listener("closed", closed, closes, ""),
-        listener("gone", gone, resets, ""),
+        listener("closed", closed, to_close, ""),
+        listener("gone", gone, to_reset, ""),
         listener("refused", refused, free(), ""),
         listener("ruled", ruled, ruled_to, ""),
         listener("strange", strange, echo(), "clients = [\"192.0.2.0/24\"]"),
@@ -150,7 +151,9 @@ fn a_connection_that_is_given_up_says_for_which_time() {
     let half_closed = connect(half);
     half_closed.shutdown(Shutdown::Write).unwrap();
     rest(half_closed);
-    [idle, headed, unanswered].into_iter().for_each(|at| rest(connect(at)));
+    for at in [idle, headed, unanswered] {
+        rest(connect(at));
+    }
     assert_eq!(ends(&proxy, 4), ["half closed", "idle", "PROXY header timed out", "connect timed out"]);
 }
 

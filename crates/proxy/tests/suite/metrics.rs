@@ -72,7 +72,7 @@ fn each_server_has_its_state_its_connections_and_its_failures() {
     assert!(has(format!("ackclock_proxy_upstream_connections{{{}}} 1", labels(sound))), "{}", metrics(at));
 }
 
-/// The parser of the Prometheus project's library for Python refuses what the OpenMetrics specification does.
+/// The parser of the Prometheus project's library for Python refuses what the `OpenMetrics` specification does.
 #[test]
 fn a_strict_parser_of_openmetrics_takes_all_of_it() {
     const PARSE: &str = "import sys\nfrom prometheus_client.openmetrics.parser import text_string_to_metric_families as families\n\
