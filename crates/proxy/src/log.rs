@@ -1,7 +1,10 @@
 //! Messages on stderr: their format, their level and the line of each connection. A reload changes all of them.
 
-use std::io;
-use std::sync::OnceLock;
+use std::io::{self, Write};
+use std::sync::{LazyLock, OnceLock};
+
+use prometheus_client::metrics::counter::Counter;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Layered, SubscriberExt as _};
@@ -53,8 +56,31 @@ fn filter(log: &Log) -> Targets {
     Targets::new().with_default(level).with_target(CONNECTIONS, of_connections)
 }
 
+/// Messages that were not written, as nobody read those before.
+pub(crate) static LOST: LazyLock<Counter> = LazyLock::new(Counter::default);
+
+/// stderr, unless writing would wait for a reader: threads that carry connections must not.
+struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, message: &[u8]) -> io::Result<usize> {
+        let mut stderr = io::stderr().lock();
+        let mut asked = [PollFd::new(&stderr, PollFlags::OUT)];
+        // An error is there to be met by writing.
+        if poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready == 0) {
+            LOST.inc();
+            return Ok(message.len());
+        }
+        stderr.write(message)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 fn writer(log: &Log) -> Writer {
-    let layer = fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let layer = fmt::layer().with_writer(|| Stderr).with_ansi(false);
     // A message that cannot be written (a full disk, a reader that has gone) is lost. To report that to the same place would panic.
     let layer = layer.log_internal_errors(false);
     match log.format {

@@ -13,6 +13,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 use crate::ending::Failure;
+use crate::log;
 
 type Labels = Vec<(&'static str, String)>;
 type HistogramFamily = Family<Labels, Histogram, fn() -> Histogram>;
@@ -155,6 +156,7 @@ impl Metrics {
         registry.register("connection_limit", "Largest number of open connections", limit.clone());
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
         registry.register("held_bytes", "Octets buffered in user space", held.clone());
+        registry.register("log_messages_lost", "Messages that nobody read in time", log::LOST.clone());
         let (registry, backlogs) = (Mutex::new(registry), Mutex::default());
         Self {
             registry,
