@@ -13,7 +13,7 @@ use socket2::SockRef;
 
 use crate::config::file::File;
 use crate::config::{self, Config, Diagnostic, Listener, duration, reload};
-use crate::ending::Ending;
+use crate::end_reason::Ending;
 use crate::handover::Inherited;
 use crate::service::{Service, Shared};
 use crate::worker::{Backlog, Command, ConnectionInfo, Handle, Pair, Worker};

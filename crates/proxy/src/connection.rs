@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::Treatment;
 use crate::direction::{Carrier, Direction, End, Endpoint, Pause};
-use crate::ending::{Ending, Failure};
+use crate::end_reason::{Ending, Failure};
 use crate::latency::Bounded;
 use crate::service::Service;
 use crate::sys;

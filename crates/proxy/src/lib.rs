@@ -25,7 +25,7 @@ pub mod connection;
 pub mod controllers;
 pub mod direction;
 pub mod ece;
-pub mod ending;
+pub mod end_reason;
 pub mod handover;
 pub mod health;
 pub mod holder;

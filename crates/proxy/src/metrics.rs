@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use crate::ending::Failure;
+use crate::end_reason::Failure;
 use crate::log;
 
 type Labels = Vec<(&'static str, String)>;

@@ -46,7 +46,7 @@ struct Course {
     since: Instant,
     last: Instant,
     times: u64,
-    /// What it awaits has come since it showed last.
+    /// The answer that it awaits has come since it showed last.
     is_answered: bool,
 }
 

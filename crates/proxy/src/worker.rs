@@ -24,7 +24,7 @@ pub use commands::{Backlog, Command, ConnectionInfo, Handle, Pair, SideInfo};
 use crate::config::Config;
 use crate::connection::{After, Connection, Side, Stage};
 use crate::direction::{Carrier, End, Endpoint};
-use crate::ending::{Ending, Failure};
+use crate::end_reason::{Ending, Failure};
 use crate::log;
 use crate::pipes::Pipes;
 use crate::service::{Service, Shared};

@@ -15,7 +15,7 @@ use socket2::SockRef;
 use super::{IS_LISTENER, Listening, Worker, next_generation};
 use crate::connection::{Connection, Stage};
 use crate::direction::{Direction, Endpoint};
-use crate::ending::{Ending, Refusal};
+use crate::end_reason::{Ending, Refusal};
 use crate::metrics::Outcome;
 use crate::proxy_protocol::{self, Read};
 use crate::service::Service;

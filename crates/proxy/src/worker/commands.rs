@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::{Worker, backlog, side_info};
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
-use crate::ending::Ending;
+use crate::end_reason::Ending;
 use crate::service::Service;
 
 /// Connections of a thread that are described; and as many are surveyed before others have their turn.

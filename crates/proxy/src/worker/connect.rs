@@ -15,7 +15,7 @@ use super::accept::local_of;
 use crate::config::file::Mode;
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
-use crate::ending::{Ending, Failure, Refusal};
+use crate::end_reason::{Ending, Failure, Refusal};
 use crate::latency::Bounded;
 use crate::proxy_protocol::{self, Carried};
 use crate::trouble::Trouble;

@@ -3,7 +3,7 @@
 use ackclock_declare::{Entry, parameter_table};
 use ackclock_proxy::config::file::{File, Limits, Listen, Log, Metrics, Rule, Side, Timeouts};
 use ackclock_proxy::config::reload;
-use ackclock_proxy::ending::Ending;
+use ackclock_proxy::end_reason::Ending;
 
 /// Between two lines of the page that say so.
 fn tables() -> String {
