@@ -2,13 +2,15 @@
 //! and keeps nothing.
 
 use std::fmt::Display;
+use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::config::file::Side;
 use crate::config::{Config, Listener};
 use crate::holder::{self, Holder};
 use crate::http::{self, MOST_ASKERS};
-use crate::{confine, controllers, handover, listener, side, sys};
+use crate::{confine, controllers, handover, listener, rules, side, sys};
 
 /// Obstacle to a start, or to some of what the configuration asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +31,9 @@ impl Finding {
     }
 }
 
-/// All obstacles to a start with this configuration, which was read from `path`. The process is confined afterwards.
-pub fn check(config: &Config, path: &Path) -> Vec<Finding> {
+/// All obstacles to a start with this configuration, which was read from `path`, and with its rules if it `applies` them. The process
+/// is confined afterwards.
+pub fn check(config: &Config, path: &Path, applies: bool) -> Vec<Finding> {
     let missing = controllers::missing(config);
     let unloadable = missing.iter().filter_map(|name| controllers::may_load(name).err());
     let mut found: Vec<Finding> = unloadable.map(|error| Finding::fatal(&error)).collect();
@@ -41,6 +44,9 @@ pub fn check(config: &Config, path: &Path) -> Vec<Finding> {
     }
     let metrics = config.file.metrics.address.map(|address| address.0);
     found.extend(metrics.and_then(|at| http::bind(at).err().and_then(|error| taken(at, &error))));
+    if applies {
+        found.extend(of_rules(&rules::commands(config).0).map(|error| Finding::fatal(&error)));
+    }
     // Last: whoever is confined cannot see who has an address.
     if config.file.confine
         && let Err(error) = confine::confine(path, &handover::program())
@@ -75,6 +81,35 @@ fn taken(address: std::net::SocketAddr, error: &std::io::Error) -> Option<Findin
             "{error}: a process of the user {user} has it, which is an obstacle unless it is the proxy that runs already"
         ))),
         None => Some(Finding::fatal(error)),
+    }
+}
+
+/// Error of the programs that the commands of rules take: nft reads the rules, and keeps nothing.
+fn of_rules(commands: &str) -> Option<String> {
+    let (others, rest) = commands.split_once("<<'END'\n")?;
+    let table = rest.rsplit_once("END\n").map_or(rest, |(table, _)| table);
+    let absent = |program: &str, package: &str, error: &io::Error| {
+        format!("--apply takes {program}, which cannot be started: {error}; install {package}")
+    };
+    if others.contains("ip rule")
+        && let Err(error) = Command::new("ip").arg("-V").stdout(Stdio::null()).status()
+    {
+        return Some(absent("ip", "iproute2", &error));
+    }
+    let mut nft = Command::new("nft");
+    nft.args(["--check", "--file", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let done = nft.spawn().and_then(|mut child| {
+        // It may end before it has read all.
+        let _ = child.stdin.take().map(|mut input| input.write_all(table.as_bytes()));
+        child.wait_with_output()
+    });
+    match done {
+        Err(error) => Some(absent("nft", "nftables", &error)),
+        Ok(done) if done.status.success() => None,
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            Some(format!("--apply would be refused by nft: {}", said.lines().next().unwrap_or("it does not say why")))
+        }
     }
 }
 

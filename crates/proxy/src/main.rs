@@ -22,7 +22,8 @@ const HELP: &str = "\
 A TCP proxy with bounded latency and a choice of congestion control on each side.
 
 usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
-       ackclock-proxy --check CONFIG       print every mistake in CONFIG, and what this host refuses
+       ackclock-proxy --check [--apply] CONFIG
+                                           print every mistake in CONFIG, and what this host refuses
        ackclock-proxy rules [--undo] CONFIG
                                            print the commands that redirect connections here, or undo that
        ackclock-proxy top [--once] ADDRESS
@@ -41,7 +42,7 @@ exit:    0 done, 1 failed, 2 wrong input, 130 interrupted
 /// Task of the command line.
 enum Task {
     Run { path: PathBuf, apply: bool },
-    Check(PathBuf),
+    Check { path: PathBuf, apply: bool },
     Rules { path: PathBuf, undo: bool },
     Top { address: SocketAddr, once: bool },
     Record { address: SocketAddr, folder: PathBuf, lasting: Option<Duration> },
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     };
     let done = match task {
         Task::Run { path, apply } => run(path, apply),
-        Task::Check(path) => check(&path),
+        Task::Check { path, apply } => check(&path, apply),
         Task::Rules { path, undo } => with(&path, |_, config| {
             let (add, remove) = rules::commands(&config);
             say(if undo { remove.trim_end() } else { add.trim_end() }).map(|()| 0)
@@ -105,9 +106,6 @@ fn task() -> Result<Task, lexopt::Error> {
         let with = if with.is_empty() { "a configuration file alone" } else { with };
         return Err(format!("{flag} is allowed only with {with}").into());
     }
-    if check && apply {
-        return Err("--check and --apply exclude each other".into());
-    }
     match words[..] {
         ["rules", path] => Ok(Task::Rules { path: path.into(), undo }),
         ["record", address] => {
@@ -116,7 +114,7 @@ fn task() -> Result<Task, lexopt::Error> {
         }
         _ if folder.is_some() || lasting.is_some() => Err("--output and --seconds are for record".into()),
         ["top", address] => Ok(Task::Top { address: address_of(address)?, once }),
-        [path] if check => Ok(Task::Check(path.into())),
+        [path] if check => Ok(Task::Check { path: path.into(), apply }),
         [path] if !["rules", "top", "record"].contains(&path) => Ok(Task::Run { path: path.into(), apply }),
         _ => Err("give one configuration file, or a command with its argument".into()),
     }
@@ -172,9 +170,9 @@ fn with(path: &Path, what: impl FnOnce(&Path, Config) -> io::Result<u8>) -> io::
 }
 
 /// Reports all that a start with a configuration would be refused for, or warn of; 1 if it would be refused.
-fn check(path: &Path) -> io::Result<u8> {
+fn check(path: &Path, apply: bool) -> io::Result<u8> {
     with(path, |path, config| {
-        let found = check::check(&config, path);
+        let found = check::check(&config, path, apply);
         for finding in &found {
             complain(&format!("{}{}", if finding.is_fatal { "" } else { "warning: " }, finding.text));
         }

@@ -214,3 +214,28 @@ fn a_program_for_controllers_that_cannot_run_is_told_of() {
         "ackclock-kernel brings others, and cannot run: kernel: error while loading shared libraries: libelf.so.1";
     assert!(code == 2 && told.contains(wanted), "{told}");
 }
+
+/// docs/how-to/run-the-proxy.md: with `--apply` the commands of `rules` run at the start; their programs are tried beforehand.
+#[test]
+fn a_check_with_rules_tries_their_programs() {
+    let place = Place::new(&format!("[[listen]]\nname = \"one\"\naddress = \"{}\"\nmode = \"redirect\"\n", unheld()));
+    let check = |nft: Option<&str>| {
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(nft) = nft {
+            fs::write(folder.path().join("nft"), format!("#!/bin/sh\n{nft}\n")).unwrap();
+            fs::set_permissions(folder.path().join("nft"), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut command = Command::new(PROXY);
+        let done =
+            command.args(["--check", "--apply"]).arg(place.config()).env("PATH", folder.path()).output().unwrap();
+        (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+    };
+    let (code, told) = check(None);
+    assert!(code == Some(1) && told.contains("--apply takes nft, which cannot be started"), "{told}");
+    let (code, told) = check(Some("echo 'Operation not permitted' >&2; exit 1"));
+    assert!(code == Some(1) && told.contains("--apply would be refused by nft: Operation not permitted"), "{told}");
+    // It is given the table, and told to keep nothing.
+    let wanted = "while read -r line; do case $line in *'redirect to'*) [ \"$*\" = '--check --file -' ] && exit 0;; esac; done; exit 1";
+    let (code, told) = check(Some(wanted));
+    assert!(code == Some(0), "{told}");
+}
