@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-use crate::config::{self, Config, Diagnostic, Listener, duration};
+use crate::config::file::File;
+use crate::config::{self, Config, Diagnostic, Listener, duration, reload};
+use crate::end_reason::Ending;
 use crate::handover::Inherited;
-use crate::listener;
 use crate::service::{Service, Shared};
-use crate::side;
 use crate::worker::{Backlog, Command, ConnectionInfo, Handle, Pair, Worker};
+use crate::{listener, log, side};
 
 /// Interval between checks for an awaited end.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -37,6 +38,8 @@ pub struct Active {
 pub struct App {
     path: PathBuf,
     config: Config,
+    /// The file with which it started: fields that a restart alone changes are as in it.
+    started: File,
     /// It has given up what it does not need, and so has every successor.
     pub has_confined: bool,
     /// State that all threads share.
@@ -45,42 +48,6 @@ pub struct App {
     threads: Vec<JoinHandle<()>>,
     /// The listeners, for whoever looks after the health of servers.
     pub active: Arc<Mutex<Vec<Active>>>,
-}
-
-/// Fields of which a process keeps what it began with, and which are others in `new`.
-fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
-    let (of_old, of_new) = (&old.file, &new.file);
-    let limits = |config: &Config| {
-        let limits = &config.file.limits;
-        [
-            ("limits.pipes", limits.pipes as u64),
-            ("limits.pipe_size", limits.pipe_size.0),
-            ("limits.memory", limits.memory.0),
-        ]
-    };
-    let others = [
-        ("workers", old.workers != new.workers),
-        ("confine", of_old.confine != of_new.confine),
-        ("metrics.address", of_old.metrics.address != of_new.metrics.address),
-        ("metrics.public", of_old.metrics.public != of_new.metrics.public),
-        ("log.format", of_old.log.format != of_new.log.format),
-        ("log.level", of_old.log.level != of_new.log.level),
-    ];
-    let of_limits = limits(old).into_iter().zip(limits(new)).map(|((name, old), (_, new))| (name, old != new));
-    others.into_iter().chain(of_limits).filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
-}
-
-/// An error if this process may not have the sockets towards servers that a listener and its rules ask for.
-fn try_far(of: &Listener) -> io::Result<()> {
-    let (anyone, far) = (SocketAddr::new(of.listen.address.0.ip(), 0), &of.listen.far);
-    let of_rules = of.rules.iter().filter_map(|rule| rule.far.as_ref());
-    std::iter::once(far).chain(of_rules).try_for_each(|far| {
-        let opened = side::open_marked(anyone, far, of.listen.mark);
-        let named = |error: io::Error| {
-            io::Error::new(error.kind(), format!("far of {}: the settings cannot be applied: {error}", of.name))
-        };
-        opened.map(|_| ()).map_err(named)
-    })
 }
 
 /// Time within which a process that takes no more connections must end.
@@ -108,6 +75,7 @@ impl App {
     /// Threads and listeners of a configuration; sockets of a predecessor are used where they fit.
     pub fn start(path: PathBuf, config: Config, mut inherited: Inherited, has_confined: bool) -> io::Result<Self> {
         let shared = Arc::new(Shared::new(&config));
+        shared.troubles.look_after()?;
         let mut handles = Vec::new();
         let mut workers = Vec::new();
         for _ in 0..config.workers {
@@ -115,7 +83,9 @@ impl App {
             workers.push(worker);
             handles.push(handle);
         }
-        let app = Self { path, config, has_confined, shared, handles, threads: Vec::new(), active: Arc::default() };
+        let started = config.file.clone();
+        let app =
+            Self { path, config, started, has_confined, shared, handles, threads: Vec::new(), active: Arc::default() };
         let mut app = app;
         for index in 0..app.config.listeners.len() {
             app.open(index, &mut inherited)?;
@@ -141,7 +111,7 @@ impl App {
             listener::start(&socket, of)?;
         }
         let sockets = self.sockets(of, inherited)?;
-        try_far(of)?;
+        side::try_all(of)?;
         let service = Arc::new(Service::new(of, &self.config, &self.shared.metrics, None));
         let active = Active { address, sockets, service };
         self.hand_out(&active)?;
@@ -157,14 +127,15 @@ impl App {
     /// Reads the configuration anew. With a mistake in it everything stays as it is.
     pub fn reload(&mut self) -> Result<(), Vec<Diagnostic>> {
         let config = config::load(&self.path)?;
-        let changed = fixed(&self.config, &config);
+        let changed = reload::unchanged(&self.started, &config.file);
         if !changed.is_empty() {
             tracing::warn!(
                 fields = changed.join(", "),
-                "these fields take effect after a restart only, and are unchanged"
+                "these fields take effect after a restart only, and are as they were"
             );
         }
         self.config = config;
+        log::follow(&self.config.file.log);
         self.shared.limit(&self.config);
         self.close_others();
         for index in 0..self.config.listeners.len() {
@@ -195,7 +166,7 @@ impl App {
             drop(listeners);
             return self.open(index, &mut Inherited::default());
         };
-        try_far(of)?;
+        side::try_all(of)?;
         let before = &active.service.listener.listen;
         // A socket cannot be told to forget what it was set to.
         let needs_sockets = (&before.near, before.mode) != (&of.listen.near, of.listen.mode);
@@ -216,10 +187,8 @@ impl App {
 
     /// A listener's sockets, one for each thread: these, and as many new ones as are missing.
     fn sockets(&self, of: &Listener, mut sockets: Vec<OwnedFd>) -> io::Result<Vec<OwnedFd>> {
-        let address = of.listen.address.0;
         while sockets.len() < self.handles.len() {
-            let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"));
-            sockets.push(listener::listen(of).map_err(named)?);
+            sockets.push(listener::listen(of)?);
         }
         Ok(sockets)
     }
@@ -289,13 +258,17 @@ impl App {
                 None => thread::sleep(GLANCE),
             }
         }
-        self.stop();
+        self.end(if is_at_once { Ending::Stopped } else { Ending::Drained });
         is_at_once
     }
 
     /// Ends now: connections that are there are reset.
     pub fn stop(&mut self) {
-        self.handles.iter().for_each(|handle| handle.tell(Command::Stop));
+        self.end(Ending::Stopped);
+    }
+
+    fn end(&mut self, why: Ending) {
+        self.handles.iter().for_each(|handle| handle.tell(Command::Stop(why)));
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread has panicked");

@@ -2,6 +2,7 @@
 
 pub mod file;
 pub mod kinds;
+pub mod reload;
 mod review;
 mod text;
 

@@ -10,10 +10,14 @@ use std::time::{Duration, Instant};
 
 use crate::config::Treatment;
 use crate::direction::{Carrier, Direction, End, Endpoint, Pause};
+use crate::end_reason::{Ending, Failure};
 use crate::latency::Bounded;
 use crate::service::Service;
 use crate::sys;
 use crate::upstream::Upstream;
+
+/// Label of the servers of listeners that intercept.
+const INTERCEPTED: &str = "intercepted";
 
 /// Stage of a connection: what it waits for.
 #[derive(Debug)]
@@ -46,8 +50,8 @@ pub enum After {
     Again,
     /// It has more to do a little later.
     Later(Duration),
-    /// It is over; true if in order.
-    Over(bool),
+    /// It is over.
+    Over(Ending),
 }
 
 /// A connection between a client and a server.
@@ -95,6 +99,14 @@ pub struct Connection {
     pub patience: Duration,
     /// The client against whose limit it counts; none until a header of the PROXY protocol has named it.
     pub source: Option<SocketAddr>,
+    /// Time at which the first server was tried.
+    pub asked_at: Option<Instant>,
+    /// Time from then to a server's answer.
+    pub connected_after: Option<Duration>,
+    /// The side whose direction ended first.
+    pub first_ended: Option<Side>,
+    /// The side that was gone first.
+    pub first_gone: Option<Side>,
 }
 
 impl Connection {
@@ -111,15 +123,16 @@ impl Connection {
         let before = self.progress();
         let (up, down) = self.pump(carrier);
         self.note(before, now);
-        let Some(far) = &self.far else { return After::Over(false) };
+        self.note_ends();
+        let Some(far) = &self.far else { return After::Over(self.gone()) };
         match (self.near.is_reset, far.is_reset) {
-            (true, true) => return After::Over(false),
+            (true, true) => return After::Over(self.gone()),
             (true, false) if self.up.end == End::Reset => return self.begin_reset(Side::Far, carrier, now),
             (false, true) if self.down.end == End::Reset => return self.begin_reset(Side::Near, carrier, now),
             _ => {}
         }
         if self.up.is_done() && self.down.is_done() {
-            return After::Over(true);
+            return After::Over(Ending::Closed(self.first_ended.unwrap_or(Side::Near)));
         }
         match (up, down) {
             (Pause::Turn, _) | (_, Pause::Turn) => After::Again,
@@ -161,7 +174,8 @@ impl Connection {
 
     /// Resets a side as soon as everything that came before is acknowledged.
     fn pass_reset(&mut self, side: Side, carrier: &mut Carrier, now: Instant) -> After {
-        let Self { near, far: Some(far), up, down, .. } = self else { return After::Over(false) };
+        let gone = self.gone();
+        let Self { near, far: Some(far), up, down, .. } = self else { return After::Over(gone) };
         let (from, to, direction) = match side {
             Side::Near => (far, near, down),
             Side::Far => (near, far, up),
@@ -170,10 +184,47 @@ impl Connection {
         let left = sys::not_acknowledged(&to.socket).unwrap_or(0);
         let is_late = now - self.active_at > self.service.timeouts.reset;
         if to.is_reset || is_late || direction.pending() == 0 && left == 0 {
-            return After::Over(false);
+            return After::Over(gone);
         }
         self.patience = (self.patience * 2).min(Duration::from_millis(100));
         After::Later(self.patience)
+    }
+
+    /// Takes down which side was the first to end, and which the first to be gone.
+    fn note_ends(&mut self) {
+        let first = |near: bool, far: bool| near.then_some(Side::Near).or(far.then_some(Side::Far));
+        let ended = first(self.up.end != End::Open, self.down.end != End::Open);
+        let gone = first(self.near.is_reset, self.far.as_ref().is_some_and(|far| far.is_reset));
+        self.first_ended = self.first_ended.or(ended);
+        self.first_gone = self.first_gone.or(gone);
+    }
+
+    /// The end of a connection that a side has left.
+    fn gone(&self) -> Ending {
+        let side = self.first_gone.unwrap_or(Side::Near);
+        let end = if side == Side::Near { Some(&self.near) } else { self.far.as_ref() };
+        if end.is_some_and(|end| end.is_lost) { Ending::Lost(side) } else { Ending::Reset(side) }
+    }
+
+    /// The end of a connection that was silent for too long.
+    pub fn silent(&self) -> Ending {
+        match self.stage {
+            Stage::Header => Ending::HeaderLate,
+            Stage::Connecting(_) => Ending::Unconnected(Failure::TimedOut),
+            Stage::Resetting(_) => self.gone(),
+            Stage::Open if self.has_ended() => Ending::HalfClosed,
+            Stage::Open => Ending::Idle,
+        }
+    }
+
+    /// True if a direction has ended.
+    fn has_ended(&self) -> bool {
+        self.up.end != End::Open || self.down.end != End::Open
+    }
+
+    /// Label of its server in the metrics. Servers that clients choose are any number, and have one in common.
+    pub fn upstream_label(&self) -> String {
+        self.upstream.as_ref().map_or_else(|| INTERCEPTED.to_owned(), |upstream| upstream.address.to_string())
     }
 
     /// Octets so far, both ways.
@@ -197,7 +248,7 @@ impl Connection {
             Stage::Header => timeouts.header,
             Stage::Connecting(_) => timeouts.connect,
             Stage::Resetting(_) => timeouts.reset,
-            Stage::Open if self.up.end != End::Open || self.down.end != End::Open => timeouts.half_closed,
+            Stage::Open if self.has_ended() => timeouts.half_closed,
             Stage::Open => timeouts.idle,
         }
     }

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
+use rustix::fs::Access;
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::Config;
@@ -25,10 +27,58 @@ pub fn is_available(name: &str) -> bool {
     available().iter().any(|known| known == name) || is_taken()
 }
 
-/// The names that `ackclock-kernel` can register; none without that program.
-pub fn loadable() -> Vec<String> {
-    let listed = Command::new(record::tracer()).arg("list").stdin(Stdio::null()).stderr(Stdio::null()).output();
-    listed.map(|told| names(&String::from_utf8_lossy(&told.stdout))).unwrap_or_default()
+/// The names that `ackclock-kernel` can register; none where that program is not installed, an error where it cannot run.
+pub fn loadable() -> io::Result<Vec<String>> {
+    match Command::new(record::tracer()).arg("list").stdin(Stdio::null()).output() {
+        Ok(told) if told.status.success() => Ok(names(&String::from_utf8_lossy(&told.stdout))),
+        Ok(told) => Err(io::Error::other(words_of(&told))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Complaint of a program that failed.
+fn words_of(told: &Output) -> String {
+    let said = String::from_utf8_lossy(&told.stderr);
+    let said = said.trim().trim_start_matches("error: ");
+    if said.is_empty() { told.status.to_string() } else { said.to_owned() }
+}
+
+/// File system in which registrations outlive the program that makes them.
+const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
+
+/// Capabilities by which a program may register a controller, with their numbers in the kernel's include/uapi/linux/capability.h.
+const RIGHTS: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (38, "CAP_PERFMON"), (39, "CAP_BPF")];
+
+/// An error if a program that this process starts may not register a controller.
+pub fn may_load(name: &str) -> io::Result<()> {
+    let has = rights_of_children();
+    let lacks: Vec<&str> = RIGHTS.iter().filter(|(bit, _)| has & (1 << bit) == 0).map(|(_, name)| *name).collect();
+    let remedy = format!("run `ackclock-kernel load {name}` as root before the proxy starts");
+    if !lacks.is_empty() && !has_own_rights() {
+        let told = format!("the controller {name} is not loaded, and loading it takes {}; {remedy}", lacks.join(", "));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, told));
+    }
+    match rustix::fs::access(BPF_FILE_SYSTEM, Access::WRITE_OK | Access::EXEC_OK) {
+        Err(error) if error != Errno::NOENT => {
+            let told = format!("the controller {name} is not loaded, and {BPF_FILE_SYSTEM}: {error}; {remedy}");
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, told))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Capabilities that a program has which this process starts. capabilities(7): the bounding set for root, the ambient set for others.
+fn rights_of_children() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let of = if rustix::process::geteuid().is_root() { "CapBnd:" } else { "CapAmb:" };
+    let set = status.lines().find_map(|line| line.strip_prefix(of));
+    set.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// True if the program has capabilities of its own, by setcap(8).
+fn has_own_rights() -> bool {
+    rustix::fs::getxattr(record::tracer(), "security.capability", &mut [0_u8; 64]).is_ok()
 }
 
 /// The second column of its table, below the headings.
@@ -55,11 +105,7 @@ pub fn load(name: &str) -> io::Result<()> {
     if told.status.success() {
         return Ok(());
     }
-    let why = String::from_utf8_lossy(&told.stderr);
-    Err(io::Error::other(format!(
-        "the controller {name} could not be loaded: {}",
-        why.trim().trim_start_matches("error: ")
-    )))
+    Err(io::Error::other(format!("the controller {name} could not be loaded: {}", words_of(&told))))
 }
 
 #[cfg(test)]

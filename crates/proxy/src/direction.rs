@@ -38,17 +38,25 @@ pub struct Endpoint {
     pub is_writable: bool,
     /// The peer is gone: reset, or given up.
     pub is_reset: bool,
+    /// The kernel gave it up: it did not acknowledge, or could no longer be reached.
+    pub is_lost: bool,
 }
 
 impl Endpoint {
     /// An endpoint with a socket that is connected, or about to be.
     pub fn new(socket: OwnedFd, is_connected: bool) -> Self {
-        Self { socket, is_readable: is_connected, is_writable: is_connected, is_reset: false }
+        Self { socket, is_readable: is_connected, is_writable: is_connected, is_reset: false, is_lost: false }
     }
 
     /// The peer is gone. What it sent before may still be there to read.
     pub fn on_reset(&mut self) {
         (self.is_reset, self.is_readable, self.is_writable) = (true, true, false);
+    }
+
+    /// Takes in an error of the socket: the peer is gone.
+    fn on_error(&mut self, error: Option<Errno>) {
+        self.is_lost |= matches!(error, Some(Errno::TIMEDOUT | Errno::HOSTUNREACH | Errno::NETUNREACH));
+        self.on_reset();
     }
 }
 
@@ -219,7 +227,7 @@ impl Direction {
             ErrorKind::WouldBlock => to.is_writable = false,
             ErrorKind::Interrupted => return Pause::Turn,
             _ => {
-                to.on_reset();
+                to.on_error(Errno::from_io_error(error));
                 self.abandon(carrier);
             }
         }
@@ -282,8 +290,8 @@ impl Direction {
                             return Ok(());
                         }
                         // The kernel reports an error once: copying would take what follows for an end in order.
-                        Err(_) => {
-                            from.on_reset();
+                        Err(error) => {
+                            from.on_error(Some(error));
                             self.end = End::Reset;
                             return Ok(());
                         }
@@ -318,8 +326,8 @@ impl Direction {
             }
             Err(Errno::AGAIN) => from.is_readable = false,
             Err(Errno::INTR) => {}
-            Err(_) => {
-                from.on_reset();
+            Err(error) => {
+                from.on_error(Some(error));
                 self.end = End::Reset;
             }
         }

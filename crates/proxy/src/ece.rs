@@ -4,6 +4,7 @@
 //! for whoever writes the socket's descriptor into its map. Without that, policies that raise ECE are mistakes of the configuration.
 
 use std::ffi::CStr;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
@@ -14,14 +15,17 @@ const MAP: &CStr = c"/sys/fs/bpf/ackclock/ece_sockets";
 
 static SOCKETS: OnceLock<OwnedFd> = OnceLock::new();
 
-/// True if ECE can be raised: it is looked for until it is there.
-pub fn is_possible() -> bool {
-    if SOCKETS.get().is_none()
-        && let Ok(map) = sys::pinned_map(MAP)
-    {
-        let _ = SOCKETS.set(map);
+/// Path of the means to raise ECE.
+pub fn place() -> String {
+    MAP.to_string_lossy().into_owned()
+}
+
+/// Looks for the means to raise ECE until it is there; the kernel's error if it is not.
+pub fn find() -> io::Result<()> {
+    if SOCKETS.get().is_none() {
+        let _ = SOCKETS.set(sys::pinned_map(MAP)?);
     }
-    SOCKETS.get().is_some()
+    Ok(())
 }
 
 /// Raises ECE on a socket, once: nothing comes of it with a peer that has no ECN.

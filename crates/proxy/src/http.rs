@@ -2,7 +2,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -10,8 +11,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value as Json, json};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::app::App;
-use crate::service::Shared;
+use crate::app::{Active, App};
+use crate::metrics::UpstreamState;
+use crate::service::{Service, Shared};
+use crate::trouble::Trouble;
+use crate::upstream::Upstream;
 use crate::worker::{ConnectionInfo, Handle, Pair};
 
 /// Time for a client to send its request, and again to take the answer.
@@ -21,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Largest number of clients at a time. One more replaces the first that has not sent its request yet.
-const MOST: usize = 64;
+pub const MOST_ASKERS: usize = 64;
 
 /// Octets of a question: the cookies that a browser sends to a host fit.
 const LONGEST: usize = 64 << 10;
@@ -41,19 +45,15 @@ pub fn serve(
     address: SocketAddr,
     is_public: bool,
     shared: &Arc<Shared>,
+    active: &Arc<Mutex<Vec<Active>>>,
     handles: Vec<Handle>,
 ) -> io::Result<TcpListener> {
-    let kind = Type::STREAM.cloexec().nonblocking();
-    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    // A successor serves before its predecessor ceases to.
-    socket.set_reuse_port(true)?;
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot serve metrics at {address}: {error}"));
-    socket.bind(&address.into()).map_err(named)?;
-    socket.listen(128)?;
+    let socket = bind(address)?;
+    socket.listen(128).map_err(|error| named(address, &error))?;
     let listener: TcpListener = socket.into();
-    let (kept, shared) = (listener.try_clone()?, Arc::clone(shared));
-    let mut server = Server { listener: Some(listener), is_public, shared, handles, askers: Vec::new(), pause: None };
+    let (kept, shared, active) = (listener.try_clone()?, Arc::clone(shared), Arc::clone(active));
+    let mut server =
+        Server { listener: Some(listener), is_public, shared, active, handles, askers: Vec::new(), pause: None };
     thread::Builder::new().name("metrics".to_owned()).spawn(move || {
         while server.listener.is_some() || !server.askers.is_empty() {
             server.turn();
@@ -62,12 +62,31 @@ pub fn serve(
     Ok(kept)
 }
 
+/// A socket at this address, at which nothing is taken yet.
+pub fn bind(address: SocketAddr) -> io::Result<Socket> {
+    let open = || {
+        let kind = Type::STREAM.cloexec().nonblocking();
+        let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
+        socket.set_reuse_address(true)?;
+        // A successor serves before its predecessor ceases to.
+        socket.set_reuse_port(true)?;
+        socket.bind(&address.into())?;
+        Ok(socket)
+    };
+    open().map_err(|error| named(address, &error))
+}
+
+fn named(address: SocketAddr, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot serve metrics at {address}: {error}"))
+}
+
 /// Server that answers requests for measurements.
 struct Server {
     /// None once it is shut down.
     listener: Option<TcpListener>,
     is_public: bool,
     shared: Arc<Shared>,
+    active: Arc<Mutex<Vec<Active>>>,
     handles: Vec<Handle>,
     /// Clients in the order in which they came.
     askers: Vec<Asker>,
@@ -111,14 +130,18 @@ impl Server {
                     // It is shut down.
                     io::ErrorKind::InvalidInput => self.listener = None,
                     // No descriptor is left: who knocks waits.
-                    _ => return self.pause = Some(Instant::now() + PAUSE),
+                    _ => {
+                        let now = Instant::now();
+                        self.shared.troubles.show(Trouble::NoRoomForQuestions, &error, now);
+                        return self.pause = Some(now + PAUSE);
+                    }
                 },
             }
         }
     }
 
     fn admit(&mut self, stream: TcpStream) {
-        if self.askers.len() >= MOST {
+        if self.askers.len() >= MOST_ASKERS {
             let idle = self.askers.iter().position(|asker| asker.answer.is_empty());
             self.askers.remove(idle.unwrap_or(0));
         }
@@ -146,7 +169,7 @@ impl Server {
             Err((status, body)) => (*status, "text/plain", (*body).to_owned()),
             Ok("/metrics") => {
                 let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-                ("200 OK", kind, metrics(&self.shared, &self.handles))
+                ("200 OK", kind, metrics(&self.shared, &self.active, &self.handles))
             }
             Ok("/connections") => ("200 OK", "application/json", connections(&self.handles)),
             Ok("/pairs") => ("200 OK", "application/json", pairs(&self.handles)),
@@ -301,14 +324,30 @@ pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
         .map_err(|_| io::Error::other(format!("the server at {address} is not an ackclock-proxy")))
 }
 
-fn metrics(shared: &Shared, handles: &[Handle]) -> String {
+fn metrics(shared: &Shared, active: &Mutex<Vec<Active>>, handles: &[Handle]) -> String {
     let mut waiting = std::collections::BTreeMap::<String, [u64; 2]>::new();
     for (listener, [up, down]) in App::backlogs(handles) {
         let of = waiting.entry(listener).or_default();
         *of = [of[0] + up, of[1] + down];
     }
     shared.metrics.set_backlogs(&waiting);
+    shared.metrics.set_upstreams(&upstreams(active));
     shared.metrics.text()
+}
+
+/// State of the servers of all listeners.
+fn upstreams(active: &Mutex<Vec<Active>>) -> Vec<UpstreamState> {
+    let active = active.lock().unwrap_or_else(PoisonError::into_inner);
+    let of = |service: &Service| -> Vec<UpstreamState> {
+        let state = |upstream: &Arc<Upstream>| UpstreamState {
+            listener: service.listener.name.clone(),
+            upstream: upstream.address.to_string(),
+            is_up: upstream.is_healthy.load(Ordering::Relaxed),
+            connections: upstream.connections.load(Ordering::Relaxed),
+        };
+        service.upstreams.iter().map(state).collect()
+    };
+    active.iter().flat_map(|active| of(&active.service)).collect()
 }
 
 #[cfg(test)]

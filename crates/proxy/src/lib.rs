@@ -18,17 +18,21 @@
 //! `docs/how-to/run-the-proxy.md` of the repository says how the program is used, `docs/explanation/proxy.md` how it works.
 
 pub mod app;
+pub mod check;
 pub mod config;
 pub mod confine;
 pub mod connection;
 pub mod controllers;
 pub mod direction;
 pub mod ece;
+pub mod end_reason;
 pub mod handover;
 pub mod health;
+pub mod holder;
 pub mod http;
 pub mod latency;
 pub mod listener;
+pub mod log;
 pub mod metrics;
 pub mod pipes;
 pub mod proxy_protocol;
@@ -39,5 +43,6 @@ pub mod side;
 pub mod sys;
 pub mod timers;
 pub mod top;
+pub mod trouble;
 pub mod upstream;
 pub mod worker;

@@ -8,11 +8,39 @@ use rustix::net::sockopt::{ip_original_dst, ipv6_original_dst};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::Listener;
-use crate::config::file::Mode;
+use crate::config::file::{Listen, Mode};
 use crate::{side, sys};
 
 /// A listening socket. What it is set to, the connections that it takes inherit: they need no calls of their own.
 pub fn listen(listener: &Listener) -> io::Result<OwnedFd> {
+    let socket = bind(listener)?;
+    start(&socket, listener).map_err(|error| named(listener, &error))?;
+    Ok(socket.into())
+}
+
+/// A socket with a listener's address and settings, at which nothing is taken yet.
+pub fn bind(listener: &Listener) -> io::Result<Socket> {
+    open(listener).map_err(|error| named(listener, &error))
+}
+
+/// An error says of which listener it is, and what helps.
+fn named(listener: &Listener, error: &io::Error) -> io::Error {
+    let Listener { name, listen, .. } = listener;
+    let of = if *name == listen.address.to_string() { String::new() } else { format!(" ({name})") };
+    let told = format!("cannot listen at {}{of}: {error}{}", listen.address, remedy(listen, error));
+    io::Error::new(error.kind(), told)
+}
+
+fn remedy(listen: &Listen, error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EACCES) => "; a port below net.ipv4.ip_unprivileged_port_start takes root or CAP_NET_BIND_SERVICE",
+        Some(libc::EPERM) if listen.mode == Mode::Transparent => "; mode transparent takes root or CAP_NET_ADMIN",
+        Some(libc::EADDRNOTAVAIL) => "; name an address that this host has",
+        _ => "",
+    }
+}
+
+fn open(listener: &Listener) -> io::Result<Socket> {
     let address = listener.listen.address.0;
     let kind = Type::STREAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
@@ -23,8 +51,7 @@ pub fn listen(listener: &Listener) -> io::Result<OwnedFd> {
     }
     configure(&socket, listener)?;
     socket.bind(&address.into())?;
-    start(&socket, listener)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 /// Listens, or goes on listening with the backlog of these settings.

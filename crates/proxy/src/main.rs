@@ -8,23 +8,22 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use ackclock_proxy::app::{App, Haste};
-use ackclock_proxy::config::file::{Log, LogFormat, LogLevel};
 use ackclock_proxy::config::{self, Config, Diagnostic};
 use ackclock_proxy::confine::{self, Confined};
 use ackclock_proxy::handover::{self, Inherited};
 use ackclock_proxy::rules::Rules;
-use ackclock_proxy::{controllers, health, http, record, rules, sys, top};
+use ackclock_proxy::{check, controllers, health, http, log, record, rules, sys, top};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
 use signal_hook::iterator::Signals;
-use tracing_subscriber::filter::LevelFilter;
 
 const HELP: &str = "\
 A TCP proxy with bounded latency and a choice of congestion control on each side.
 
 usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
-       ackclock-proxy --check CONFIG       print every mistake in CONFIG
+       ackclock-proxy --check [--apply] CONFIG
+                                           print every mistake in CONFIG, and what this host refuses
        ackclock-proxy rules [--undo] CONFIG
                                            print the commands that redirect connections here, or undo that
        ackclock-proxy top [--once] ADDRESS
@@ -43,7 +42,7 @@ exit:    0 done, 1 failed, 2 wrong input, 130 interrupted
 /// Task of the command line.
 enum Task {
     Run { path: PathBuf, apply: bool },
-    Check(PathBuf),
+    Check { path: PathBuf, apply: bool },
     Rules { path: PathBuf, undo: bool },
     Top { address: SocketAddr, once: bool },
     Record { address: SocketAddr, folder: PathBuf, lasting: Option<Duration> },
@@ -60,16 +59,10 @@ fn main() -> ExitCode {
     };
     let done = match task {
         Task::Run { path, apply } => run(path, apply),
-        Task::Check(path) => with(&path, |path, config| {
-            say(&format!(
-                "{}: fine, {} to listen at",
-                path.display(),
-                counted(config.listeners.len(), "address", "addresses")
-            ))
-        }),
+        Task::Check { path, apply } => check(&path, apply),
         Task::Rules { path, undo } => with(&path, |_, config| {
             let (add, remove) = rules::commands(&config);
-            say(if undo { remove.trim_end() } else { add.trim_end() })
+            say(if undo { remove.trim_end() } else { add.trim_end() }).map(|()| 0)
         }),
         Task::Top { address, once: true } => top::once(address).and_then(|text| say(text.trim_end())).map(|()| 0),
         Task::Top { address, once: false } => top::live(address).map(|()| 0),
@@ -113,9 +106,6 @@ fn task() -> Result<Task, lexopt::Error> {
         let with = if with.is_empty() { "a configuration file alone" } else { with };
         return Err(format!("{flag} is allowed only with {with}").into());
     }
-    if check && apply {
-        return Err("--check and --apply exclude each other".into());
-    }
     match words[..] {
         ["rules", path] => Ok(Task::Rules { path: path.into(), undo }),
         ["record", address] => {
@@ -124,7 +114,7 @@ fn task() -> Result<Task, lexopt::Error> {
         }
         _ if folder.is_some() || lasting.is_some() => Err("--output and --seconds are for record".into()),
         ["top", address] => Ok(Task::Top { address: address_of(address)?, once }),
-        [path] if check => Ok(Task::Check(path.into())),
+        [path] if check => Ok(Task::Check { path: path.into(), apply }),
         [path] if !["rules", "top", "record"].contains(&path) => Ok(Task::Run { path: path.into(), apply }),
         _ => Err("give one configuration file, or a command with its argument".into()),
     }
@@ -169,9 +159,9 @@ fn complain_of(mistakes: &[Diagnostic]) {
 }
 
 /// Does something with a configuration; 2 if it is wrong.
-fn with(path: &Path, what: impl FnOnce(&Path, Config) -> io::Result<()>) -> io::Result<u8> {
+fn with(path: &Path, what: impl FnOnce(&Path, Config) -> io::Result<u8>) -> io::Result<u8> {
     match config::load(path) {
-        Ok(config) => what(path, config).map(|()| 0),
+        Ok(config) => what(path, config),
         Err(mistakes) => {
             complain_of(&mistakes);
             Ok(2)
@@ -179,20 +169,19 @@ fn with(path: &Path, what: impl FnOnce(&Path, Config) -> io::Result<()>) -> io::
     }
 }
 
-fn start_log(log: &Log) {
-    let level = match log.level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-    };
-    let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
-    // A message that cannot be written (a full disk, a reader that has gone) is lost. To report that to the same place would panic.
-    let builder = builder.log_internal_errors(false);
-    match log.format {
-        LogFormat::Text => builder.with_target(false).init(),
-        LogFormat::JsonLines => builder.json().flatten_event(true).init(),
-    }
+/// Reports all that a start with a configuration would be refused for, or warn of; 1 if it would be refused.
+fn check(path: &Path, apply: bool) -> io::Result<u8> {
+    with(path, |path, config| {
+        let found = check::check(&config, path, apply);
+        for finding in &found {
+            complain(&format!("{}{}", if finding.is_fatal { "" } else { "warning: " }, finding.text));
+        }
+        if found.iter().any(|finding| finding.is_fatal) {
+            return Ok(1);
+        }
+        let addresses = counted(config.listeners.len(), "address", "addresses");
+        say(&format!("{}: fine, {addresses} to listen at", path.display())).map(|()| 0)
+    })
 }
 
 fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
@@ -204,8 +193,9 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
             return Ok(2);
         }
     };
-    start_log(&config.file.log);
+    log::start(&config.file.log);
     for name in controllers::missing(&config) {
+        controllers::may_load(&name)?;
         controllers::load(&name)?;
         tracing::info!(controller = name, "loaded; `ackclock-kernel unload` removes it from the kernel");
     }
@@ -217,21 +207,16 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
     let app = App::start(path, config, inherited, has_confined)?;
     let of_metrics = &app.config().file.metrics;
-    let metrics = of_metrics.address.map(|at| http::serve(at.0, of_metrics.public, &app.shared, app.handles()));
+    let metrics =
+        of_metrics.address.map(|at| http::serve(at.0, of_metrics.public, &app.shared, &app.active, app.handles()));
     let metrics = metrics.transpose()?;
     health::look_after(Arc::clone(&app.active))?;
     if let Some(rules) = &mut rules {
         rules.follow(app.config())?;
     }
     let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id()), NotifyState::Ready]);
-    let connections = app.config().file.limits.connections;
-    // Two sockets each.
-    if files / 2 < connections as u64 {
-        tracing::warn!(
-            files,
-            connections,
-            "limits.connections is more than the limit of open files allows (ulimit -n)"
-        );
+    if let Some(warning) = check::descriptors(app.config(), files) {
+        tracing::warn!("{warning}");
     }
     tracing::info!(files, workers = app.config().workers, "ready");
     if let Some(ready) = ready {

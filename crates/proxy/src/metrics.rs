@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -10,6 +11,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+use crate::end_reason::Failure;
+use crate::log;
 
 type Labels = Vec<(&'static str, String)>;
 type HistogramFamily = Family<Labels, Histogram, fn() -> Histogram>;
@@ -85,6 +89,12 @@ pub struct Metrics {
     backlog: Family<Labels, Gauge>,
     /// The backlog's gauges of each listener that is known.
     backlogs: Mutex<BTreeMap<String, [Gauge; 2]>>,
+    upstream_up: Family<Labels, Gauge>,
+    upstream_connections: Family<Labels, Gauge>,
+    connect_failures: Family<Labels, Counter>,
+    connect: HistogramFamily,
+    /// Largest number of connections.
+    pub limit: Gauge,
     /// Pipes that have octets in them.
     pub pipes: Gauge,
     /// Octets that are held outside of the kernel.
@@ -135,10 +145,38 @@ impl Metrics {
             Family::clone(&waited),
         );
         registry.register("backlog_bytes", "Octets from a side that wait in the proxy", Family::clone(&backlog));
+        let (upstream_up, upstream_connections) = (Family::default(), Family::default());
+        let connect_failures = Family::default();
+        let connect = Family::new_with_constructor(seconds as fn() -> _);
+        registry.register("upstream_up", "1 if a server answered when it was last tried", Family::clone(&upstream_up));
+        registry.register("upstream_connections", "Open connections of a server", Family::clone(&upstream_connections));
+        registry.register("upstream_connect_failures", "Failed attempts to connect", Family::clone(&connect_failures));
+        registry.register("upstream_connect_seconds", "Time to connect to a server", Family::clone(&connect));
+        let limit = Gauge::default();
+        registry.register("connection_limit", "Largest number of open connections", limit.clone());
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
         registry.register("held_bytes", "Octets buffered in user space", held.clone());
+        registry.register("log_messages_lost", "Messages that nobody read in time", log::LOST.clone());
         let (registry, backlogs) = (Mutex::new(registry), Mutex::default());
-        Self { registry, events, active, octets, retransmitted, rtt, cwnd, waited, backlog, backlogs, pipes, held }
+        Self {
+            registry,
+            events,
+            active,
+            octets,
+            retransmitted,
+            rtt,
+            cwnd,
+            waited,
+            backlog,
+            backlogs,
+            upstream_up,
+            upstream_connections,
+            connect_failures,
+            connect,
+            limit,
+            pipes,
+            held,
+        }
     }
 
     /// The counts of a listener.
@@ -180,6 +218,37 @@ impl Metrics {
         }
     }
 
+    /// Counts a failed attempt to connect to a server.
+    pub fn count_failure(&self, listener: &str, upstream: &str, failure: Failure) {
+        self.failures(of_upstream(listener, upstream), failure).inc();
+    }
+
+    fn failures(&self, mut labels: Labels, failure: Failure) -> Counter {
+        labels.push(("reason", failure.label().to_owned()));
+        self.connect_failures.get_or_create_owned(&labels)
+    }
+
+    /// Takes down how long it took to connect to a server.
+    pub fn note_connect(&self, listener: &str, upstream: &str, took: Duration) {
+        self.connect.get_or_create(&of_upstream(listener, upstream)).observe(took.as_secs_f64());
+    }
+
+    /// Takes down the state of all servers that there are: those of before that are not named are no longer shown.
+    pub fn set_upstreams(&self, states: &[UpstreamState]) {
+        self.upstream_up.clear();
+        self.upstream_connections.clear();
+        for state in states {
+            let labels = of_upstream(&state.listener, &state.upstream);
+            self.upstream_up.get_or_create(&labels).set(i64::from(state.is_up));
+            self.upstream_connections.get_or_create(&labels).set(state.connections as i64);
+            // A rate needs a count before the first event.
+            drop(self.connect.get_or_create(&labels));
+            for failure in Failure::ALL {
+                self.failures(labels.clone(), failure);
+            }
+        }
+    }
+
     /// All metrics as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -188,6 +257,20 @@ impl Metrics {
         let _ = encode(&mut text, &registry);
         text
     }
+}
+
+/// State of a listener's server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say what they are")]
+pub struct UpstreamState {
+    pub listener: String,
+    pub upstream: String,
+    pub is_up: bool,
+    pub connections: usize,
+}
+
+fn of_upstream(listener: &str, upstream: &str) -> Labels {
+    vec![("listener", listener.to_owned()), ("upstream", upstream.to_owned())]
 }
 
 impl Default for Metrics {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::config::{Config, Listener, duration};
 use crate::metrics::{ListenerMetrics, Metrics};
+use crate::trouble::Troubles;
 use crate::upstream::Upstreams;
 
 /// Longest durations of a connection's stages, by the clock.
@@ -77,6 +78,8 @@ pub struct Shared {
     sources: Mutex<HashMap<IpAddr, usize>>,
     /// Metrics of all listeners.
     pub metrics: Metrics,
+    /// Conditions that last.
+    pub troubles: Arc<Troubles>,
 }
 
 impl Shared {
@@ -88,6 +91,7 @@ impl Shared {
             per_source_most: AtomicUsize::new(0),
             sources: Mutex::new(HashMap::new()),
             metrics: Metrics::new(),
+            troubles: Arc::default(),
         };
         shared.limit(config);
         shared
@@ -96,6 +100,7 @@ impl Shared {
     /// Takes over the limits of a configuration.
     pub fn limit(&self, config: &Config) {
         self.connections_most.store(config.file.limits.connections, Ordering::Relaxed);
+        self.metrics.limit.set(config.file.limits.connections as i64);
         self.per_source_most.store(config.file.limits.per_source, Ordering::Relaxed);
     }
 

@@ -1,13 +1,13 @@
 //! Sockets as one side's settings want them.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use rustix::net::sockopt::set_ipv6_tclass;
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
-use crate::config::duration;
 use crate::config::file::Side;
+use crate::config::{Listener, duration};
 use crate::sys::{self, Buffer};
 
 /// Puts the settings of a side into force on a socket. Buffers and segment size are of use before it is connected.
@@ -86,6 +86,24 @@ pub fn open(address: SocketAddr, side: &Side) -> io::Result<Socket> {
     apply(&socket, side)?;
     sys::set_reset_on_close(&socket, true)?;
     Ok(socket)
+}
+
+/// An error if this process may not have the sockets that a listener and its rules ask for.
+pub fn try_all(of: &Listener) -> io::Result<()> {
+    let anyone = SocketAddr::new(of.listen.address.0.ip(), 0);
+    let nears = of.rules.iter().filter_map(|rule| rule.near.as_ref()).map(|near| ("near", near, None));
+    let fars = of.rules.iter().filter_map(|rule| rule.far.as_ref()).chain([&of.listen.far]);
+    nears.chain(fars.map(|far| ("far", far, of.listen.mark))).try_for_each(|(which, side, mark)| {
+        let named = |error: io::Error| {
+            let remedy = match error.kind() {
+                ErrorKind::PermissionDenied => "; run it as root or with CAP_NET_ADMIN",
+                _ => "",
+            };
+            let told = format!("{which} of {}: the settings cannot be applied: {error}{remedy}", of.name);
+            io::Error::new(error.kind(), told)
+        };
+        open_marked(anyone, side, mark).map(drop).map_err(named)
+    })
 }
 
 /// A socket for a listener's servers: with its mark.

@@ -14,13 +14,29 @@ use serde_json::Value as Json;
 
 use crate::http;
 
-const HEAD: [&str; 11] =
-    ["client", "server", "up Mbit/s", "down", "near cc", "rtt ms", "cwnd", "far cc", "rtt ms", "cwnd", "waiting kB"];
+const HEAD: [&str; 12] = [
+    "client",
+    "server",
+    "up Mbit/s",
+    "down",
+    "near cc",
+    "rtt ms",
+    "cwnd",
+    "far cc",
+    "rtt ms",
+    "cwnd",
+    "wait kB up",
+    "down",
+];
 
-const WIDTHS: [u16; 11] = [22, 22, 9, 9, 8, 7, 6, 8, 7, 6, 10];
+/// Head of the table of a narrow terminal: two lines for each connection, first the client's side.
+const NARROW_HEAD: [&str; 6] = ["client, server", "Mbit/s", "controller", "rtt ms", "cwnd", "wait kB"];
 
-/// A line of the table.
-type Line = [String; 11];
+/// Columns of words; the others are numbers.
+const WORDS: [&str; 6] = ["client", "server", "client, server", "near cc", "far cc", "controller"];
+
+/// A connection in the table.
+type Line = [String; 12];
 
 /// Octets of a connection each way, at the last refresh.
 type Before = HashMap<(String, String), (f64, f64)>;
@@ -53,7 +69,8 @@ fn line(it: &Json, (before, after): (&Before, &mut Before), elapsed_s: f64) -> (
         let rtt = format!("{:.1}", number(&of["rtt_s"]) * 1e3);
         [text(&of["congestion"]), rtt, number(&of["cwnd_segments"]).to_string()]
     };
-    let waiting: f64 = it["backlog_bytes"].as_array().into_iter().flatten().map(number).sum();
+    let waiting = [0, 1].map(|way| format!("{:.1}", number(&it["backlog_bytes"][way]) / 1e3));
+    let [up_waiting, down_waiting] = waiting;
     let ([near_cc, near_rtt, near_cwnd], [far_cc, far_rtt, far_cwnd]) = (side(&it["near"]), side(&it["far"]));
     let rates = [up, down].map(|rate| format!("{rate:.2}"));
     let [up_text, down_text] = rates;
@@ -68,7 +85,8 @@ fn line(it: &Json, (before, after): (&Before, &mut Before), elapsed_s: f64) -> (
         far_cc,
         far_rtt,
         far_cwnd,
-        format!("{:.1}", waiting / 1e3),
+        up_waiting,
+        down_waiting,
     ];
     (up + down, line)
 }
@@ -80,11 +98,43 @@ pub fn once(address: SocketAddr) -> io::Result<String> {
     lines(&ask(address)?, &mut before, Duration::ZERO);
     std::thread::sleep(Duration::from_millis(500));
     let lines = lines(&ask(address)?, &mut before, started.elapsed());
-    let written = |line: &[String]| -> String {
-        let cells = line.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:<width$}", width = usize::from(width)));
-        cells.collect::<Vec<_>>().join(" ").trim_end().to_owned() + "\n"
-    };
-    Ok(written(&HEAD.map(str::to_owned)) + &lines.iter().map(|line| written(line)).collect::<String>())
+    let rows: Vec<Vec<String>> = lines.into_iter().map(Vec::from).collect();
+    let widths = widths(&HEAD, &rows);
+    let head = HEAD.map(str::to_owned);
+    let text =
+        [&head[..]].into_iter().chain(rows.iter().map(Vec::as_slice)).map(|row| written(&HEAD, row, &widths) + "\n");
+    Ok(text.collect())
+}
+
+/// Number of letters of the longest entry of each column.
+fn widths(head: &[&str], rows: &[Vec<String>]) -> Vec<u16> {
+    let longest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    head.iter().enumerate().map(|(column, name)| name.len().max(longest(column)) as u16).collect()
+}
+
+/// Cells of a row, of which numbers end at the right of their column.
+fn aligned<'a>(head: &'a [&str], row: &'a [String], widths: &'a [u16]) -> impl Iterator<Item = String> + 'a {
+    head.iter().zip(row).zip(widths).map(|((name, cell), width)| {
+        let width = usize::from(*width);
+        if WORDS.contains(name) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+    })
+}
+
+fn written(head: &[&str], row: &[String], widths: &[u16]) -> String {
+    aligned(head, row, widths).collect::<Vec<_>>().join(" ").trim_end().to_owned()
+}
+
+/// Two rows for each connection: what the client's side sends and has, then the server's.
+fn narrow(lines: &[Line]) -> Vec<Vec<String>> {
+    let rows = lines.iter().flat_map(|line| {
+        let [client, server, up, down, near_cc, near_rtt, near_cwnd, far_cc, far_rtt, far_cwnd, up_wait, down_wait] =
+            line.clone();
+        [
+            vec![client, up, near_cc, near_rtt, near_cwnd, up_wait],
+            vec![format!("  {server}"), down, far_cc, far_rtt, far_cwnd, down_wait],
+        ]
+    });
+    rows.collect()
 }
 
 /// The table in the terminal, every second anew, until `q`.
@@ -116,9 +166,24 @@ fn refresh(terminal: &mut ratatui::DefaultTerminal, address: SocketAddr, first: 
 }
 
 fn draw(frame: &mut Frame<'_>, lines: &[Line]) {
-    let head = Row::new(HEAD.map(Cell::from)).style(Style::new().add_modifier(Modifier::REVERSED));
-    let rows = lines.iter().map(|line| Row::new(line.clone().map(Cell::from)));
-    let table = Table::new(rows, WIDTHS.map(Constraint::Length)).header(head);
+    let wide: Vec<Vec<String>> = lines.iter().map(|line| line.to_vec()).collect();
+    let of_wide = widths(&HEAD, &wide);
+    let is_wide = of_wide.iter().map(|width| width + 1).sum::<u16>() <= frame.area().width + 1;
+    let (head, rows, mut widths) = if is_wide {
+        (&HEAD[..], wide, of_wide)
+    } else {
+        let rows = narrow(lines);
+        let widths = widths(&NARROW_HEAD, &rows);
+        (&NARROW_HEAD[..], rows, widths)
+    };
+    // Of what is too long an address loses its end, not a number.
+    let others: u16 = widths[1..].iter().map(|width| width + 1).sum();
+    widths[0] = widths[0].min(frame.area().width.saturating_sub(others));
+    let names: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
+    let row = |cells: &[String]| Row::new(aligned(head, cells, &widths).map(Cell::from).collect::<Vec<_>>());
+    let top = row(&names).style(Style::new().add_modifier(Modifier::REVERSED));
+    let rows: Vec<Row<'_>> = rows.iter().map(|cells| row(cells)).collect();
+    let table = Table::new(rows, widths.iter().copied().map(Constraint::Length)).header(top);
     frame.render_widget(table, frame.area());
 }
 
@@ -140,9 +205,57 @@ mod tests {
         lines(&[at(1_000_000)], &mut before, Duration::ZERO);
         let lines = lines(&[at(3_500_000)], &mut before, Duration::from_secs(2));
         // 2.5 MB in 2 s are 10 Mbit/s
-        assert_eq!((lines[0][2].as_str(), lines[0][5].as_str(), lines[0][10].as_str()), ("10.00", "10.0", "2.0"));
+        assert_eq!(
+            (lines[0][2].as_str(), lines[0][5].as_str(), &lines[0][10..]),
+            ("10.00", "10.0", &["1.5", "0.5"].map(str::to_owned)[..])
+        );
         assert_eq!((lines[0][7].as_str(), before.len()), ("-", 1));
         super::lines(&[], &mut before, Duration::from_secs(1));
         assert!(before.is_empty(), "a connection that is over is forgotten");
+    }
+    /// The longest names that the kernel has (`TCP_CA_NAME_MAX` is 16 with the NUL) beside IPv6 addresses, and one short connection.
+    fn shown(width: u16) -> String {
+        let side = |name: &str| json!({ "congestion": name, "rtt_s": 0.1234, "cwnd_segments": 12_345 });
+        let connections = [
+            json!({
+                "client": "[2001:db8::1:2]:50000", "server": "[2001:db8::3:4]:443", "up_bytes": 0, "down_bytes": 0,
+                "backlog_bytes": [1_234_500, 0], "near": side("ac_highspeed"), "far": side("ac_a_long_name_"),
+            }),
+            json!({
+                "client": "127.0.0.1:50000", "server": "127.0.0.1:80", "up_bytes": 0, "down_bytes": 0,
+                "backlog_bytes": [0, 0], "near": side("bbr3"), "far": null,
+            }),
+        ];
+        let lines = lines(&connections, &mut Before::new(), Duration::ZERO);
+        let mut terminal = ratatui::Terminal::new(ratatui::backend::TestBackend::new(width, 6)).unwrap();
+        terminal.draw(|frame| draw(frame, &lines)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_every_number_under_its_head() {
+        let text = shown(80);
+        let rows: Vec<&str> = text.lines().map(|row| row.trim_matches('"').trim_end()).collect();
+        assert_eq!(
+            rows[..5],
+            [
+                "client, server        Mbit/s controller      rtt ms  cwnd wait kB",
+                "[2001:db8::1:2]:50000   0.00 ac_highspeed     123.4 12345  1234.5",
+                "  [2001:db8::3:4]:443   0.00 ac_a_long_name_  123.4 12345     0.0",
+                "127.0.0.1:50000         0.00 bbr3             123.4 12345     0.0",
+                "  127.0.0.1:80          0.00 -                  0.0     0     0.0",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_a_connection_in_a_line_and_a_tiny_one_keeps_the_numbers() {
+        let wide = shown(160);
+        assert!(
+            wide.contains("[2001:db8::3:4]:443      0.00 0.00 ac_highspeed  123.4 12345 ac_a_long_name_"),
+            "{wide}"
+        );
+        let tiny = shown(50);
+        assert!(tiny.contains("ac_a_long_name_  123.4 12345     0.0"), "{tiny}");
     }
 }

@@ -6,7 +6,7 @@ mod accept;
 mod commands;
 mod connect;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -24,7 +24,8 @@ pub use commands::{Backlog, Command, ConnectionInfo, Handle, Pair, SideInfo};
 use crate::config::Config;
 use crate::connection::{After, Connection, Side, Stage};
 use crate::direction::{Carrier, End, Endpoint};
-use crate::metrics::Outcome;
+use crate::end_reason::{Ending, Failure};
+use crate::log;
 use crate::pipes::Pipes;
 use crate::service::{Service, Shared};
 use crate::sys;
@@ -73,28 +74,9 @@ pub struct Worker {
     /// Octets held and pipes lent, as the gauges that all threads add to have them of this one.
     told: [i64; 2],
     surveys: Vec<commands::Survey>,
-    warnings: Warnings,
     is_draining: bool,
-    should_stop: bool,
-}
-
-/// Warnings of failures of connections: one of a kind in each interval, so that they do not fill a log.
-#[derive(Debug, Default)]
-struct Warnings {
-    last: HashMap<&'static str, Instant>,
-}
-
-impl Warnings {
-    const EVERY: Duration = Duration::from_secs(10);
-
-    /// True if one of this kind may be written now, and no other of it until a while later.
-    fn are_due(&mut self, kind: &'static str, now: Instant) -> bool {
-        let are_due = self.last.get(kind).is_none_or(|last| now.saturating_duration_since(*last) >= Self::EVERY);
-        if are_due {
-            self.last.insert(kind, now);
-        }
-        are_due
-    }
+    /// Reason of the end of the connections that are left.
+    stopped: Option<Ending>,
 }
 
 impl Worker {
@@ -121,9 +103,8 @@ impl Worker {
             ended: commands::Ended::default(),
             told: [0; 2],
             surveys: Vec::new(),
-            warnings: Warnings::default(),
             is_draining: false,
-            should_stop: false,
+            stopped: None,
         };
         Ok((worker, handle))
     }
@@ -131,7 +112,7 @@ impl Worker {
     /// Works until it is stopped or, when draining, until it has no connections left.
     pub fn run(mut self) {
         let mut events = vec![MaybeUninit::uninit(); EVENTS];
-        while !(self.should_stop || self.is_draining && self.connections.is_empty()) {
+        while !(self.stopped.is_some() || self.is_draining && self.connections.is_empty()) {
             let timeout = self.timeout().and_then(|timeout| Timespec::try_from(timeout).ok());
             let Ok((happened, _)) = epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) else { continue };
             let now = Instant::now();
@@ -142,9 +123,10 @@ impl Worker {
             self.run_timers(Instant::now());
             self.go_on_surveying();
         }
+        let why = self.stopped.unwrap_or(Ending::Stopped);
         let left: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in left {
-            self.end(key, Outcome::Reset);
+            self.end(key, why);
         }
     }
 
@@ -223,8 +205,7 @@ impl Worker {
                 connection.is_retrying = true;
                 self.timers.set(now + wait, token, Cause::Retry);
             }
-            After::Over(true) => return self.end(key, Outcome::Ended),
-            After::Over(false) => return self.end(key, Outcome::Reset),
+            After::Over(why) => return self.end(key, why),
         }
         self.watch(key);
         let connection = &self.connections[key];
@@ -288,11 +269,11 @@ impl Worker {
             return self.watch(key);
         }
         if matches!(connection.stage, Stage::Connecting(_)) {
-            let was_asked = connection.far.is_some();
-            self.on_unreachable(key, was_asked, now);
+            let failure = if connection.far.is_some() { Failure::TimedOut } else { Failure::Local };
+            self.on_unreachable(key, failure, now);
         } else {
-            tracing::debug!(client = %connection.client, server = %connection.server, "gave up a silent connection");
-            self.end(key, Outcome::Reset);
+            let why = connection.silent();
+            self.end(key, why);
         }
     }
 
@@ -308,22 +289,17 @@ impl Worker {
     }
 
     /// Ends a connection and forgets it.
-    fn end(&mut self, key: usize, outcome: Outcome) {
-        let is_in_order = outcome == Outcome::Ended;
+    fn end(&mut self, key: usize, why: Ending) {
         let mut connection = self.connections.remove(key);
         self.ended.note(&connection);
-        connection.close(is_in_order, &mut self.carrier);
+        report(&connection, why);
+        connection.close(matches!(why, Ending::Closed(_)), &mut self.carrier);
         let metrics = &connection.service.metrics;
         metrics.active.dec();
-        metrics.count(outcome);
+        metrics.count(why.outcome());
         if let Some(upstream) = &connection.upstream {
             upstream.connections.fetch_sub(1, Ordering::Relaxed);
         }
-        tracing::debug!(
-            client = %connection.client, server = %connection.server, is_in_order,
-            up_bytes = connection.up.written, down_bytes = connection.down.written,
-            duration_s = connection.opened_at.elapsed().as_secs_f64(), "a connection is over"
-        );
         self.shared.leave(connection.source);
         drop(connection);
         if self.starved.is_empty() {
@@ -337,6 +313,27 @@ impl Worker {
     fn register(&self, end: &Endpoint, token: u64) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, &end.socket, EventData::new_u64(token), INTEREST)?)
     }
+}
+
+/// Writes the line of a connection that has ended, if such lines are wanted.
+fn report(connection: &Connection, why: Ending) {
+    if !tracing::enabled!(target: log::CONNECTIONS, tracing::Level::INFO) {
+        return;
+    }
+    // Until a server was tried it has the client's address.
+    let server = connection.asked_at.map(|_| tracing::field::display(connection.server));
+    let (near, far) = (side_info(&connection.near), connection.far.as_ref().map(side_info));
+    tracing::info!(
+        target: log::CONNECTIONS, listener = connection.service.listener.name, client = %connection.client, server,
+        near_congestion = near.congestion, far_congestion = far.as_ref().map(|far| far.congestion.as_str()),
+        up_bytes = connection.up.written, down_bytes = connection.down.written,
+        connect_s = connection.connected_after.map(|it| it.as_secs_f64()),
+        duration_s = connection.opened_at.elapsed().as_secs_f64(),
+        near_rtt_s = near.rtt_s, far_rtt_s = far.as_ref().map(|far| far.rtt_s),
+        near_retransmitted_bytes = near.retransmitted_bytes,
+        far_retransmitted_bytes = far.as_ref().map(|far| far.retransmitted_bytes),
+        end = why.words(), "connection"
+    );
 }
 
 /// The token of a connection's near side; that of the far side has one more.
@@ -376,7 +373,7 @@ fn side_info(end: &Endpoint) -> SideInfo {
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
     SideInfo {
         congestion,
-        rtt_s: info.map_or(0.0, |info| f64::from(info.tcpi_rtt) * 1e-6),
+        rtt_s: info.map_or(0.0, |info| f64::from(info.tcpi_rtt) / 1e6),
         cwnd_segments: info.map_or(0, |info| info.tcpi_snd_cwnd),
         retransmitted_bytes: info.map_or(0, |info| info.tcpi_bytes_retrans),
         unread_bytes: unread(end),

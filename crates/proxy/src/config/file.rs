@@ -224,6 +224,8 @@ declare! {
         format: LogFormat = LogFormat::Text,
         /// The least important that are written.
         level: LogLevel = LogLevel::Info,
+        /// A line at the end of each connection, whatever the level.
+        connections: bool = false,
     }
 }
 

@@ -2,6 +2,7 @@
 //! loop.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::thread::available_parallelism;
 
@@ -91,10 +92,21 @@ fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> 
 fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
     let both = [("buffer_policy", policy), ("buffer_policy_back", back)];
     let raising = both.into_iter().filter(|(_, policy)| policy.is_some_and(|policy| policy.0.raises_ece()));
-    let remedy =
-        "run `ackclock-kernel ece` first; or write \"not_sent\", \"credit\", \"drain_rate\" or \"codel_window\"";
-    let mistake = |(name, _)| Mistake::new("raises ECE, which this kernel does not support yet", remedy).within(name);
-    raising.filter(|_| !ece::is_possible()).map(mistake).collect()
+    let others = "write \"not_sent\", \"credit\", \"drain_rate\" or \"codel_window\"";
+    let mistake = |name, error: &io::Error| {
+        match error.kind() {
+            io::ErrorKind::NotFound => Mistake::new(
+                "raises ECE, which this kernel does not support yet",
+                format!("run `ackclock-kernel ece` first; or {others}"),
+            ),
+            _ => Mistake::new(
+                format!("raises ECE, for which {} cannot be opened: {error}", ece::place()),
+                format!("run it as root or with CAP_BPF and the right to read that folder; or {others}"),
+            ),
+        }
+        .within(name)
+    };
+    raising.filter_map(|(name, _)| ece::find().err().map(|error| mistake(name, &error))).collect()
 }
 
 fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<SocketAddr> {
@@ -187,13 +199,14 @@ fn of_side(side: &Side) -> Vec<Mistake> {
 /// Mistake in naming a controller that the kernel does not have; `None` if it can be loaded.
 fn of_missing_controller(name: &str) -> Option<Mistake> {
     let loadable = controllers::loadable();
-    if loadable.iter().any(|loadable| loadable == name) {
+    if loadable.iter().flatten().any(|loadable| loadable == name) {
         let remedy = format!("run `ackclock-kernel load {name}` first, or restart the proxy");
         return confine::is_on().then(|| Mistake::new("is not loaded, and a confined proxy cannot load it", remedy));
     }
-    let others = match loadable.as_slice() {
-        [] => "modprobe or ackclock-kernel brings others".to_owned(),
-        names => format!("ackclock-kernel loads {}", names.join(", ")),
+    let others = match loadable.as_deref() {
+        Ok([]) => "modprobe or ackclock-kernel brings others".to_owned(),
+        Ok(names) => format!("ackclock-kernel loads {}", names.join(", ")),
+        Err(error) => format!("ackclock-kernel brings others, and cannot run: {error}"),
     };
     let remedy = format!("the kernel has {}; {others}", controllers::available().join(", "));
     Some(Mistake::new("is not a congestion controller that this kernel has", remedy))

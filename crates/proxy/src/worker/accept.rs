@@ -1,5 +1,6 @@
 //! Connections are taken, as long as there is room for them.
 
+use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -14,20 +15,19 @@ use socket2::SockRef;
 use super::{IS_LISTENER, Listening, Worker, next_generation};
 use crate::connection::{Connection, Stage};
 use crate::direction::{Direction, Endpoint};
-use crate::listener;
+use crate::end_reason::{Ending, Refusal};
 use crate::metrics::Outcome;
 use crate::proxy_protocol::{self, Read};
 use crate::service::Service;
 use crate::timers::Cause;
+use crate::trouble::Trouble;
+use crate::{listener, log};
 
 /// Connections that are taken before others have their turn.
 const AT_A_TIME: usize = 64;
 
 /// Time after which connections left waiting for want of room are tried again, unless a connection has ended before.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// Message when connections wait because the process lacks resources.
-const NO_ROOM: &str = "no descriptors or no memory for more connections";
 
 impl Worker {
     /// Takes connections at this socket from now on.
@@ -41,10 +41,10 @@ impl Worker {
     pub(super) fn accept(&mut self, key: usize, now: Instant) -> bool {
         for _ in 0..AT_A_TIME {
             if !self.starved.is_empty() {
-                return self.pause(key, now, NO_ROOM);
+                return self.pause(key, Trouble::NoRoom, &"connections before them wait, too", now);
             }
             if self.shared.is_full() {
-                return self.pause(key, now, "the limit of connections is reached");
+                return self.pause(key, Trouble::Full, &"others have to end first", now);
             }
             let Some(listening) = self.listeners.get(key) else { return false };
             match acceptfrom_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
@@ -54,8 +54,8 @@ impl Worker {
                     self.on_accepted(socket, client, service, now);
                 }
                 Err(Errno::AGAIN) => return false,
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    return self.pause(key, now, NO_ROOM);
+                Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                    return self.pause(key, Trouble::NoRoom, &error, now);
                 }
                 // Connections that ended before they were taken.
                 Err(_) => {}
@@ -65,12 +65,10 @@ impl Worker {
     }
 
     /// Leaves what comes in the kernel's queue for a while; what is carried goes on.
-    fn pause(&mut self, key: usize, now: Instant, why: &'static str) -> bool {
+    fn pause(&mut self, key: usize, trouble: Trouble, why: &dyn Display, now: Instant) -> bool {
         let Some(listening) = self.listeners.get_mut(key) else { return false };
         if !listening.is_paused {
-            if self.warnings.are_due(why, now) {
-                tracing::warn!(listener = listening.service.listener.name, "{why}: others wait");
-            }
+            self.shared.troubles.show(trouble, why, now);
             listening.is_paused = true;
             let token = EventData::new_u64(IS_LISTENER | key as u64);
             let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::empty());
@@ -113,13 +111,18 @@ impl Worker {
         service.metrics.accepted.inc();
         let client = client.and_then(|address| SocketAddr::try_from(address).ok());
         let awaits_header = client.is_some_and(|client| service.listener.awaits_header(client));
-        let may_enter =
-            |client: &SocketAddr| service.listener.serves(*client) && (awaits_header || self.shared.admit(*client));
-        let Some(client) = client.filter(may_enter) else {
-            service.metrics.count(Outcome::Refused);
-            tracing::debug!(?client, listener = service.listener.name, "refused");
-            return;
+        let Some(client) = client else { return service.metrics.count(Outcome::Refused) };
+        let refusal = match () {
+            () if !service.listener.serves(client) => Some(Refusal::Client),
+            () if !awaits_header && !self.shared.admit(client) => Some(Refusal::Crowd),
+            () => None,
         };
+        if let Some(why) = refusal.map(Ending::Refused) {
+            service.metrics.count(why.outcome());
+            let listener = &service.listener.name;
+            tracing::info!(target: log::CONNECTIONS, listener, %client, end = why.words(), "connection");
+            return;
+        }
         self.shared.enter();
         service.metrics.active.inc();
         self.generation = next_generation(self.generation);
@@ -146,10 +149,14 @@ impl Worker {
             is_queued: false,
             patience: Duration::ZERO,
             source: (!awaits_header).then_some(client),
+            asked_at: None,
+            connected_after: None,
+            first_ended: None,
+            first_gone: None,
         });
         let token = self.token(key);
         if self.register(&self.connections[key].near, token).is_err() {
-            return self.end(key, Outcome::Reset);
+            return self.end(key, Ending::NoRoom);
         }
         self.watch(key);
         if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, now) }
@@ -168,10 +175,7 @@ impl Worker {
         };
         match read {
             Read::Incomplete if !has_ended => {}
-            Read::Incomplete | Read::Wrong => {
-                tracing::debug!(client = %connection.client, "the PROXY protocol header is missing");
-                self.end(key, Outcome::Refused);
-            }
+            Read::Incomplete | Read::Wrong => self.end(key, Ending::Refused(Refusal::Header)),
             Read::Header(length, carried) => {
                 // The octets are there: they were looked at.
                 let _ = recv(&connection.near.socket, &mut octets[..length], RecvFlags::DONTWAIT);
@@ -182,8 +186,7 @@ impl Worker {
                 connection.destination = carried.map(|it| it.destination);
                 connection.active_at = now;
                 if !self.shared.admit(connection.client) {
-                    tracing::debug!(client = %connection.client, "refused");
-                    return self.end(key, Outcome::Refused);
+                    return self.end(key, Ending::Refused(Refusal::Crowd));
                 }
                 connection.source = Some(connection.client);
                 self.go_on(key, now);
@@ -197,14 +200,13 @@ impl Worker {
         connection.stage = Stage::Connecting(Vec::new());
         let service = Arc::clone(&connection.service);
         if !service.listener.is_intercepting() {
-            return self.try_next(key, now);
+            return self.try_next(key, Ending::NoServer, now);
         }
         let meant = listener::destination(&service.listener, &SockRef::from(&connection.near.socket));
         if let Some(server) = meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
             self.try_server(key, server, now);
         } else {
-            tracing::debug!(client = %connection.client, "addressed to this proxy itself, or to a forbidden destination");
-            self.end(key, Outcome::Refused);
+            self.end(key, Ending::Refused(Refusal::Destination));
         }
     }
 

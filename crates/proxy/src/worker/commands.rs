@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 use super::{Worker, backlog, side_info};
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
+use crate::end_reason::Ending;
 use crate::service::Service;
 
 /// Connections of a thread that are described; and as many are surveyed before others have their turn.
@@ -33,8 +34,8 @@ pub enum Command {
     StopListening(std::net::SocketAddr),
     /// Take none at all, and end when those that are there have ended.
     Drain,
-    /// The worker must end now.
-    Stop,
+    /// The worker must end now, and its connections for this reason.
+    Stop(Ending),
     /// Describe some of the connections.
     Describe(Sender<Vec<ConnectionInfo>>),
     /// Sum up what waits in all connections.
@@ -215,7 +216,7 @@ impl Worker {
                 self.is_draining = true;
                 self.stop_where(now, |_| true);
             }
-            Command::Stop => self.should_stop = true,
+            Command::Stop(why) => self.stopped = Some(why),
             Command::Describe(answer) => {
                 let _ = answer.send(self.describe(now));
             }

@@ -15,22 +15,23 @@ use super::accept::local_of;
 use crate::config::file::Mode;
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
+use crate::end_reason::{Ending, Failure, Refusal};
 use crate::latency::Bounded;
-use crate::metrics::Outcome;
 use crate::proxy_protocol::{self, Carried};
-use crate::upstream::{is_lack, is_own_failure};
+use crate::trouble::Trouble;
+use crate::upstream::is_lack;
 use crate::{side, sys};
 
 impl Worker {
-    /// Tries the next server of a listener with several.
-    pub(super) fn try_next(&mut self, key: usize, now: Instant) {
+    /// Tries the next server of a listener with several; the connection ends as `otherwise` where there is no other.
+    pub(super) fn try_next(&mut self, key: usize, otherwise: Ending, now: Instant) {
         let connection = &mut self.connections[key];
         let tried = match &connection.stage {
             Stage::Connecting(tried) => tried.as_slice(),
             _ => &[],
         };
         let Some(upstream) = connection.service.upstreams.choose(tried) else {
-            return self.end(key, Outcome::Unreachable);
+            return self.end(key, otherwise);
         };
         upstream.connections.fetch_add(1, Ordering::Relaxed);
         let server = upstream.address;
@@ -45,11 +46,12 @@ impl Worker {
         let connection = &mut self.connections[key];
         connection.server = server;
         connection.active_at = now;
+        connection.asked_at.get_or_insert(now);
         self.watch(key);
         let connection = &mut self.connections[key];
         let near_rtt = near_rtt(connection);
         let Some(treatment) = connection.service.listener.treatment(connection.client, server, near_rtt) else {
-            return self.end(key, Outcome::Refused);
+            return self.end(key, Ending::Refused(Refusal::Rule));
         };
         let opened = open(connection, &treatment.far);
         connection.treatment = Some(Box::new(treatment));
@@ -59,36 +61,40 @@ impl Worker {
                 let registered = self.register(&far, token | 1);
                 self.connections[key].far = Some(far);
                 if registered.is_err() {
-                    self.end(key, Outcome::Reset);
+                    self.end(key, Ending::NoRoom);
                 }
             }
             Err(error) => {
-                if self.warnings.are_due("no connection", now) {
-                    tracing::warn!(%server, %error, "the connection to the server cannot be opened");
+                let failure = Failure::of(&error);
+                if failure == Failure::Local {
+                    let name = self.connections[key].service.listener.name.clone();
+                    self.shared.troubles.show(Trouble::Unopened(name), &error, now);
                 }
                 if is_lack(&error) {
                     return self.starve(key, now);
                 }
-                self.on_unreachable(key, !is_own_failure(&error), now);
+                self.on_unreachable(key, failure, now);
             }
         }
     }
 
-    /// No connection to a server came about: another, or a reset. `is_its_failure`: the server did not answer, or refused.
-    pub(super) fn on_unreachable(&mut self, key: usize, is_its_failure: bool, now: Instant) {
+    /// No connection to a server came about: another is tried, or the client is reset.
+    pub(super) fn on_unreachable(&mut self, key: usize, failure: Failure, now: Instant) {
         let connection = &mut self.connections[key];
         connection.far = None;
-        let server = connection.server;
-        if let Some(upstream) = connection.upstream.as_ref().filter(|_| is_its_failure) {
+        let (server, listener) = (connection.server, &connection.service.listener.name);
+        self.shared.metrics.count_failure(listener, &connection.upstream_label(), failure);
+        if let Some(upstream) = connection.upstream.as_ref().filter(|_| failure != Failure::Local) {
             upstream.note(false);
+            self.shared.troubles.show(Trouble::Unanswered(listener.clone(), server), &failure.label(), now);
         }
         let has_others = connection.upstream.is_some();
         match &mut connection.stage {
             Stage::Connecting(tried) if has_others => {
                 tried.push(server);
-                self.try_next(key, now);
+                self.try_next(key, Ending::Unconnected(failure), now);
             }
-            _ => self.end(key, Outcome::Unreachable),
+            _ => self.end(key, Ending::Unconnected(failure)),
         }
     }
 
@@ -105,17 +111,22 @@ impl Worker {
                 Ok(None) => return,
                 Ok(Some(error)) | Err(error) => {
                     tracing::debug!(server = %connection.server, %error, "the server did not answer");
-                    return self.on_unreachable(key, true, now);
+                    let failure = Failure::of(&error);
+                    return self.on_unreachable(key, failure, now);
                 }
             }
         } else if !flags.contains(EventFlags::OUT) {
             return;
         }
         connection.stage = Stage::Open;
+        let took = now - connection.active_at;
         connection.active_at = now;
+        connection.connected_after = connection.asked_at.map(|asked| now - asked);
         if let Some(upstream) = &connection.upstream {
             upstream.note(true);
+            self.shared.troubles.answered(&connection.service.listener.name, upstream.address);
         }
+        self.shared.metrics.note_connect(&connection.service.listener.name, &connection.upstream_label(), took);
         self.treat(key, now);
         self.advance(key, now);
     }
@@ -128,7 +139,8 @@ impl Worker {
         if treatment.near != service.listener.listen.near {
             let near = SockRef::from(&connection.near.socket);
             if let Err(error) = side::apply(&near, &treatment.near) {
-                tracing::warn!(client = %connection.client, %error, "the near side's settings cannot be applied");
+                let name = service.listener.name.clone();
+                self.shared.troubles.show(Trouble::Unsettled(name), &error, now);
             }
         }
         let policies = [(&treatment.policy, &treatment.far), (&treatment.policy_back, &treatment.near)];

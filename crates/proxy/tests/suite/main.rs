@@ -1,6 +1,9 @@
 //! The programs as they are run: over the loopback, and for root in network namespaces.
 
+mod check;
 mod killed;
+mod log;
+mod metrics;
 mod namespaces;
 mod operation;
 mod page;

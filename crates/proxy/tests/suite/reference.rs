@@ -2,6 +2,8 @@
 
 use ackclock_declare::{Entry, parameter_table};
 use ackclock_proxy::config::file::{File, Limits, Listen, Log, Metrics, Rule, Side, Timeouts};
+use ackclock_proxy::config::reload;
+use ackclock_proxy::end_reason::Ending;
 
 /// Between two lines of the page that say so.
 fn tables() -> String {
@@ -26,7 +28,9 @@ fn tables() -> String {
             .fold(String::new(), |text, line| text + line + "\n")
     };
     let sections: Vec<String> = all.iter().map(|(title, table)| format!("### {title}\n\n{}\n", own(table))).collect();
-    sections.concat()
+    let restart = reload::of_restart().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let reload = format!("### Reload\n\nA reload changes every field but {restart}: these take a restart.\n\n");
+    sections.concat() + &reload
 }
 
 #[test]
@@ -46,4 +50,18 @@ fn the_reference_has_every_field() {
             "write it with: ACKCLOCK_UPDATE_DOCS=1 cargo test -p ackclock-proxy --test suite reference"
         );
     }
+}
+
+/// The first column of the table below a heading of the page.
+fn column(heading: &str) -> Vec<String> {
+    let page = include_str!("../../../../docs/reference/proxy.md");
+    let (_, section) = page.split_once(heading).expect("the page has the heading");
+    let rows = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let rows = rows.take_while(|line| line.starts_with("| "));
+    rows.map(|row| row.split('`').nth(1).expect("a word in a row").to_owned()).collect()
+}
+
+#[test]
+fn the_reference_has_every_end_of_a_connection() {
+    assert_eq!(column("### Ends of connections"), Ending::ALL.map(|ending| ending.words().to_owned()));
 }

@@ -47,6 +47,33 @@ fn a_log_that_cannot_be_written_costs_no_connection() {
     }
 }
 
+/// pipe(7): a write to a full pipe waits for its reader. Nobody reads this one, and connections are carried all the same.
+#[test]
+fn a_log_that_nobody_reads_costs_no_connection_and_what_is_lost_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.toml");
+    let (reader, writer) = std::io::pipe().unwrap();
+    let (listen, at, server) = (free(), free(), echo());
+    let more = format!("[log]\nconnections = true\n[metrics]\naddress = \"{at}\"");
+    fs::write(&path, config(listen, server, &more)).unwrap();
+    let _proxy = Killed(Command::new(PROXY).arg(&path).stderr(writer).spawn().unwrap());
+    until("it listens", || TcpStream::connect(listen).is_ok());
+    let lost = || {
+        let mut socket = connect(at);
+        socket.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        let mut text = String::new();
+        socket.read_to_string(&mut text).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("ackclock_proxy_log_messages_lost_total "));
+        line.expect("it is counted").parse::<u64>().unwrap()
+    };
+    // A pipe holds 64 KiB, and a line has some 300 octets.
+    until("the pipe is full", || {
+        assert!((0..20).all(|_| answers(&mut connect(listen))));
+        lost() >= 20
+    });
+    drop(reader);
+}
+
 /// capabilities(7): `SO_MARK` takes `CAP_NET_ADMIN`. A right that every connection would lack is reported at the start.
 #[test]
 fn a_right_that_each_connection_needs_is_missed_at_the_start() {

@@ -9,7 +9,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 use crate::program::{Proxy, answers, connect, echo, free, knock, until};
 
 /// A server that answers no connection: its queue is full. It lives as long as what is returned with its address.
-fn stuck() -> (SocketAddr, Vec<Socket>) {
+pub(crate) fn stuck() -> (SocketAddr, Vec<Socket>) {
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     listener.bind(&"127.0.0.1:0".parse::<SocketAddr>().unwrap().into()).unwrap();
     listener.listen(0).unwrap();
