@@ -61,12 +61,28 @@ pub struct Listener {
     pub name: String,
     /// Listener as written.
     pub listen: Listen,
-    /// Addresses to which connections may go, with mode forward.
-    pub upstreams: Vec<SocketAddr>,
+    /// Servers to which connections may go, with mode forward.
+    pub upstreams: Vec<Server>,
     /// The rules of the file, in their order.
     pub rules: Vec<Rule>,
     /// Addresses of all listeners: connections are not carried to them.
     pub own: Vec<SocketAddr>,
+}
+
+/// A server as written, with the addresses that its name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// Host and port as written.
+    pub host: String,
+    /// Addresses of the host, with the port.
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl Server {
+    /// True if the host is a name, which may come to stand for other addresses.
+    pub fn is_named(&self) -> bool {
+        self.host.parse::<SocketAddr>().is_err()
+    }
 }
 
 /// Settings of a connection.

@@ -33,6 +33,7 @@ pub mod metrics;
 pub mod pipes;
 pub mod proxy_protocol;
 pub mod record;
+pub mod resolver;
 pub mod rules;
 pub mod service;
 pub mod side;

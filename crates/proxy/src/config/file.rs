@@ -142,6 +142,9 @@ declare! {
         /// Interval at which each of several is tried, to find those that do not answer; with one upstream they are not
         /// tried.
         health_interval: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(50)).at_most(DAY),
+        /// Interval at which names of servers are resolved again. What the host's resolver says of a time to live is not
+        /// known here.
+        resolve_interval: SimDuration = default(SimDuration::from_secs(30)).at_least(SimDuration::from_millis(100)).at_most(DAY),
         /// Networks that destinations must be in, with modes redirect and transparent.
         destinations: Option<Vec<Network>> = unset("any"),
         /// Networks of clients that are served; others are reset.

@@ -8,8 +8,8 @@ use std::thread::available_parallelism;
 use ackclock_declare::{Json, Mistake, Table};
 
 use super::file::{File, Listen, Mode, Rule, Side};
-use super::kinds::Policy;
-use super::{Config, Listener};
+use super::kinds::{HostPort, Policy};
+use super::{Config, Listener, Server};
 use crate::{confine, controllers, ece};
 
 /// The configuration, or everything that is wrong with it; `mistakes` are those of single fields.
@@ -44,11 +44,11 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
 }
 
 /// Fields that mean something to mode forward only, and those that do to the others.
-const OF_FORWARD: [&str; 3] = ["upstream", "balance", "health_interval"];
+const OF_FORWARD: [&str; 4] = ["upstream", "balance", "health_interval", "resolve_interval"];
 const OF_INTERCEPTING: [&str; 3] = ["destinations", "interfaces", "ports"];
 
 /// The mistakes of a listener; `written` is its table.
-fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mistake>) {
+fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> (Vec<Server>, Vec<Mistake>) {
     let mut mistakes = Vec::new();
     let upstreams = upstreams(listen, own, &mut mistakes);
     let is_forward = listen.mode == Mode::Forward;
@@ -60,9 +60,9 @@ fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> 
     }
     let is_written = |field: &&&str| written.is_some_and(|table| table.contains_key(**field));
     let (others, message, remedy) = if is_forward {
-        (OF_INTERCEPTING, "is allowed only in modes redirect and transparent", "leave it out")
+        (&OF_INTERCEPTING[..], "is allowed only in modes redirect and transparent", "leave it out")
     } else {
-        (OF_FORWARD, "is allowed only in mode forward", "leave it out, or write mode = \"forward\"")
+        (&OF_FORWARD[..], "is allowed only in mode forward", "leave it out, or write mode = \"forward\"")
     };
     others.iter().filter(is_written).for_each(|field| wrong(field, message, remedy));
     if listen.address.0.port() == 0 {
@@ -97,23 +97,21 @@ fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
     raising.filter(|_| !ece::is_possible()).map(mistake).collect()
 }
 
-fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<SocketAddr> {
+fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<Server> {
     let mut found = Vec::new();
-    for (index, host) in listen.upstream.iter().enumerate() {
+    for (index, HostPort(host)) in listen.upstream.iter().enumerate() {
         let place = format!("upstream[{index}]");
-        let addresses: Vec<SocketAddr> = host.0.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+        let addresses: Vec<SocketAddr> = host.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
         if addresses.is_empty() {
-            let message = format!("cannot be resolved: {}", host.0);
+            let message = format!("cannot be resolved: {host}");
             mistakes
                 .push(Mistake::new(message, "write an address, or a name that this host can resolve").within(&place));
         } else if addresses.iter().any(|address| is_own(*address, own)) {
             let remedy = "name a server, not a listener of this proxy";
             mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
         }
-        found.extend(addresses);
+        found.push(Server { host: host.clone(), addresses });
     }
-    let mut seen = BTreeSet::new();
-    found.retain(|address| seen.insert(*address));
     found
 }
 

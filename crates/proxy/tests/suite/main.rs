@@ -1,6 +1,7 @@
 //! The programs as they are run: over the loopback, and for root in network namespaces.
 
 mod killed;
+mod names;
 mod namespaces;
 mod operation;
 mod page;

@@ -42,11 +42,17 @@ impl Proxy {
 
     /// Starts a proxy with options and variables of the environment.
     pub(crate) fn start_with(config: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(PROXY);
+        command.args(options).envs(variables.iter().copied());
+        Self::start_by(command, config)
+    }
+
+    /// Starts a proxy by a command to which only the configuration's path is missing.
+    pub(crate) fn start_by(mut command: Command, config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("proxy.toml"), config).unwrap();
         let log = fs::File::create(folder.path().join("log")).unwrap();
-        let mut command = Command::new(PROXY);
-        command.args(options).arg(folder.path().join("proxy.toml")).envs(variables.iter().copied());
+        command.arg(folder.path().join("proxy.toml"));
         let child = command.stderr(log).spawn().unwrap();
         let proxy = Self { child, folder };
         // It listens by then. To knock would be a connection, which some tests count.
