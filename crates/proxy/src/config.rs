@@ -15,7 +15,7 @@ use ackclock_relay::DisciplineConfig;
 use ackclock_units::SimDuration;
 use ipnet::IpNet;
 
-use file::{File, Limits, Listen, Log, Metrics, Mode, Rule, Side, Timeouts};
+use file::{File, Limits, Listen, Log, Metrics, Mode, Rule, Side, Timeouts, Upstream};
 pub(crate) use review::is_own as leads_back;
 pub use text::Diagnostic;
 use text::{Source, in_order, of_file};
@@ -35,6 +35,7 @@ macro_rules! entries {
 entries! {
     File: "the file", "the whole of a configuration file";
     Listen: "listen", "where connections are taken, and where they go";
+    Upstream: "upstream", "where connections go";
     Side: "near, far", "the sockets of one side";
     Rule: "rule", "settings for the connections that it fits";
     Limits: "limits", "how much there may be";
@@ -76,6 +77,10 @@ pub struct Server {
     pub host: String,
     /// Addresses of the host, with the port.
     pub addresses: Vec<SocketAddr>,
+    /// Share of connections of each address.
+    pub weight: u32,
+    /// It is given no new connections.
+    pub is_draining: bool,
 }
 
 impl Server {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
 use prometheus_client::encoding::text::encode;
@@ -27,6 +28,8 @@ pub struct ListenerMetrics {
     reset: Counter,
     /// Metrics of the clients' side, and of the servers'.
     pub sides: [SideMetrics; 2],
+    listener: String,
+    draining: Family<Labels, Gauge>,
 }
 
 /// The outcome of a connection that was taken; every one comes to one of these.
@@ -52,6 +55,22 @@ impl ListenerMetrics {
             Outcome::Reset => &self.reset,
         };
         counter.inc();
+    }
+
+    /// Takes down which servers are given no new connections, and forgets those that are `gone`.
+    pub fn set_draining(&self, servers: &[(SocketAddr, bool)], gone: &[SocketAddr]) {
+        let labels =
+            |address: &SocketAddr| vec![("listener", self.listener.clone()), ("upstream", address.to_string())];
+        for address in gone {
+            self.draining.remove(&labels(address));
+        }
+        for (address, is_draining) in servers {
+            let gauge = self.draining.get_or_create_owned(&labels(address));
+            if gauge.set(i64::from(*is_draining)) != i64::from(*is_draining) {
+                let listener = &self.listener;
+                tracing::info!(listener, upstream = %address, is_draining, "a server's share of new connections changed");
+            }
+        }
     }
 }
 
@@ -83,6 +102,7 @@ pub struct Metrics {
     cwnd: HistogramFamily,
     waited: HistogramFamily,
     backlog: Family<Labels, Gauge>,
+    draining: Family<Labels, Gauge>,
     /// The backlog's gauges of each listener that is known.
     backlogs: Mutex<BTreeMap<String, [Gauge; 2]>>,
     /// Pipes that have octets in them.
@@ -122,7 +142,7 @@ impl Metrics {
             Family::new_with_constructor(fine_seconds as fn() -> _),
         );
         let cwnd = Family::new_with_constructor(segments as fn() -> _);
-        let (pipes, held) = (Gauge::default(), Gauge::default());
+        let (pipes, held, draining) = (Gauge::default(), Gauge::default(), Family::default());
         registry.register("connections", "Connections by outcome", Family::clone(&events));
         registry.register("active_connections", "Open connections", Family::clone(&active));
         registry.register("received_bytes", "Octets received from a side", Family::clone(&octets));
@@ -135,10 +155,29 @@ impl Metrics {
             Family::clone(&waited),
         );
         registry.register("backlog_bytes", "Octets from a side that wait in the proxy", Family::clone(&backlog));
+        registry.register(
+            "upstream_draining",
+            "1 for a server that is given no new connections",
+            Family::clone(&draining),
+        );
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
         registry.register("held_bytes", "Octets buffered in user space", held.clone());
         let (registry, backlogs) = (Mutex::new(registry), Mutex::default());
-        Self { registry, events, active, octets, retransmitted, rtt, cwnd, waited, backlog, backlogs, pipes, held }
+        Self {
+            registry,
+            events,
+            active,
+            octets,
+            retransmitted,
+            rtt,
+            cwnd,
+            waited,
+            backlog,
+            draining,
+            backlogs,
+            pipes,
+            held,
+        }
     }
 
     /// The counts of a listener.
@@ -167,6 +206,8 @@ impl Metrics {
             reset: event("reset"),
             active: self.active.get_or_create_owned(&vec![listener()]),
             sides,
+            listener: name.to_owned(),
+            draining: Family::clone(&self.draining),
         }
     }
 

@@ -143,6 +143,7 @@ impl Resolver {
             tracing::info!(listener, name = host, "a name is resolved again");
         }
         let Change { added, removed } = service.upstreams.resolve(host, &addresses);
+        service.metrics.set_draining(&service.upstreams.drained(), &removed);
         if !added.is_empty() || !removed.is_empty() {
             tracing::info!(
                 listener,

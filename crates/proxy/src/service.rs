@@ -50,13 +50,16 @@ impl Service {
             reset: duration(of.reset),
         };
         let asks = |rule: &crate::config::file::Rule| rule.near_rtt_from.is_some() || rule.near_rtt_below.is_some();
+        let before = before.map(|before| &before.upstreams);
+        let upstreams = Upstreams::new(&listener.upstreams, listener.listen.balance, before);
+        let metrics = metrics.of_listener(&listener.name);
+        let had = before.map_or_else(Vec::new, Upstreams::drained).into_iter().map(|(address, _)| address);
+        let now = upstreams.drained();
+        let gone: Vec<_> = had.filter(|had| now.iter().all(|(address, _)| address != had)).collect();
+        metrics.set_draining(&now, &gone);
         Self {
-            upstreams: Upstreams::new(
-                &listener.upstreams,
-                listener.listen.balance,
-                before.map(|before| &before.upstreams),
-            ),
-            metrics: metrics.of_listener(&listener.name),
+            upstreams,
+            metrics,
             timeouts,
             asks_rtt: listener.rules.iter().any(asks),
             measures: config.file.metrics.latency,

@@ -36,8 +36,17 @@ struct Pool {
     /// Hosts as written, with the addresses that they are known to have.
     servers: Vec<Server>,
     /// A member for each address, however many hosts have it.
-    members: Vec<Arc<Upstream>>,
-    turn: usize,
+    members: Vec<Member>,
+}
+
+/// A server's part in a pool.
+#[derive(Clone, Debug)]
+struct Member {
+    upstream: Arc<Upstream>,
+    weight: u32,
+    is_draining: bool,
+    /// Its turn comes when it has the most of all; see [`in_turn`].
+    credit: i64,
 }
 
 /// Addresses that a name has come to stand for, and those that it no longer does.
@@ -51,57 +60,89 @@ pub struct Change {
 
 impl Pool {
     /// A member for each address: those of `known` are as they were known to be, others are healthy until tried.
-    fn new(servers: Vec<Server>, known: &[Arc<Upstream>], turn: usize) -> Self {
-        let mut members: Vec<Arc<Upstream>> = Vec::new();
-        for address in servers.iter().flat_map(|server| &server.addresses) {
-            let find = |among: &[Arc<Upstream>]| among.iter().find(|it| it.address == *address).map(Arc::clone);
-            if find(&members).is_none() {
-                members.push(find(known).unwrap_or_else(|| Arc::new(Upstream::new(*address))));
+    fn new(servers: Vec<Server>, known: &[Member]) -> Self {
+        let mut members: Vec<Member> = Vec::new();
+        for (server, address) in servers.iter().flat_map(|it| it.addresses.iter().map(move |address| (it, *address))) {
+            if members.iter().any(|member| member.upstream.address == address) {
+                continue;
             }
+            let before = known.iter().find(|member| member.upstream.address == address);
+            members.push(Member {
+                upstream: before.map_or_else(|| Arc::new(Upstream::new(address)), |it| Arc::clone(&it.upstream)),
+                weight: server.weight,
+                is_draining: server.is_draining,
+                credit: before.map_or(0, |it| it.credit),
+            });
         }
-        Self { servers, members, turn }
+        Self { servers, members }
     }
+}
+
+/// The member whose turn it is: each comes as often as its weight says, and as evenly as may be.
+///
+/// Source: smooth weighted round robin of nginx (`ngx_http_upstream_get_peer`).
+fn in_turn(candidates: Vec<&mut Member>) -> Option<&Member> {
+    let mut total = 0;
+    let mut best: Option<&mut Member> = None;
+    for member in candidates {
+        total += i64::from(member.weight);
+        member.credit += i64::from(member.weight);
+        if best.as_ref().is_none_or(|best| member.credit > best.credit) {
+            best = Some(member);
+        }
+    }
+    let best = best?;
+    best.credit -= total;
+    Some(best)
+}
+
+/// The members with the fewest connections for their weights.
+fn least_loaded(candidates: Vec<&mut Member>) -> Vec<&mut Member> {
+    let load = |member: &Member| (member.upstream.connections.load(Ordering::Relaxed) as u64, u64::from(member.weight));
+    let compare = |one: (u64, u64), other: (u64, u64)| (one.0 * other.1).cmp(&(other.0 * one.1));
+    let loads: Vec<_> = candidates.iter().map(|member| load(member)).collect();
+    let Some(least) = loads.iter().copied().min_by(|one, other| compare(*one, *other)) else { return candidates };
+    let of_least = candidates.into_iter().zip(loads).filter(|(_, load)| compare(*load, least).is_eq());
+    of_least.map(|(member, _)| member).collect()
 }
 
 impl Upstreams {
     /// Servers of a listener; what is known of those of its settings `before` is kept.
     pub fn new(servers: &[Server], balance: Balance, before: Option<&Self>) -> Self {
-        let (known, turn) = before.map_or_else(Default::default, |before| {
-            let before = before.pool();
-            (before.members.clone(), before.turn)
-        });
-        Self { balance, pool: Mutex::new(Pool::new(servers.to_vec(), &known, turn)) }
+        let known = before.map_or_else(Vec::new, |before| before.pool().members.clone());
+        Self { balance, pool: Mutex::new(Pool::new(servers.to_vec(), &known)) }
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server for a connection that has failed with those of `tried`. Where none is healthy, one that was not tried.
+    /// The server for a connection that has failed with those of `tried`, and none that is drained. Where none is healthy, one
+    /// that was not tried.
     pub fn choose(&self, tried: &[SocketAddr]) -> Option<Arc<Upstream>> {
         let mut pool = self.pool();
-        let Pool { members, turn, .. } = &mut *pool;
-        let untried = || members.iter().filter(|upstream| !tried.contains(&upstream.address));
-        let healthy: Vec<_> = untried().filter(|upstream| upstream.is_healthy.load(Ordering::Relaxed)).collect();
-        let candidates: Vec<_> = if healthy.is_empty() { untried().collect() } else { healthy };
+        let is_healthy = |member: &Member| member.upstream.is_healthy.load(Ordering::Relaxed);
+        let is_open = |member: &&mut Member| !member.is_draining && !tried.contains(&member.upstream.address);
+        let mut candidates: Vec<_> = pool.members.iter_mut().filter(is_open).collect();
+        if candidates.iter().any(|member| is_healthy(member)) {
+            candidates.retain(|member| is_healthy(member));
+        }
         let chosen = match self.balance {
-            Balance::First => candidates.first(),
-            Balance::RoundRobin if candidates.is_empty() => None,
-            Balance::RoundRobin => {
-                let mine = *turn;
-                *turn = turn.wrapping_add(1);
-                candidates.get(mine % candidates.len())
-            }
-            Balance::LeastConnections => {
-                candidates.iter().min_by_key(|upstream| upstream.connections.load(Ordering::Relaxed))
-            }
+            Balance::First => candidates.into_iter().next().map(|member| &*member),
+            Balance::RoundRobin => in_turn(candidates),
+            Balance::LeastConnections => in_turn(least_loaded(candidates)),
         };
-        chosen.map(|upstream| Arc::clone(upstream))
+        chosen.map(|member| Arc::clone(&member.upstream))
     }
 
     /// All servers.
     pub fn all(&self) -> Vec<Arc<Upstream>> {
-        self.pool().members.clone()
+        self.pool().members.iter().map(|member| Arc::clone(&member.upstream)).collect()
+    }
+
+    /// The address of each server, and whether it is drained: given no new connections.
+    pub fn drained(&self) -> Vec<(SocketAddr, bool)> {
+        self.pool().members.iter().map(|member| (member.upstream.address, member.is_draining)).collect()
     }
 
     /// Hosts that are names, with their ports.
@@ -124,7 +165,7 @@ impl Upstreams {
             change = Change { added, removed };
         }
         if change != Change::default() {
-            *pool = Pool::new(pool.servers.clone(), &pool.members, pool.turn);
+            *pool = Pool::new(pool.servers.clone(), &pool.members);
         }
         change
     }
@@ -169,9 +210,63 @@ mod tests {
         ["192.0.2.1:80", "192.0.2.2:80", "192.0.2.3:80"].iter().map(|text| text.parse().unwrap()).collect()
     }
 
+    fn server(host: &str, addresses: &[SocketAddr]) -> Server {
+        Server { host: host.to_owned(), addresses: addresses.to_vec(), weight: 1, is_draining: false }
+    }
+
     /// Servers that are written as these addresses.
     fn servers(addresses: &[SocketAddr]) -> Vec<Server> {
-        addresses.iter().map(|it| Server { host: it.to_string(), addresses: vec![*it] }).collect()
+        addresses.iter().map(|it| server(&it.to_string(), &[*it])).collect()
+    }
+
+    /// Servers a, b and c with these weights, and connections given to them: as letters.
+    fn given(weights: &[u32], balance: Balance, count: usize) -> String {
+        let mut all = servers(&addresses()[..weights.len()]);
+        all.iter_mut().zip(weights).for_each(|(server, weight)| server.weight = *weight);
+        let upstreams = Upstreams::new(&all, balance, None);
+        let letter = |_| {
+            let upstream = upstreams.choose(&[]).unwrap();
+            upstream.connections.fetch_add(1, Ordering::Relaxed);
+            let place = addresses().iter().position(|address| *address == upstream.address).unwrap();
+            (b'a' + place as u8) as char
+        };
+        (0..count).map(letter).collect()
+    }
+
+    /// The sequence is that of nginx's commit 52327e0627f4: "for edge case weights like { 5, 1, 1 } we now produce { a, a, b, a, c,
+    /// a, a } sequence".
+    #[test]
+    fn round_robin_is_smooth() {
+        assert_eq!(given(&[5, 1, 1], Balance::RoundRobin, 14), "aabacaaaabacaa");
+        assert_eq!(given(&[1, 1, 1], Balance::RoundRobin, 6), "abcabc");
+    }
+
+    /// Of 8 connections that stay, weights of 3 and 1 make 6 and 2; of equal loads each has its turn.
+    #[test]
+    fn the_fewest_connections_are_counted_by_weight() {
+        let given_out = given(&[3, 1], Balance::LeastConnections, 8);
+        assert_eq!((given_out.matches('a').count(), given_out.matches('b').count()), (6, 2), "{given_out}");
+        let upstreams = Upstreams::new(&servers(&addresses()), Balance::LeastConnections, None);
+        let idle: Vec<_> = (0..3).map(|_| chosen(&upstreams, &[]).unwrap()).collect();
+        assert_eq!(idle, addresses());
+    }
+
+    #[test]
+    fn a_drained_server_is_given_nothing_whatever_becomes_of_the_others() {
+        let all = addresses();
+        let mut some = servers(&all[..2]);
+        some[0].is_draining = true;
+        for balance in [Balance::First, Balance::RoundRobin, Balance::LeastConnections] {
+            let upstreams = Upstreams::new(&some, balance, None);
+            let second = upstreams.choose(&[]).unwrap();
+            assert_eq!(second.address, all[1]);
+            (0..FAILURES).for_each(|_| second.note(false));
+            assert_eq!(chosen(&upstreams, &[]), Some(all[1]), "one that may be down is tried before");
+            assert_eq!(chosen(&upstreams, &all[1..2]), None);
+            assert_eq!(upstreams.drained(), [(all[0], true), (all[1], false)]);
+            let again = Upstreams::new(&servers(&all[..2]), balance, Some(&upstreams));
+            assert_eq!(chosen(&again, &[]), Some(all[0]), "it is back, and the other known to be down");
+        }
     }
 
     fn chosen(upstreams: &Upstreams, tried: &[SocketAddr]) -> Option<SocketAddr> {
@@ -221,13 +316,14 @@ mod tests {
         first.note(true);
         assert_eq!(chosen(&after, &[]), Some(all[1]), "and has a connection");
         first.connections.fetch_sub(1, Ordering::Relaxed);
+        after.all()[1].connections.fetch_add(1, Ordering::Relaxed);
         assert_eq!(chosen(&after, &[]), Some(all[0]));
     }
 
     #[test]
     fn a_name_that_moves_takes_its_servers_with_it_and_leaves_the_others_as_they_were() {
         let all = addresses();
-        let named = Server { host: "name:80".to_owned(), addresses: all[..2].to_vec() };
+        let named = server("name:80", &all[..2]);
         let upstreams = Upstreams::new(&[named, servers(&all[..1]).remove(0)], Balance::First, None);
         assert_eq!(upstreams.names(), ["name:80"]);
         assert_eq!(upstreams.all().len(), 2, "an address that was written twice is one server");

@@ -3,7 +3,7 @@
 use ackclock_declare::{declare, default, required, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use super::kinds::{Address, HostPort, Interface, Network, Policy, Ports};
+use super::kinds::{Address, HostPort, Interface, Listed, Network, Policy, Ports};
 
 words! {
     /// Destination of a listener's connections.
@@ -127,6 +127,18 @@ declare! {
 }
 
 declare! {
+    /// A server of a listener.
+    pub struct Upstream {
+        /// Host and port. A name stands for all its addresses, each a server.
+        address: HostPort = required(HostPort("10.0.0.2:80".to_owned())),
+        /// Share of connections beside the other servers, of each address; unless `balance` is "first".
+        weight: u32 = default(1).at_least(1).at_most(256),
+        /// It gets no new connections; those that it has go on.
+        drain: bool = false,
+    }
+}
+
+declare! {
     /// A listener: where connections are taken, and where they go.
     pub struct Listen {
         /// Name in messages and metrics.
@@ -135,15 +147,14 @@ declare! {
         address: Address = required(Address(std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080))),
         /// Destination of connections.
         mode: Mode = Mode::Forward,
-        /// The servers, with mode forward. A name stands for all its addresses, each a server.
-        upstream: Vec<HostPort> = Vec::new(),
+        /// The servers, with mode forward.
+        upstream: Vec<Listed> = Vec::new(),
         /// Rule that selects one of them for a connection.
         balance: Balance = Balance::RoundRobin,
         /// Interval at which each of several is tried, to find those that do not answer; with one upstream they are not
         /// tried.
         health_interval: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(50)).at_most(DAY),
-        /// Interval at which names of servers are resolved again. What the host's resolver says of a time to live is not
-        /// known here.
+        /// Interval at which names of servers are resolved again; their time to live is not known here (`getaddrinfo(3)`).
         resolve_interval: SimDuration = default(SimDuration::from_secs(30)).at_least(SimDuration::from_millis(100)).at_most(DAY),
         /// Networks that destinations must be in, with modes redirect and transparent.
         destinations: Option<Vec<Network>> = unset("any"),

@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use ackclock_declare::{Context, Json, Mistake, Range, Table, Unordered, Value};
+use ackclock_declare::{Context, FieldInfo, Json, Mistake, Range, Table, Unordered, Value};
 use ackclock_relay::{DisciplineConfig, buffer_policies};
 use ipnet::{IpNet, Ipv4Net};
 use serde_json::json;
+
+use super::file::Upstream;
 
 /// A value that is written as a text.
 macro_rules! textual {
@@ -78,6 +80,54 @@ impl fmt::Display for HostPort {
 }
 
 textual! { HostPort: "a host with a port", "10.0.0.2:80", ["10.0.0.2:80", "[fe80::1]:65535"] }
+
+/// A server in a list: its host and port alone, or a table of its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed(pub Upstream);
+
+impl Value for Listed {
+    ackclock_declare::without_range!();
+
+    fn wanted() -> String {
+        format!("{}, or {}", HostPort::wanted(), Upstream::wanted())
+    }
+
+    fn read(raw: &Json) -> Result<Self, String> {
+        let first = |mistakes: Vec<Mistake>| mistakes.into_iter().next().map_or_else(String::new, |one| one.message);
+        Self::read_in(raw, &Context::default()).map_err(first)
+    }
+
+    fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
+        if raw.is_object() {
+            return Upstream::read_in(raw, context).map(Self);
+        }
+        let address = HostPort::read(raw).map_err(|_| {
+            let wanted = Self::wanted();
+            vec![Mistake::new(format!("must be {wanted}"), format!("write {wanted}"))]
+        })?;
+        Ok(Self(Upstream { address, ..Upstream::default() }))
+    }
+
+    fn write(&self) -> Json {
+        let is_plain = self.0 == Upstream { address: self.0.address.clone(), ..Upstream::default() };
+        if is_plain { self.0.address.write() } else { self.0.write() }
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [HostPort::schema(), Upstream::schema()] })
+    }
+
+    fn item_fields() -> Vec<FieldInfo> {
+        Upstream::item_fields()
+    }
+
+    fn inside(range: &Range<Unordered>) -> Vec<Self> {
+        let plain = |address| Self(Upstream { address, ..Upstream::default() });
+        let mut all: Vec<Self> = HostPort::inside(range).into_iter().map(plain).collect();
+        all.extend(all.clone().into_iter().map(|Self(it)| Self(Upstream { weight: 3, drain: true, ..it })));
+        all
+    }
+}
 
 /// Addresses by their prefix; an address alone is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

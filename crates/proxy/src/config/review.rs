@@ -7,8 +7,8 @@ use std::thread::available_parallelism;
 
 use ackclock_declare::{Json, Mistake, Table};
 
-use super::file::{File, Listen, Mode, Rule, Side};
-use super::kinds::{HostPort, Policy};
+use super::file::{Balance, File, Listen, Mode, Rule, Side, Upstream};
+use super::kinds::{HostPort, Listed, Policy};
 use super::{Config, Listener, Server};
 use crate::{confine, controllers, ece};
 
@@ -99,7 +99,7 @@ fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
 
 fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<Server> {
     let mut found = Vec::new();
-    for (index, HostPort(host)) in listen.upstream.iter().enumerate() {
+    for (index, Listed(Upstream { address: HostPort(host), weight, drain })) in listen.upstream.iter().enumerate() {
         let place = format!("upstream[{index}]");
         let addresses: Vec<SocketAddr> = host.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
         if addresses.is_empty() {
@@ -110,7 +110,12 @@ fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -
             let remedy = "name a server, not a listener of this proxy";
             mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
         }
-        found.push(Server { host: host.clone(), addresses });
+        if *weight != 1 && listen.balance == Balance::First {
+            let remedy = "leave it out: the first that is healthy gets every connection";
+            let mistake = Mistake::new("is not allowed with balance = \"first\"", remedy);
+            mistakes.push(mistake.within("weight").within(&place));
+        }
+        found.push(Server { host: host.clone(), addresses, weight: *weight, is_draining: *drain });
     }
     found
 }

@@ -9,6 +9,7 @@ mod program;
 mod record;
 mod reference;
 mod resources;
+mod routing;
 mod shared;
 mod sides;
 mod torture;

@@ -2,28 +2,14 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use crate::program::{PROXY, Proxy, answers, connect, free, run, until};
+use crate::program::{PROXY, Proxy, answers, connect, free, run, teller, until};
 
 const NAME: &str = "moving.test";
-
-/// A server that says who it is to each client, and then answers with what it gets.
-fn teller(address: SocketAddr, who: u8) {
-    let listener = TcpListener::bind(address).unwrap();
-    thread::spawn(move || {
-        for mut socket in listener.incoming().flatten() {
-            thread::spawn(move || {
-                let _ = socket.write_all(&[who]);
-                let mut reader = socket.try_clone().unwrap();
-                let _ = std::io::copy(&mut reader, &mut socket);
-            });
-        }
-    });
-}
 
 /// Has the name stand for these addresses. The file keeps its length and its place: who reads it meanwhile finds a whole one.
 fn name(folder: &Path, addresses: &[&str]) {

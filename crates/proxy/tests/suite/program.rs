@@ -134,6 +134,23 @@ pub(crate) fn echo() -> SocketAddr {
     address
 }
 
+/// A server that says who it is to each client, and then answers with what it gets.
+pub(crate) fn teller(address: SocketAddr, who: u8) -> SocketAddr {
+    let listener = TcpListener::bind(address).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let _ = socket.write_all(&[who]);
+                let mut reader = socket.try_clone().unwrap();
+                let _ = std::io::copy(&mut reader, &mut socket);
+                let _ = socket.shutdown(std::net::Shutdown::Write);
+            });
+        }
+    });
+    address
+}
+
 /// True if what is sent comes back.
 pub(crate) fn answers(socket: &mut TcpStream) -> bool {
     let mut octets = [0; 4];

@@ -1,7 +1,7 @@
 //! docs/reference/proxy.md is written from the declaration of the configuration.
 
 use ackclock_declare::{Entry, parameter_table};
-use ackclock_proxy::config::file::{File, Limits, Listen, Log, Metrics, Rule, Side, Timeouts};
+use ackclock_proxy::config::file::{File, Limits, Listen, Log, Metrics, Rule, Side, Timeouts, Upstream};
 
 /// Between two lines of the page that say so.
 fn tables() -> String {
@@ -11,6 +11,7 @@ fn tables() -> String {
     let all = [
         ("The file", table::<File>()),
         ("A listener", table::<Listen>()),
+        ("A server", table::<Upstream>()),
         ("A side", table::<Side>()),
         ("A rule", table::<Rule>()),
         ("Limits", table::<Limits>()),
