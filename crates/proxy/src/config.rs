@@ -64,8 +64,10 @@ pub struct Listener {
     pub listen: Listen,
     /// Servers to which connections may go, with mode forward.
     pub upstreams: Vec<Server>,
-    /// The rules of the file, in their order.
+    /// The rules that are meant for it, in their order.
     pub rules: Vec<Rule>,
+    /// Servers of each rule; none where connections go to those of the listener.
+    pub routes: Vec<Vec<Server>>,
     /// Addresses of all listeners: connections are not carried to them.
     pub own: Vec<SocketAddr>,
 }
@@ -90,6 +92,17 @@ impl Server {
     }
 }
 
+/// Properties of a connection by which a rule is found.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow<'name> {
+    /// Address of the client.
+    pub client: SocketAddr,
+    /// The client's round trip.
+    pub near_rtt: Duration,
+    /// Server name that the client has told in lower case, if it is known.
+    pub sni: Option<&'name str>,
+}
+
 /// Settings of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Treatment {
@@ -104,9 +117,37 @@ pub struct Treatment {
 }
 
 impl Listener {
-    /// The settings for a connection; none if it is to be refused.
-    pub fn treatment(&self, client: SocketAddr, server: SocketAddr, near_rtt: Duration) -> Option<Treatment> {
-        let rule = self.rules.iter().find(|rule| fits(rule, client, server, near_rtt));
+    /// The servers among which connections are given one: first its own, then those of each rule.
+    pub fn pools(&self) -> Vec<&[Server]> {
+        std::iter::once(&self.upstreams).chain(&self.routes).map(Vec::as_slice).collect()
+    }
+
+    /// True if a connection's server name decides which rule it gets, or may. `server` is known with modes redirect and
+    /// transparent.
+    pub fn awaits_name(&self, flow: &Flow<'_>, server: Option<SocketAddr>) -> bool {
+        // A rule that depends on a server which is not chosen yet decides nothing.
+        let is_certain = |rule: &Rule| server.is_some() || !rule.asks_for_server();
+        let mut able = self.rules.iter().filter(|rule| rule.fits_but_for_name(flow, server));
+        able.find(|rule| rule.sni.is_some() || is_certain(rule)).is_some_and(|rule| rule.sni.is_some())
+    }
+
+    /// The place among [`Self::pools`] of a connection's servers, with mode forward: those of its rule, if that has some. A rule
+    /// that depends on the server is not looked at.
+    pub fn pool(&self, flow: &Flow<'_>) -> usize {
+        let fits = |rule: &Rule| !rule.asks_for_server() && rule.fits_but_for_name(flow, None) && rule.fits_name(flow);
+        let found = self.rules.iter().position(fits);
+        found.filter(|index| !self.rules[*index].upstream.is_empty()).map_or(0, |index| index + 1)
+    }
+
+    /// The settings for a connection whose servers are those of a pool; none if it is to be refused.
+    pub fn treatment(&self, flow: &Flow<'_>, server: SocketAddr, pool: usize) -> Option<Treatment> {
+        let fits = |rule: &&Rule| {
+            rule.upstream.is_empty() && rule.fits_but_for_name(flow, Some(server)) && rule.fits_name(flow)
+        };
+        let rule = match pool.checked_sub(1) {
+            Some(index) => self.rules.get(index),
+            None => self.rules.iter().find(fits),
+        };
         let Some(rule) = rule else { return Some(self.own_treatment()) };
         (!rule.refuse).then(|| {
             let side = |rule: &Option<Side>, own: &Side| rule.as_ref().map_or_else(|| own.clone(), |it| over(it, own));
@@ -165,13 +206,29 @@ fn over(rule: &Side, own: &Side) -> Side {
     }
 }
 
-fn fits(rule: &Rule, client: SocketAddr, server: SocketAddr, near_rtt: Duration) -> bool {
-    let ports = rule.ports.as_ref();
-    is_in(rule.from.as_deref(), client)
-        && is_in(rule.to.as_deref(), server)
-        && ports.is_none_or(|ports| ports.iter().any(|ports| ports.0.contains(&server.port())))
-        && rule.near_rtt_from.is_none_or(|least| near_rtt >= duration(least))
-        && rule.near_rtt_below.is_none_or(|most| near_rtt < duration(most))
+impl Rule {
+    /// True if it is meant for a listener of this name.
+    pub fn is_for(&self, listener: &str) -> bool {
+        self.listeners.as_ref().is_none_or(|names| names.iter().any(|name| name == listener))
+    }
+
+    fn asks_for_server(&self) -> bool {
+        self.to.is_some() || self.ports.is_some()
+    }
+
+    /// True if it fits all of a connection but its server name; a server that is not known fits.
+    fn fits_but_for_name(&self, flow: &Flow<'_>, server: Option<SocketAddr>) -> bool {
+        let has_port = |port: u16| self.ports.as_ref().is_none_or(|all| all.iter().any(|some| some.0.contains(&port)));
+        is_in(self.from.as_deref(), flow.client)
+            && server.is_none_or(|server| is_in(self.to.as_deref(), server) && has_port(server.port()))
+            && self.near_rtt_from.is_none_or(|least| flow.near_rtt >= duration(least))
+            && self.near_rtt_below.is_none_or(|most| flow.near_rtt < duration(most))
+    }
+
+    fn fits_name(&self, flow: &Flow<'_>) -> bool {
+        let fits = |names: &Vec<kinds::ServerName>| flow.sni.is_some_and(|sni| names.iter().any(|name| name.fits(sni)));
+        self.sni.as_ref().is_none_or(fits)
+    }
 }
 
 fn is_in(networks: Option<&[kinds::Network]>, address: SocketAddr) -> bool {

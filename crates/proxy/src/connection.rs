@@ -20,6 +20,8 @@ use crate::upstream::Upstream;
 pub enum Stage {
     /// The client's header of the PROXY protocol.
     Header,
+    /// The client's first message of TLS, for a rule that asks for its server name.
+    Hello,
     /// The server's answer; those that did not give one.
     Connecting(Vec<SocketAddr>),
     /// Both sides are open, and octets may come from either.
@@ -81,6 +83,10 @@ pub struct Connection {
     pub service: Arc<Service>,
     /// Its server, where there are several.
     pub upstream: Option<Arc<Upstream>>,
+    /// The place of its servers among the listener's pools.
+    pub pool: usize,
+    /// Server name that the client has told by TLS, where a rule asks for it.
+    pub sni: Option<Box<str>>,
     /// Bounds on the octets kept, in both directions.
     pub bounded: Option<Box<[Bounded; 2]>>,
     /// Its sockets' settings, until it is open.
@@ -103,7 +109,7 @@ impl Connection {
         match self.stage {
             Stage::Open => self.carry(carrier, now),
             Stage::Resetting(side) => self.pass_reset(side, carrier, now),
-            Stage::Header | Stage::Connecting(_) => After::Wait,
+            Stage::Header | Stage::Hello | Stage::Connecting(_) => After::Wait,
         }
     }
 
@@ -195,6 +201,7 @@ impl Connection {
         let timeouts = &self.service.timeouts;
         match self.stage {
             Stage::Header => timeouts.header,
+            Stage::Hello => timeouts.hello,
             Stage::Connecting(_) => timeouts.connect,
             Stage::Resetting(_) => timeouts.reset,
             Stage::Open if self.up.end != End::Open || self.down.end != End::Open => timeouts.half_closed,

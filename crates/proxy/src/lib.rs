@@ -18,6 +18,7 @@
 //! `docs/how-to/run-the-proxy.md` of the repository says how the program is used, `docs/explanation/proxy.md` how it works.
 
 pub mod app;
+pub mod client_hello;
 pub mod config;
 pub mod confine;
 pub mod connection;

@@ -82,9 +82,9 @@ impl Resolver {
         self.ask_due(services, now);
         let first = self.answers.recv_timeout(GLANCE);
         let answers: Vec<_> = first.into_iter().chain(self.answers.try_iter()).collect();
-        for ((listener, name), answer) in answers {
-            if let Some(service) = services.iter().find(|(address, _)| *address == listener).map(|(_, it)| it) {
-                self.take((listener, name), answer, service);
+        for (key, answer) in answers {
+            if let Some((_, service)) = services.iter().find(|(address, _)| *address == key.0) {
+                self.take(&key, answer, service);
             }
         }
     }
@@ -110,8 +110,8 @@ impl Resolver {
         }
     }
 
-    fn take(&mut self, key: Key, answer: Answer, service: &Service) {
-        let Some(name) = self.names.get_mut(&key) else { return };
+    fn take(&mut self, key: &Key, answer: Answer, service: &Service) {
+        let Some(name) = self.names.get_mut(key) else { return };
         name.is_asking = false;
         let (listener, host) = (&service.listener.name, &key.1);
         let had = name.problem;
@@ -230,7 +230,7 @@ mod tests {
             now += EVERY;
             until(&mut resolver, &services, now, |it| left() < before && !it.names[&key].is_asking);
             assert_eq!((problem(&resolver), addresses(&services)), (Some(expected), vec!["127.0.0.1:80".to_owned()]));
-            resolver.turn(&services, now + EVERY - Duration::from_millis(1));
+            resolver.turn(&services, now + EVERY.saturating_sub(Duration::from_millis(1)));
             assert_eq!(left(), before - 1, "it is not due yet");
         }
         now += EVERY;

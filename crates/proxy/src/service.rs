@@ -18,6 +18,7 @@ pub struct Timeouts {
     pub idle: Duration,
     pub half_closed: Duration,
     pub header: Duration,
+    pub hello: Duration,
     pub reset: Duration,
 }
 
@@ -47,11 +48,12 @@ impl Service {
             idle: duration(of.idle),
             half_closed: duration(of.half_closed),
             header: duration(of.header),
+            hello: duration(of.hello),
             reset: duration(of.reset),
         };
         let asks = |rule: &crate::config::file::Rule| rule.near_rtt_from.is_some() || rule.near_rtt_below.is_some();
         let before = before.map(|before| &before.upstreams);
-        let upstreams = Upstreams::new(&listener.upstreams, listener.listen.balance, before);
+        let upstreams = Upstreams::new(&listener.pools(), listener.listen.balance, before);
         let metrics = metrics.of_listener(&listener.name);
         let had = before.map_or_else(Vec::new, Upstreams::drained).into_iter().map(|(address, _)| address);
         let now = upstreams.drained();

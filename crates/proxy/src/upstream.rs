@@ -1,5 +1,6 @@
 //! The servers of a listener: which of them a connection gets, and which of them answer.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,7 +28,8 @@ pub struct Upstream {
 #[derive(Debug)]
 pub struct Upstreams {
     balance: Balance,
-    pool: Mutex<Pool>,
+    /// Its own, then those of each of its rules.
+    pools: Mutex<Vec<Pool>>,
 }
 
 /// Servers among which each connection is given one.
@@ -59,20 +61,22 @@ pub struct Change {
 }
 
 impl Pool {
-    /// A member for each address: those of `known` are as they were known to be, others are healthy until tried.
-    fn new(servers: Vec<Server>, known: &[Member]) -> Self {
+    /// A member for each address. Those of `known` are as they were known to be, others are healthy until tried; `before` has
+    /// the turns.
+    fn new(servers: Vec<Server>, known: &mut Vec<Arc<Upstream>>, before: &[Member]) -> Self {
         let mut members: Vec<Member> = Vec::new();
         for (server, address) in servers.iter().flat_map(|it| it.addresses.iter().map(move |address| (it, *address))) {
             if members.iter().any(|member| member.upstream.address == address) {
                 continue;
             }
-            let before = known.iter().find(|member| member.upstream.address == address);
-            members.push(Member {
-                upstream: before.map_or_else(|| Arc::new(Upstream::new(address)), |it| Arc::clone(&it.upstream)),
-                weight: server.weight,
-                is_draining: server.is_draining,
-                credit: before.map_or(0, |it| it.credit),
+            let upstream = known.iter().find(|upstream| upstream.address == address).map(Arc::clone);
+            let upstream = upstream.unwrap_or_else(|| {
+                let new = Arc::new(Upstream::new(address));
+                known.push(Arc::clone(&new));
+                new
             });
+            let credit = before.iter().find(|member| member.upstream.address == address).map_or(0, |it| it.credit);
+            members.push(Member { upstream, weight: server.weight, is_draining: server.is_draining, credit });
         }
         Self { servers, members }
     }
@@ -107,20 +111,26 @@ fn least_loaded(candidates: Vec<&mut Member>) -> Vec<&mut Member> {
 }
 
 impl Upstreams {
-    /// Servers of a listener; what is known of those of its settings `before` is kept.
-    pub fn new(servers: &[Server], balance: Balance, before: Option<&Self>) -> Self {
-        let known = before.map_or_else(Vec::new, |before| before.pool().members.clone());
-        Self { balance, pool: Mutex::new(Pool::new(servers.to_vec(), &known)) }
+    /// Servers of a listener and of its rules; what is known of those of its settings `before` is kept.
+    pub fn new(pools: &[&[Server]], balance: Balance, before: Option<&Self>) -> Self {
+        let mut known = before.map_or_else(Vec::new, Self::all);
+        let turns = before
+            .map_or_else(Vec::new, |before| before.pools().iter().map(|pool| pool.members.clone()).collect::<Vec<_>>());
+        let pool = |(index, servers): (usize, &&[Server])| {
+            Pool::new(servers.to_vec(), &mut known, turns.get(index).map_or(&[], Vec::as_slice))
+        };
+        Self { balance, pools: Mutex::new(pools.iter().enumerate().map(pool).collect()) }
     }
 
-    fn pool(&self) -> MutexGuard<'_, Pool> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pools(&self) -> MutexGuard<'_, Vec<Pool>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server for a connection that has failed with those of `tried`, and none that is drained. Where none is healthy, one
-    /// that was not tried.
-    pub fn choose(&self, tried: &[SocketAddr]) -> Option<Arc<Upstream>> {
-        let mut pool = self.pool();
+    /// The server of a pool for a connection that has failed with those of `tried`, and none that is drained. Where none is
+    /// healthy, one that was not tried.
+    pub fn choose(&self, pool: usize, tried: &[SocketAddr]) -> Option<Arc<Upstream>> {
+        let mut pools = self.pools();
+        let pool = pools.get_mut(pool)?;
         let is_healthy = |member: &Member| member.upstream.is_healthy.load(Ordering::Relaxed);
         let is_open = |member: &&mut Member| !member.is_draining && !tried.contains(&member.upstream.address);
         let mut candidates: Vec<_> = pool.members.iter_mut().filter(is_open).collect();
@@ -137,27 +147,36 @@ impl Upstreams {
 
     /// All servers.
     pub fn all(&self) -> Vec<Arc<Upstream>> {
-        self.pool().members.iter().map(|member| Arc::clone(&member.upstream)).collect()
+        distinct(self.pools().iter())
+    }
+
+    /// Servers beside which there are others, so that connections can be given to those.
+    pub fn replaceable(&self) -> Vec<Arc<Upstream>> {
+        distinct(self.pools().iter().filter(|pool| pool.members.len() > 1))
     }
 
     /// The address of each server, and whether it is drained: given no new connections.
     pub fn drained(&self) -> Vec<(SocketAddr, bool)> {
-        self.pool().members.iter().map(|member| (member.upstream.address, member.is_draining)).collect()
+        let mut drained = BTreeMap::new();
+        for member in self.pools().iter().flat_map(|pool| &pool.members) {
+            *drained.entry(member.upstream.address).or_insert(true) &= member.is_draining;
+        }
+        drained.into_iter().collect()
     }
 
     /// Hosts that are names, with their ports.
-    pub fn names(&self) -> Vec<String> {
-        let pool = self.pool();
-        let named = pool.servers.iter().filter(|server| server.is_named());
+    pub fn names(&self) -> BTreeSet<String> {
+        let pools = self.pools();
+        let named = pools.iter().flat_map(|pool| &pool.servers).filter(|server| server.is_named());
         named.map(|server| server.host.clone()).collect()
     }
 
     /// Takes down that a name stands for these addresses. Those that it had keep their order, new ones come after them: a name
     /// server may tell them in another order each time.
     pub fn resolve(&self, name: &str, addresses: &[SocketAddr]) -> Change {
-        let mut pool = self.pool();
+        let mut pools = self.pools();
         let mut change = Change::default();
-        for server in pool.servers.iter_mut().filter(|server| server.host == name) {
+        for server in pools.iter_mut().flat_map(|pool| &mut pool.servers).filter(|server| server.host == name) {
             let had = std::mem::take(&mut server.addresses);
             let (kept, removed): (Vec<_>, Vec<_>) = had.into_iter().partition(|it| addresses.contains(it));
             let added: Vec<SocketAddr> = addresses.iter().filter(|it| !kept.contains(it)).copied().collect();
@@ -165,10 +184,21 @@ impl Upstreams {
             change = Change { added, removed };
         }
         if change != Change::default() {
-            *pool = Pool::new(pool.servers.clone(), &pool.members);
+            let mut known = distinct(pools.iter());
+            for pool in pools.iter_mut() {
+                *pool = Pool::new(pool.servers.clone(), &mut known, &pool.members);
+            }
         }
         change
     }
+}
+
+/// Each server of some pools once.
+fn distinct<'pool>(pools: impl Iterator<Item = &'pool Pool>) -> Vec<Arc<Upstream>> {
+    let mut seen = BTreeSet::new();
+    let members = pools.flat_map(|pool| &pool.members);
+    let new = members.filter(|member| seen.insert(member.upstream.address));
+    new.map(|member| Arc::clone(&member.upstream)).collect()
 }
 
 impl Upstream {
@@ -223,9 +253,9 @@ mod tests {
     fn given(weights: &[u32], balance: Balance, count: usize) -> String {
         let mut all = servers(&addresses()[..weights.len()]);
         all.iter_mut().zip(weights).for_each(|(server, weight)| server.weight = *weight);
-        let upstreams = Upstreams::new(&all, balance, None);
+        let upstreams = Upstreams::new(&[&all], balance, None);
         let letter = |_| {
-            let upstream = upstreams.choose(&[]).unwrap();
+            let upstream = upstreams.choose(0, &[]).unwrap();
             upstream.connections.fetch_add(1, Ordering::Relaxed);
             let place = addresses().iter().position(|address| *address == upstream.address).unwrap();
             (b'a' + place as u8) as char
@@ -241,12 +271,12 @@ mod tests {
         assert_eq!(given(&[1, 1, 1], Balance::RoundRobin, 6), "abcabc");
     }
 
-    /// Of 8 connections that stay, weights of 3 and 1 make 6 and 2; of equal loads each has its turn.
+    /// Weights of 3 and 1 share 8 connections that stay as 6 and 2; of equal loads each has its turn.
     #[test]
     fn the_fewest_connections_are_counted_by_weight() {
         let given_out = given(&[3, 1], Balance::LeastConnections, 8);
         assert_eq!((given_out.matches('a').count(), given_out.matches('b').count()), (6, 2), "{given_out}");
-        let upstreams = Upstreams::new(&servers(&addresses()), Balance::LeastConnections, None);
+        let upstreams = Upstreams::new(&[&servers(&addresses())], Balance::LeastConnections, None);
         let idle: Vec<_> = (0..3).map(|_| chosen(&upstreams, &[]).unwrap()).collect();
         assert_eq!(idle, addresses());
     }
@@ -257,26 +287,26 @@ mod tests {
         let mut some = servers(&all[..2]);
         some[0].is_draining = true;
         for balance in [Balance::First, Balance::RoundRobin, Balance::LeastConnections] {
-            let upstreams = Upstreams::new(&some, balance, None);
-            let second = upstreams.choose(&[]).unwrap();
+            let upstreams = Upstreams::new(&[&some], balance, None);
+            let second = upstreams.choose(0, &[]).unwrap();
             assert_eq!(second.address, all[1]);
             (0..FAILURES).for_each(|_| second.note(false));
             assert_eq!(chosen(&upstreams, &[]), Some(all[1]), "one that may be down is tried before");
             assert_eq!(chosen(&upstreams, &all[1..2]), None);
             assert_eq!(upstreams.drained(), [(all[0], true), (all[1], false)]);
-            let again = Upstreams::new(&servers(&all[..2]), balance, Some(&upstreams));
+            let again = Upstreams::new(&[&servers(&all[..2])], balance, Some(&upstreams));
             assert_eq!(chosen(&again, &[]), Some(all[0]), "it is back, and the other known to be down");
         }
     }
 
     fn chosen(upstreams: &Upstreams, tried: &[SocketAddr]) -> Option<SocketAddr> {
-        upstreams.choose(tried).map(|upstream| upstream.address)
+        upstreams.choose(0, tried).map(|upstream| upstream.address)
     }
 
     #[test]
     fn each_in_its_turn_and_none_that_failed() {
         let all = addresses();
-        let upstreams = Upstreams::new(&servers(&all), Balance::RoundRobin, None);
+        let upstreams = Upstreams::new(&[&servers(&all)], Balance::RoundRobin, None);
         let got: Vec<_> = (0..4).map(|_| chosen(&upstreams, &[]).unwrap()).collect();
         assert_eq!(got, [all[0], all[1], all[2], all[0]]);
         assert_eq!(chosen(&upstreams, &all[1..]), Some(all[0]));
@@ -286,8 +316,8 @@ mod tests {
     #[test]
     fn a_server_is_out_after_two_failures_and_in_after_one_answer() {
         let all = addresses();
-        let upstreams = Upstreams::new(&servers(&all), Balance::First, None);
-        let first = upstreams.choose(&[]).unwrap();
+        let upstreams = Upstreams::new(&[&servers(&all)], Balance::First, None);
+        let first = upstreams.choose(0, &[]).unwrap();
         first.note(false);
         assert_eq!(chosen(&upstreams, &[]), Some(all[0]));
         first.note(false);
@@ -299,19 +329,19 @@ mod tests {
     #[test]
     fn the_one_with_the_fewest_connections() {
         let all = addresses();
-        let upstreams = Upstreams::new(&servers(&all), Balance::LeastConnections, None);
-        upstreams.choose(&[]).unwrap().connections.fetch_add(1, Ordering::Relaxed);
+        let upstreams = Upstreams::new(&[&servers(&all)], Balance::LeastConnections, None);
+        upstreams.choose(0, &[]).unwrap().connections.fetch_add(1, Ordering::Relaxed);
         assert_eq!(chosen(&upstreams, &[]), Some(all[1]));
     }
 
     #[test]
     fn new_settings_forget_neither_health_nor_load() {
         let all = addresses();
-        let before = Upstreams::new(&servers(&all), Balance::LeastConnections, None);
-        let first = before.choose(&[]).unwrap();
+        let before = Upstreams::new(&[&servers(&all)], Balance::LeastConnections, None);
+        let first = before.choose(0, &[]).unwrap();
         first.connections.fetch_add(1, Ordering::Relaxed);
         (0..FAILURES).for_each(|_| first.note(false));
-        let after = Upstreams::new(&servers(&all[..2]), Balance::LeastConnections, Some(&before));
+        let after = Upstreams::new(&[&servers(&all[..2])], Balance::LeastConnections, Some(&before));
         assert_eq!(chosen(&after, &[]), Some(all[1]), "the first is still known to be down");
         first.note(true);
         assert_eq!(chosen(&after, &[]), Some(all[1]), "and has a connection");
@@ -324,10 +354,10 @@ mod tests {
     fn a_name_that_moves_takes_its_servers_with_it_and_leaves_the_others_as_they_were() {
         let all = addresses();
         let named = server("name:80", &all[..2]);
-        let upstreams = Upstreams::new(&[named, servers(&all[..1]).remove(0)], Balance::First, None);
-        assert_eq!(upstreams.names(), ["name:80"]);
+        let upstreams = Upstreams::new(&[&[named, servers(&all[..1]).remove(0)]], Balance::First, None);
+        assert_eq!(upstreams.names(), BTreeSet::from(["name:80".to_owned()]));
         assert_eq!(upstreams.all().len(), 2, "an address that was written twice is one server");
-        let first = upstreams.choose(&[]).unwrap();
+        let first = upstreams.choose(0, &[]).unwrap();
         (0..FAILURES).for_each(|_| first.note(false));
         let turned: Vec<SocketAddr> = all[..2].iter().rev().copied().collect();
         assert_eq!(upstreams.resolve("name:80", &turned), Change::default(), "only the order is another");
@@ -338,5 +368,25 @@ mod tests {
         assert_eq!(chosen(&upstreams, &all[1..]), Some(all[0]));
         assert_eq!(chosen(&upstreams, &[]), Some(all[1]));
         assert!(!upstreams.all()[2].is_healthy.load(Ordering::Relaxed), "and known to be down");
+    }
+
+    #[test]
+    fn a_server_of_two_pools_is_one_and_each_pool_has_its_own_turns() {
+        let all = addresses();
+        let (own, mut route) = (servers(&all[..2]), servers(&all[1..2]));
+        route[0].is_draining = true;
+        let upstreams = Upstreams::new(&[&own, &route, &servers(&all[2..])], Balance::RoundRobin, None);
+        let of_pool = |pool: usize| upstreams.choose(pool, &[]).map(|upstream| upstream.address);
+        assert_eq!([of_pool(0), of_pool(1), of_pool(2)], [Some(all[0]), None, Some(all[2])]);
+        assert_eq!([of_pool(2), of_pool(0), of_pool(3)], [Some(all[2]), Some(all[1]), None]);
+        assert_eq!(upstreams.all().len(), 3);
+        let replaceable: Vec<_> = upstreams.replaceable().iter().map(|it| it.address).collect();
+        assert_eq!(replaceable, all[..2]);
+        assert!(
+            upstreams.drained().iter().all(|(_, is_draining)| !is_draining),
+            "it gets connections in one of its pools"
+        );
+        let second = upstreams.choose(0, &all[..1]).unwrap();
+        assert!(Arc::ptr_eq(&second, &Upstreams::new(&[&[], &route], Balance::First, Some(&upstreams)).all()[0]));
     }
 }

@@ -199,11 +199,10 @@ impl Worker {
         if flags.contains(EventFlags::ERR) && (direction.end != End::Open || direction.is_abandoned()) {
             end.on_reset();
         }
+        let has_ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         match connection.stage {
-            Stage::Header => {
-                let has_ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
-                self.read_header(key, has_ended, now);
-            }
+            Stage::Header => self.read_header(key, has_ended, now),
+            Stage::Hello => self.read_hello(key, has_ended, now),
             _ => self.advance(key, now),
         }
     }
@@ -290,6 +289,8 @@ impl Worker {
         if matches!(connection.stage, Stage::Connecting(_)) {
             let was_asked = connection.far.is_some();
             self.on_unreachable(key, was_asked, now);
+        } else if matches!(connection.stage, Stage::Hello) {
+            self.set_out(key, now);
         } else {
             tracing::debug!(client = %connection.client, server = %connection.server, "gave up a silent connection");
             self.end(key, Outcome::Reset);

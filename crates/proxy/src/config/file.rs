@@ -3,7 +3,7 @@
 use ackclock_declare::{declare, default, required, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use super::kinds::{Address, HostPort, Interface, Listed, Network, Policy, Ports};
+use super::kinds::{Address, HostPort, Interface, Listed, Network, Policy, Ports, ServerName};
 
 words! {
     /// Destination of a listener's connections.
@@ -101,6 +101,8 @@ declare! {
 declare! {
     /// Settings for the connections that it fits, before those of the listener. The first that fits is taken.
     pub struct Rule {
+        /// Names of the listeners whose connections it fits.
+        listeners: Option<Vec<String>> = unset("all"),
         /// Networks of clients that it fits.
         from: Option<Vec<Network>> = unset("all"),
         /// Networks of servers that it fits.
@@ -111,6 +113,11 @@ declare! {
         near_rtt_from: Option<SimDuration> = unset("0").at_most(DAY),
         /// It fits clients whose handshake took less.
         near_rtt_below: Option<SimDuration> = unset("any").at_most(DAY),
+        /// Server names of TLS (SNI) that it fits; `*.` stands for one label or more. Connections that it may fit wait for
+        /// their `ClientHello`, for at most `timeouts.hello`; those that are not TLS have no name.
+        sni: Option<Vec<ServerName>> = unset("all"),
+        /// The servers of connections that it fits, in place of the listener's, with mode forward.
+        upstream: Vec<Listed> = Vec::new(),
         /// Connections that it fits are reset.
         refuse: bool = false,
         /// Rule that limits the octets kept between the two sides.
@@ -131,7 +138,7 @@ declare! {
     pub struct Upstream {
         /// Host and port. A name stands for all its addresses, each a server.
         address: HostPort = required(HostPort("10.0.0.2:80".to_owned())),
-        /// Share of connections beside the other servers, of each address; unless `balance` is "first".
+        /// Share of connections beside the other servers, of each of its addresses; not with balance "first".
         weight: u32 = default(1).at_least(1).at_most(256),
         /// It gets no new connections; those that it has go on.
         drain: bool = false,
@@ -147,7 +154,7 @@ declare! {
         address: Address = required(Address(std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080))),
         /// Destination of connections.
         mode: Mode = Mode::Forward,
-        /// The servers, with mode forward.
+        /// The servers, with mode forward; may be left out where rules have some. Others are reset then.
         upstream: Vec<Listed> = Vec::new(),
         /// Rule that selects one of them for a connection.
         balance: Balance = Balance::RoundRobin,
@@ -212,6 +219,9 @@ declare! {
         half_closed: SimDuration = default(SimDuration::from_secs(3600)).at_least(SimDuration::from_millis(10)).at_most(DAY),
         /// A header of the PROXY protocol has to be there within this.
         header: SimDuration = default(SimDuration::from_secs(5)).at_least(SimDuration::from_millis(1)).at_most(DAY),
+        /// A `ClientHello` of TLS is waited for as long, where a rule asks for its server name. Without one the connection
+        /// goes on and has no name.
+        hello: SimDuration = default(SimDuration::from_secs(5)).at_least(SimDuration::from_millis(1)).at_most(DAY),
         /// Time after a reset on one side for data before it to be acknowledged on the other.
         reset: SimDuration = default(SimDuration::from_secs(60)).at_least(SimDuration::from_millis(1)).at_most(DAY),
         /// Time for connections to end after SIGTERM.

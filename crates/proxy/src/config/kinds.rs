@@ -129,6 +129,40 @@ impl Value for Listed {
     }
 }
 
+/// A server name of TLS, in lower case, or the names below a domain: `*.example.net`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerName(String);
+
+impl ServerName {
+    /// True if it stands for this name, which is in lower case.
+    pub fn fits(&self, name: &str) -> bool {
+        match self.0.strip_prefix('*') {
+            Some(domain) => name.strip_suffix(domain).is_some_and(|label| !label.is_empty()),
+            None => name == self.0,
+        }
+    }
+}
+
+impl FromStr for ServerName {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let name = text.to_ascii_lowercase();
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        let is_label = |label: &str| !label.is_empty() && label.chars().all(is_of_name);
+        let is_name = name.strip_prefix("*.").unwrap_or(&name).split('.').all(is_label);
+        is_name.then_some(Self(name)).ok_or(())
+    }
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+textual! { ServerName: "a server name in ASCII", "*.example.net", ["example.org", "*.example.net"] }
+
 /// Addresses by their prefix; an address alone is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network(pub IpNet);

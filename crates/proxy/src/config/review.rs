@@ -25,18 +25,28 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
     let mut listeners = Vec::new();
     for (index, listen) in file.listen.iter().enumerate() {
         let written = table.get("listen").and_then(|all| all.get(index)).and_then(Json::as_object);
-        let (upstreams, wrong) = of_listener(listen, written, &own);
-        mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
         let name = listen.name.clone().unwrap_or_else(|| listen.address.to_string());
-        let (listen, rules, own) = (listen.clone(), file.rule.clone(), own.clone());
-        listeners.push(Listener { name, listen, upstreams, rules, own });
+        let has_routes = !has_rules || file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty());
+        let (upstreams, wrong) = of_listener(listen, written, &own, has_routes);
+        mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
+        let (listen, own) = (listen.clone(), own.clone());
+        listeners.push(Listener { name, listen, upstreams, rules: Vec::new(), routes: Vec::new(), own });
     }
     mistakes.extend(of_names(&listeners));
-    if has_rules {
-        let rules = file.rule.iter().enumerate();
-        mistakes.extend(rules.flat_map(|(index, rule)| {
-            of_rule(rule).into_iter().map(move |mistake| mistake.within(&format!("rule[{index}]")))
-        }));
+    for (index, rule) in file.rule.iter().enumerate().filter(|_| has_rules) {
+        let place = format!("rule[{index}]");
+        let mut wrong = of_rule(rule);
+        if has_listeners {
+            wrong.extend(of_route(rule, &listeners));
+        }
+        let meant: Vec<_> = listeners.iter_mut().filter(|listener| rule.is_for(&listener.name)).collect();
+        let is_by_order = meant.iter().any(|listener| listener.listen.balance == Balance::First);
+        let route = upstreams(&rule.upstream, is_by_order, &own, &mut wrong);
+        for listener in meant {
+            listener.rules.push(rule.clone());
+            listener.routes.push(route.clone());
+        }
+        mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&place)));
     }
     mistakes.extend(of_metrics(&file, &own));
     let workers = file.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
@@ -47,15 +57,20 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
 const OF_FORWARD: [&str; 4] = ["upstream", "balance", "health_interval", "resolve_interval"];
 const OF_INTERCEPTING: [&str; 3] = ["destinations", "interfaces", "ports"];
 
-/// The mistakes of a listener; `written` is its table.
-fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> (Vec<Server>, Vec<Mistake>) {
+/// The servers of a listener and its mistakes; `written` is its table, and `has_routes` says that rules name servers for it.
+fn of_listener(
+    listen: &Listen,
+    written: Option<&Table>,
+    own: &[SocketAddr],
+    has_routes: bool,
+) -> (Vec<Server>, Vec<Mistake>) {
     let mut mistakes = Vec::new();
-    let upstreams = upstreams(listen, own, &mut mistakes);
+    let upstreams = upstreams(&listen.upstream, listen.balance == Balance::First, own, &mut mistakes);
     let is_forward = listen.mode == Mode::Forward;
     let mut wrong = |field: &str, message: &str, remedy: &str| {
         mistakes.push(Mistake::new(message, remedy).within(field));
     };
-    if is_forward && listen.upstream.is_empty() {
+    if is_forward && listen.upstream.is_empty() && !has_routes {
         wrong("upstream", "is missing", "add it, such as upstream = [\"10.0.0.2:80\"]");
     }
     let is_written = |field: &&&str| written.is_some_and(|table| table.contains_key(**field));
@@ -97,9 +112,10 @@ fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
     raising.filter(|_| !ece::is_possible()).map(mistake).collect()
 }
 
-fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<Server> {
+/// Servers with the addresses of their names; `is_by_order` says that the first that is healthy gets every connection.
+fn upstreams(written: &[Listed], is_by_order: bool, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<Server> {
     let mut found = Vec::new();
-    for (index, Listed(Upstream { address: HostPort(host), weight, drain })) in listen.upstream.iter().enumerate() {
+    for (index, Listed(Upstream { address: HostPort(host), weight, drain })) in written.iter().enumerate() {
         let place = format!("upstream[{index}]");
         let addresses: Vec<SocketAddr> = host.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
         if addresses.is_empty() {
@@ -110,7 +126,7 @@ fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -
             let remedy = "name a server, not a listener of this proxy";
             mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
         }
-        if *weight != 1 && listen.balance == Balance::First {
+        if *weight != 1 && is_by_order {
             let remedy = "leave it out: the first that is healthy gets every connection";
             let mistake = Mistake::new("is not allowed with balance = \"first\"", remedy);
             mistakes.push(mistake.within("weight").within(&place));
@@ -178,6 +194,37 @@ fn of_rule(rule: &Rule) -> Vec<Mistake> {
         let mistake =
             Mistake::new(format!("must be more than near_rtt_from, which is {from}"), "change one of the two");
         mistakes.push(mistake.within("near_rtt_below"));
+    }
+    mistakes
+}
+
+/// The mistakes of a rule in its relation to the listeners.
+fn of_route(rule: &Rule, listeners: &[Listener]) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for (index, name) in rule.listeners.iter().flatten().enumerate() {
+        if listeners.iter().all(|listener| listener.name != *name) {
+            let names: Vec<&str> = listeners.iter().map(|listener| listener.name.as_str()).collect();
+            let mistake = Mistake::new("is not the name of a listener", format!("use one of {}", names.join(", ")));
+            mistakes.push(mistake.within(&format!("listeners[{index}]")));
+        }
+    }
+    if rule.upstream.is_empty() {
+        return mistakes;
+    }
+    let mut wrong = |message: String, remedy: &str| mistakes.push(Mistake::new(message, remedy).within("upstream"));
+    let intercepting = listeners.iter().find(|it| rule.is_for(&it.name) && it.listen.mode != Mode::Forward);
+    if let Some(Listener { name, .. }) = intercepting {
+        let message = format!("is allowed only for listeners in mode forward, which {name} is not");
+        wrong(message, "name those that are, such as listeners = [\"web\"]");
+    }
+    let without = [("refuse", rule.refuse), ("to", rule.to.is_some()), ("ports", rule.ports.is_some())];
+    for (field, _) in without.iter().filter(|(_, is_set)| *is_set) {
+        let remedy = if *field == "refuse" {
+            "leave out one of the two"
+        } else {
+            "leave out one of the two: this is about the servers of the listener"
+        };
+        wrong(format!("is not allowed with {field}"), remedy);
     }
     mistakes
 }

@@ -11,7 +11,9 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, SocketFlags, acceptfrom_with, recv};
 use socket2::SockRef;
 
+use super::connect::flow;
 use super::{IS_LISTENER, Listening, Worker, next_generation};
+use crate::client_hello::{self, Read as Hello};
 use crate::connection::{Connection, Stage};
 use crate::direction::{Direction, Endpoint};
 use crate::listener;
@@ -139,6 +141,8 @@ impl Worker {
             opened_at: now,
             service,
             upstream: None,
+            pool: 0,
+            sni: None,
             bounded: None,
             treatment: None,
             is_ticking: false,
@@ -152,7 +156,7 @@ impl Worker {
             return self.end(key, Outcome::Reset);
         }
         self.watch(key);
-        if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, now) }
+        if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, false, now) }
     }
 
     /// Looks for a header of the PROXY protocol. `has_ended`: nothing more comes from the client.
@@ -186,26 +190,70 @@ impl Worker {
                     return self.end(key, Outcome::Refused);
                 }
                 connection.source = Some(connection.client);
-                self.go_on(key, now);
+                self.go_on(key, has_ended, now);
             }
         }
     }
 
-    /// Proceeds once the client is known: selects the destination.
-    fn go_on(&mut self, key: usize, now: Instant) {
+    /// Proceeds once the client is known: waits for the name of its server where that decides. `has_ended`: nothing more comes
+    /// from the client.
+    fn go_on(&mut self, key: usize, has_ended: bool, now: Instant) {
+        let connection = &mut self.connections[key];
+        let service = Arc::clone(&connection.service);
+        let mut meant = None;
+        if service.listener.is_intercepting() {
+            let near = SockRef::from(&connection.near.socket);
+            let found = listener::destination(&service.listener, &near).ok().flatten();
+            meant = found.filter(|server| service.listener.may_reach(*server));
+            let Some(server) = meant else {
+                tracing::debug!(client = %connection.client, "addressed to this proxy itself, or to a forbidden destination");
+                return self.end(key, Outcome::Refused);
+            };
+            connection.server = server;
+        }
+        if !service.listener.awaits_name(&flow(connection), meant) {
+            return self.set_out(key, now);
+        }
+        connection.stage = Stage::Hello;
+        connection.active_at = now;
+        self.watch(key);
+        self.read_hello(key, has_ended, now);
+    }
+
+    /// Looks for a server name in the client's first octets, which stay where they are. `has_ended`: nothing more comes from it.
+    pub(super) fn read_hello(&mut self, key: usize, has_ended: bool, now: Instant) {
+        let connection = &mut self.connections[key];
+        let mut octets = [0; client_hello::LONGEST];
+        let read = match recv(&connection.near.socket, &mut octets[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Hello::Other,
+            Ok((length, _)) => client_hello::read(&octets[..length]),
+            Err(Errno::AGAIN | Errno::INTR) => Hello::Incomplete,
+            // The kernel reports a reset once.
+            Err(_) => return self.end(key, Outcome::Reset),
+        };
+        match read {
+            Hello::Incomplete if !has_ended => return,
+            Hello::Name(name) => connection.sni = name.map(String::into_boxed_str),
+            Hello::Incomplete | Hello::Other => {}
+        }
+        self.set_out(key, now);
+    }
+
+    /// Selects the server, once all is known that decides on it.
+    pub(super) fn set_out(&mut self, key: usize, now: Instant) {
         let connection = &mut self.connections[key];
         connection.stage = Stage::Connecting(Vec::new());
         let service = Arc::clone(&connection.service);
-        if !service.listener.is_intercepting() {
-            return self.try_next(key, now);
+        if service.listener.is_intercepting() {
+            let server = connection.server;
+            return self.try_server(key, server, now);
         }
-        let meant = listener::destination(&service.listener, &SockRef::from(&connection.near.socket));
-        if let Some(server) = meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
-            self.try_server(key, server, now);
-        } else {
-            tracing::debug!(client = %connection.client, "addressed to this proxy itself, or to a forbidden destination");
-            self.end(key, Outcome::Refused);
+        connection.pool = service.listener.pool(&flow(connection));
+        if service.listener.pools()[connection.pool].is_empty() {
+            tracing::debug!(client = %connection.client, "no rule names a server for it");
+            return self.end(key, Outcome::Refused);
         }
+        self.try_next(key, now);
     }
 
     /// Takes the waiting connections of a listener, then closes it.

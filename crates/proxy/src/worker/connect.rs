@@ -12,6 +12,7 @@ use socket2::SockRef;
 
 use super::Worker;
 use super::accept::local_of;
+use crate::config::Flow;
 use crate::config::file::Mode;
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
@@ -29,7 +30,7 @@ impl Worker {
             Stage::Connecting(tried) => tried.as_slice(),
             _ => &[],
         };
-        let Some(upstream) = connection.service.upstreams.choose(tried) else {
+        let Some(upstream) = connection.service.upstreams.choose(connection.pool, tried) else {
             return self.end(key, Outcome::Unreachable);
         };
         upstream.connections.fetch_add(1, Ordering::Relaxed);
@@ -47,8 +48,8 @@ impl Worker {
         connection.active_at = now;
         self.watch(key);
         let connection = &mut self.connections[key];
-        let near_rtt = near_rtt(connection);
-        let Some(treatment) = connection.service.listener.treatment(connection.client, server, near_rtt) else {
+        let treatment = connection.service.listener.treatment(&flow(connection), server, connection.pool);
+        let Some(treatment) = treatment else {
             return self.end(key, Outcome::Refused);
         };
         let opened = open(connection, &treatment.far);
@@ -148,6 +149,11 @@ impl Worker {
             connection.up.begin_with(&header, &mut self.carrier);
         }
     }
+}
+
+/// The properties of a connection by which its rule is found.
+pub(super) fn flow(connection: &Connection) -> Flow<'_> {
+    Flow { client: connection.client, near_rtt: near_rtt(connection), sni: connection.sni.as_deref() }
 }
 
 /// The client's round trip, as its handshake took it, if some rule asks for it.

@@ -13,9 +13,9 @@ const NAME: &str = "moving.test";
 
 /// Has the name stand for these addresses. The file keeps its length and its place: who reads it meanwhile finds a whole one.
 fn name(folder: &Path, addresses: &[&str]) {
-    let lines: String = addresses.iter().map(|address| format!("{address} {NAME}\n")).collect();
+    let lines: Vec<String> = addresses.iter().map(|address| format!("{address} {NAME}")).collect();
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(folder.join("hosts")).unwrap();
-    file.write_all(format!("{lines:\n<200}").as_bytes()).unwrap();
+    file.write_all(format!("{:\n<200}", lines.join("\n")).as_bytes()).unwrap();
 }
 
 /// The program with hosts of its own, and with a name server that is not there.
