@@ -167,10 +167,12 @@ declare! {
         destinations: Option<Vec<Network>> = unset("any"),
         /// Networks of clients that are served; others are reset.
         clients: Option<Vec<Network>> = unset("any with redirect and transparent and on a loopback address; else required"),
-        /// Networks of clients that begin with a header of the PROXY protocol (version 2) and are believed.
+        /// Networks of clients that begin with a header of the PROXY protocol, of either version, and are believed.
         accept_proxy_protocol: Option<Vec<Network>> = unset("none"),
-        /// Send a header of the PROXY protocol (version 2), which names the client to the server.
+        /// Send a header of the PROXY protocol, which names the client to the server.
         send_proxy_protocol: bool = false,
+        /// Version of the header that is sent: 1 is a line of text, 2 is binary.
+        proxy_protocol_version: u8 = default(2).at_least(1).at_most(2),
         /// `SO_MARK` of the sockets towards servers, so that rules of the firewall know them.
         mark: Option<u32> = unset("none"),
         /// Interfaces at which connections are taken with modes redirect and transparent, for `ackclock-proxy rules`.

@@ -90,6 +90,13 @@ fn of_listener(
             "leave it out: the client's address is known",
         );
     }
+    if is_written(&&"proxy_protocol_version") && !listen.send_proxy_protocol {
+        wrong(
+            "proxy_protocol_version",
+            "is allowed only with send_proxy_protocol",
+            "leave it out, or write send_proxy_protocol = true; headers of either version are accepted",
+        );
+    }
     if is_forward && listen.clients.is_none() && !listen.address.0.ip().is_loopback() {
         let remedy =
             "name the clients that are served, such as clients = [\"10.0.0.0/8\"]; anyone is [\"0.0.0.0/0\", \"::/0\"]";

@@ -18,7 +18,7 @@ use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
 use crate::latency::Bounded;
 use crate::metrics::Outcome;
-use crate::proxy_protocol::{self, Carried};
+use crate::proxy_protocol::{self, Carried, Version};
 use crate::upstream::{is_lack, is_own_failure};
 use crate::{side, sys};
 
@@ -145,7 +145,8 @@ impl Worker {
         if service.listener.listen.send_proxy_protocol
             && let Some(destination) = connection.destination.or_else(|| local_of(&connection.near))
         {
-            let header = proxy_protocol::header(Carried { client: connection.client, destination });
+            let version = if service.listener.listen.proxy_protocol_version == 1 { Version::One } else { Version::Two };
+            let header = proxy_protocol::header(Carried { client: connection.client, destination }, version);
             connection.up.begin_with(&header, &mut self.carrier);
         }
     }

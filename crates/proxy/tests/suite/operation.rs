@@ -195,6 +195,38 @@ fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
     assert_eq!((&got[16..20], &got[24..26]), (&[127, 0, 0, 1][..], &client.port().to_be_bytes()[..]));
 }
 
+/// Octets that the server gets through two proxies, of which the first sends version 1: section 2.1 of proxy-protocol.txt.
+#[test]
+fn the_first_version_of_the_proxy_protocol_is_sent_and_accepted() {
+    let (first, second) = (free(), free());
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = server.local_addr().unwrap();
+    let sends = "send_proxy_protocol = true\nproxy_protocol_version = 1";
+    let _outer = Proxy::start(&config(first, second, sends));
+    let more = format!("accept_proxy_protocol = [\"127.0.0.0/8\"]\n{sends}");
+    let _inner = Proxy::start(&config(second, upstream, &more));
+    let mut client = connect(first);
+    client.write_all(b"hello").unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let mut got = String::new();
+    server.accept().unwrap().0.read_to_string(&mut got).unwrap();
+    let (from, to) = (client.local_addr().unwrap().port(), first.port());
+    assert_eq!(got, format!("PROXY TCP4 127.0.0.1 127.0.0.1 {from} {to}\r\nhello"));
+    // Whoever sends a line octet by octet is waited for, and whoever sends another line is not.
+    let mut slow = connect(second);
+    for octet in b"PROXY TCP4 192.0.2.7 192.0.2.8 1000 443\r\n" {
+        slow.write_all(&[*octet]).unwrap();
+        thread::sleep(Duration::from_millis(1));
+    }
+    slow.shutdown(Shutdown::Write).unwrap();
+    let mut got = String::new();
+    server.accept().unwrap().0.read_to_string(&mut got).unwrap();
+    assert_eq!(got, "PROXY TCP4 192.0.2.7 192.0.2.8 1000 443\r\n");
+    let mut wrong = connect(second);
+    wrong.write_all(b"PROXY TCP4 192.0.2.7 192.0.2.8 1000\r\n").unwrap();
+    assert_eq!(wrong.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+}
+
 /// A client that sends its request an octet at a time has two seconds for all of it.
 #[test]
 fn slow_questions_keep_nobody_from_the_measurements() {
