@@ -83,6 +83,8 @@ pub struct Connection {
     pub service: Arc<Service>,
     /// Its server, where there are several.
     pub upstream: Option<Arc<Upstream>>,
+    /// The client's round trip as its handshake took it, if a rule asks for it.
+    pub near_rtt: Duration,
     /// The place of its servers among the listener's pools.
     pub pool: usize,
     /// Server name that the client has told by TLS, where a rule asks for it.

@@ -33,6 +33,7 @@ pub mod listener;
 pub mod metrics;
 pub mod pipes;
 pub mod proxy_protocol;
+pub mod rate;
 pub mod record;
 pub mod resolver;
 pub mod rules;

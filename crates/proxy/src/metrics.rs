@@ -22,6 +22,8 @@ pub struct ListenerMetrics {
     pub accepted: Counter,
     /// Open connections.
     pub active: Gauge,
+    /// Times that a thread left connections waiting for the limit of new ones a second.
+    pub rate_limited: Counter,
     refused: Counter,
     unreachable: Counter,
     ended: Counter,
@@ -103,6 +105,7 @@ pub struct Metrics {
     waited: HistogramFamily,
     backlog: Family<Labels, Gauge>,
     draining: Family<Labels, Gauge>,
+    rate_limited: Family<Labels, Counter>,
     /// The backlog's gauges of each listener that is known.
     backlogs: Mutex<BTreeMap<String, [Gauge; 2]>>,
     /// Pipes that have octets in them.
@@ -142,7 +145,8 @@ impl Metrics {
             Family::new_with_constructor(fine_seconds as fn() -> _),
         );
         let cwnd = Family::new_with_constructor(segments as fn() -> _);
-        let (pipes, held, draining) = (Gauge::default(), Gauge::default(), Family::default());
+        let (pipes, held) = (Gauge::default(), Gauge::default());
+        let (draining, rate_limited) = (Family::default(), Family::default());
         registry.register("connections", "Connections by outcome", Family::clone(&events));
         registry.register("active_connections", "Open connections", Family::clone(&active));
         registry.register("received_bytes", "Octets received from a side", Family::clone(&octets));
@@ -160,6 +164,11 @@ impl Metrics {
             "1 for a server that is given no new connections",
             Family::clone(&draining),
         );
+        registry.register(
+            "rate_limited",
+            "Times that a thread left connections waiting for connection_rate",
+            Family::clone(&rate_limited),
+        );
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
         registry.register("held_bytes", "Octets buffered in user space", held.clone());
         let (registry, backlogs) = (Mutex::new(registry), Mutex::default());
@@ -174,6 +183,7 @@ impl Metrics {
             waited,
             backlog,
             draining,
+            rate_limited,
             backlogs,
             pipes,
             held,
@@ -205,6 +215,7 @@ impl Metrics {
             ended: event("ended"),
             reset: event("reset"),
             active: self.active.get_or_create_owned(&vec![listener()]),
+            rate_limited: self.rate_limited.get_or_create_owned(&vec![listener()]),
             sides,
             listener: name.to_owned(),
             draining: Family::clone(&self.draining),

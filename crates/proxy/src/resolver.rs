@@ -258,8 +258,10 @@ mod tests {
         now += EVERY;
         resolver.turn(&services, now);
         until(&mut resolver, &services, now, |it| !it.names[&(services[0].0, "name1:80".to_owned())].is_asking);
-        let mut all: Vec<String> = questions.try_iter().collect();
+        let mut all: Vec<String> =
+            (0..3).map(|_| questions.recv_timeout(Duration::from_mins(1)).expect("a question")).collect();
         all.sort();
         assert_eq!(all, ["name0:80", "name1:80", "name1:80"]);
+        assert!(questions.try_recv().is_err(), "no more of them");
     }
 }

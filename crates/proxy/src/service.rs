@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::config::{Config, Listener, duration};
 use crate::metrics::{ListenerMetrics, Metrics};
+use crate::rate::Rate;
 use crate::upstream::Upstreams;
 
 /// Longest durations of a connection's stages, by the clock.
@@ -29,6 +30,8 @@ pub struct Service {
     pub listener: Listener,
     /// Servers of the listener.
     pub upstreams: Upstreams,
+    /// Limit of its new connections a second.
+    pub rate: Option<Arc<Rate>>,
     /// Metrics of the listener.
     pub metrics: ListenerMetrics,
     /// Longest durations of a connection's stages.
@@ -52,6 +55,7 @@ impl Service {
             reset: duration(of.reset),
         };
         let asks = |rule: &crate::config::file::Rule| rule.near_rtt_from.is_some() || rule.near_rtt_below.is_some();
+        let rate = rate(listener, before);
         let before = before.map(|before| &before.upstreams);
         let upstreams = Upstreams::new(&listener.pools(), listener.listen.balance, before);
         let metrics = metrics.of_listener(&listener.name);
@@ -61,6 +65,7 @@ impl Service {
         metrics.set_draining(&now, &gone);
         Self {
             upstreams,
+            rate,
             metrics,
             timeouts,
             asks_rtt: listener.rules.iter().any(asks),
@@ -68,6 +73,15 @@ impl Service {
             listener: listener.clone(),
         }
     }
+}
+
+/// The limit of a listener's new connections; that of its settings `before` goes on where it is the same.
+fn rate(listener: &Listener, before: Option<&Service>) -> Option<Arc<Rate>> {
+    let of = |listener: &Listener| (listener.listen.connection_rate, listener.listen.connection_burst);
+    let same = before.filter(|before| of(&before.listener) == of(listener));
+    let (per_second, burst) = of(listener);
+    let new = || per_second.map(|per_second| Arc::new(Rate::new(per_second, burst.unwrap_or(per_second))));
+    same.map_or_else(new, |same| same.rate.clone())
 }
 
 /// State that all threads share.

@@ -51,6 +51,10 @@ pub struct Listening {
     pub service: Arc<Service>,
     socket: OwnedFd,
     is_paused: bool,
+    /// It is over its limit of connections a second until then.
+    waits_until: Option<Instant>,
+    /// It takes those that wait and no others: the limit does not count.
+    is_closing: bool,
 }
 
 /// State of a thread.
@@ -328,7 +332,7 @@ impl Worker {
         self.shared.leave(connection.source);
         drop(connection);
         if self.starved.is_empty() {
-            self.resume_listeners();
+            self.resume_listeners(Instant::now());
         } else {
             // Those that wait for a descriptor come first, once this turn is over.
             self.timers.set(Instant::now(), 0, Cause::Accept);

@@ -179,6 +179,10 @@ declare! {
         interfaces: Option<Vec<Interface>> = unset("all but the loopback"),
         /// The ports of servers whose connections are taken, likewise.
         ports: Option<Vec<Ports>> = unset("all"),
+        /// New connections a second, of all threads together; more wait in the queue of `backlog`.
+        connection_rate: Option<u32> = unset("unlimited").at_least(1).at_most(1_000_000),
+        /// New connections that are taken at once after a pause.
+        connection_burst: Option<u32> = unset("connection_rate").at_least(1).at_most(1_000_000),
         /// Connections that wait to be taken.
         backlog: u32 = default(4096).at_least(1).at_most(65_535),
         /// Rule that limits the octets kept between the two sides, of the client's data.

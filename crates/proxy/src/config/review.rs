@@ -90,6 +90,9 @@ fn of_listener(
             "leave it out: the client's address is known",
         );
     }
+    if listen.connection_burst.is_some() && listen.connection_rate.is_none() {
+        wrong("connection_burst", "is allowed only with connection_rate", "leave it out, or write connection_rate");
+    }
     if is_written(&&"proxy_protocol_version") && !listen.send_proxy_protocol {
         wrong(
             "proxy_protocol_version",

@@ -180,6 +180,13 @@ fn what_would_be_ignored_is_refused() {
         let found = mistakes(&format!("{forward}[metrics]\naddress = \"{metrics}\"\npublic = true\n"));
         assert_eq!(found, ["metrics.address: is that of a listener"], "{metrics}");
     }
+    for (field, needed) in
+        [("proxy_protocol_version = 1", "send_proxy_protocol"), ("connection_burst = 1", "connection_rate")]
+    {
+        let name = field.split(' ').next().unwrap();
+        let found = mistakes(&format!("{forward}{field}\n"));
+        assert_eq!(found, [format!("listen[0].{name}: is allowed only with {needed}")]);
+    }
     let mapped: kinds::Network = "::ffff:10.0.0.0/104".parse().unwrap();
     assert_eq!(mapped, "10.0.0.0/8".parse().unwrap()); // RFC 4291 section 2.5.5.2
 }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, SocketFlags, acceptfrom_with, recv};
 use socket2::SockRef;
 
-use super::connect::flow;
+use super::connect::{flow, near_rtt};
 use super::{IS_LISTENER, Listening, Worker, next_generation};
 use crate::client_hello::{self, Read as Hello};
 use crate::connection::{Connection, Stage};
@@ -34,7 +34,13 @@ const NO_ROOM: &str = "no descriptors or no memory for more connections";
 impl Worker {
     /// Takes connections at this socket from now on.
     pub(super) fn listen(&mut self, service: Arc<Service>, socket: OwnedFd) -> io::Result<()> {
-        let key = self.listeners.insert(Listening { service, socket, is_paused: false });
+        let key = self.listeners.insert(Listening {
+            service,
+            socket,
+            is_paused: false,
+            waits_until: None,
+            is_closing: false,
+        });
         let token = EventData::new_u64(IS_LISTENER | key as u64);
         Ok(epoll::add(&self.epoll, &self.listeners[key].socket, token, EventFlags::IN)?)
     }
@@ -49,21 +55,42 @@ impl Worker {
                 return self.pause(key, now, "the limit of connections is reached");
             }
             let Some(listening) = self.listeners.get(key) else { return false };
+            let rate = listening.service.rate.clone().filter(|_| !listening.is_closing);
+            if let Some(Err(wait)) = rate.as_ref().map(|rate| rate.take(now)) {
+                return self.hold_back(key, now + wait);
+            }
+            let unused = || rate.iter().for_each(|rate| rate.give_back());
             match acceptfrom_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 // Accepting tells the address even of a client that has gone; asking later does not.
                 Ok((socket, client)) => {
                     let service = Arc::clone(&listening.service);
                     self.on_accepted(socket, client, service, now);
                 }
-                Err(Errno::AGAIN) => return false,
+                Err(Errno::AGAIN) => {
+                    unused();
+                    return false;
+                }
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    unused();
                     return self.pause(key, now, NO_ROOM);
                 }
                 // Connections that ended before they were taken.
-                Err(_) => {}
+                Err(_) => unused(),
             }
         }
         true
+    }
+
+    /// Leaves what comes in the kernel's queue until the limit of connections a second allows for one more.
+    fn hold_back(&mut self, key: usize, until: Instant) -> bool {
+        let Some(listening) = self.listeners.get_mut(key) else { return false };
+        listening.service.metrics.rate_limited.inc();
+        listening.waits_until = Some(until);
+        listening.is_paused = true;
+        let token = EventData::new_u64(IS_LISTENER | key as u64);
+        let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::empty());
+        self.timers.set(until, 0, Cause::Accept);
+        false
     }
 
     /// Leaves what comes in the kernel's queue for a while; what is carried goes on.
@@ -98,13 +125,17 @@ impl Worker {
             }
         }
         if self.starved.is_empty() {
-            self.resume_listeners();
+            self.resume_listeners(now);
         }
     }
 
-    pub(super) fn resume_listeners(&mut self) {
-        for (key, listening) in self.listeners.iter_mut().filter(|(_, listening)| listening.is_paused) {
+    /// Takes connections again at listeners that were paused, unless they are over their limit of connections a second.
+    pub(super) fn resume_listeners(&mut self, now: Instant) {
+        let may_go_on =
+            |listening: &Listening| listening.is_paused && listening.waits_until.is_none_or(|until| until <= now);
+        for (key, listening) in self.listeners.iter_mut().filter(|(_, listening)| may_go_on(listening)) {
             listening.is_paused = false;
+            listening.waits_until = None;
             let token = EventData::new_u64(IS_LISTENER | key as u64);
             let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::IN);
         }
@@ -142,6 +173,7 @@ impl Worker {
             service,
             upstream: None,
             pool: 0,
+            near_rtt: Duration::ZERO,
             sni: None,
             bounded: None,
             treatment: None,
@@ -199,6 +231,7 @@ impl Worker {
     /// from the client.
     fn go_on(&mut self, key: usize, has_ended: bool, now: Instant) {
         let connection = &mut self.connections[key];
+        connection.near_rtt = near_rtt(connection);
         let service = Arc::clone(&connection.service);
         let mut meant = None;
         if service.listener.is_intercepting() {
@@ -249,7 +282,7 @@ impl Worker {
             return self.try_server(key, server, now);
         }
         connection.pool = service.listener.pool(&flow(connection));
-        if service.listener.pools()[connection.pool].is_empty() {
+        if service.listener.servers(connection.pool).is_empty() {
             tracing::debug!(client = %connection.client, "no rule names a server for it");
             return self.end(key, Outcome::Refused);
         }
@@ -258,7 +291,10 @@ impl Worker {
 
     /// Takes the waiting connections of a listener, then closes it.
     pub(super) fn stop_listening(&mut self, key: usize, now: Instant) {
-        self.resume_listeners();
+        self.resume_listeners(now);
+        if let Some(listening) = self.listeners.get_mut(key) {
+            listening.is_closing = true;
+        }
         // A listener may have 65535 that wait, and more come meanwhile.
         for _ in 0..2 * (1 << 16) / AT_A_TIME {
             if !self.accept(key, now) {

@@ -154,11 +154,11 @@ impl Worker {
 
 /// The properties of a connection by which its rule is found.
 pub(super) fn flow(connection: &Connection) -> Flow<'_> {
-    Flow { client: connection.client, near_rtt: near_rtt(connection), sni: connection.sni.as_deref() }
+    Flow { client: connection.client, near_rtt: connection.near_rtt, sni: connection.sni.as_deref() }
 }
 
 /// The client's round trip, as its handshake took it, if some rule asks for it.
-fn near_rtt(connection: &Connection) -> Duration {
+pub(super) fn near_rtt(connection: &Connection) -> Duration {
     let asked = connection.service.asks_rtt.then(|| sys::tcp_info(&connection.near.socket).ok()).flatten();
     asked.map_or(Duration::ZERO, |info| Duration::from_micros(u64::from(info.tcpi_rtt)))
 }

@@ -137,6 +137,28 @@ fn too_many_of_one_source_are_reset_and_more_than_there_is_room_for_wait() {
     drop(proxy);
 }
 
+/// The last of 12 connections is taken (12 - 2) / 5 = 2 s after the first, or later, with 5 a second and 2 at once.
+#[test]
+fn more_connections_a_second_than_allowed_wait_for_their_turn() {
+    let (listen, server, at) = (free(), echo(), free());
+    let more = format!("connection_rate = 5\nconnection_burst = 2\n[metrics]\naddress = \"{at}\"");
+    let proxy = Proxy::start(&config(listen, server, &more));
+    let begun = Instant::now();
+    let mut many: Vec<_> = (0..12).map(|_| connect(listen)).collect();
+    assert!(many.iter_mut().all(answers), "none is refused");
+    assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
+    let mut asked = connect(at);
+    asked.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut text = String::new();
+    asked.read_to_string(&mut text).unwrap();
+    let counted = text.split("ackclock_proxy_rate_limited_total{listener=\"one\"} ").nth(1).unwrap();
+    assert!(counted.lines().next().unwrap().parse::<u64>().unwrap() > 0, "{text}");
+    // Whoever waits when the proxy is told to end is carried all the same.
+    let mut late: Vec<_> = (0..20).map(|_| connect(listen)).collect();
+    proxy.signal(Signal::TERM);
+    assert!(late.iter_mut().all(answers));
+}
+
 #[test]
 fn who_says_nothing_for_too_long_is_reset() {
     let (listen, server) = (free(), echo());
