@@ -5,6 +5,7 @@ pub mod kinds;
 mod review;
 mod text;
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -247,12 +248,20 @@ pub fn duration(duration: SimDuration) -> Duration {
     Duration::from_nanos(duration.0)
 }
 
+/// Addresses of names, by host and port as written.
+pub type Known = BTreeMap<String, Vec<SocketAddr>>;
+
 /// Reads a file; every mistake that is in it.
 pub fn load(path: &Path) -> Result<Config, Vec<Diagnostic>> {
+    load_again(path, &Known::new())
+}
+
+/// Reads a file; names that cannot be resolved have the addresses that are `known`.
+pub fn load_again(path: &Path, known: &Known) -> Result<Config, Vec<Diagnostic>> {
     let name = path.display().to_string();
     let wrong = |message: &str, remedy: &str| Err(vec![of_file(&name, message, remedy)]);
     match read(path) {
-        Ok(Some(text)) => parse(&name, &text),
+        Ok(Some(text)) => parse_again(&name, &text, known),
         Ok(None) => wrong("is larger than 1 MiB", "name a configuration file"),
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             wrong("is not a regular file", "name a configuration file")
@@ -273,11 +282,15 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 
 /// Reads a text; every mistake that is in it.
 pub fn parse(name: &str, text: &str) -> Result<Config, Vec<Diagnostic>> {
+    parse_again(name, text, &Known::new())
+}
+
+fn parse_again(name: &str, text: &str, known: &Known) -> Result<Config, Vec<Diagnostic>> {
     let (source, table) = Source::parse(name, text)?;
     let part = File::part();
     let mut found = source.unknown_keys(&table, &part.fields, "");
     let reading = part.read(&table, &Context::default());
-    let reviewed = review::review(reading.config, &table, reading.mistakes);
+    let reviewed = review::review(reading.config, &table, reading.mistakes, known);
     let config = match reviewed {
         Ok(config) => Some(config),
         Err(mistakes) => {

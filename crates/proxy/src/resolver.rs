@@ -93,7 +93,7 @@ impl Resolver {
         let of_service = |(address, service): &(SocketAddr, Arc<Service>)| {
             let interval = duration(service.listener.listen.resolve_interval);
             let address = *address;
-            service.upstreams.names().into_iter().map(move |name| ((address, name), interval))
+            service.upstreams.known().into_keys().map(move |name| ((address, name), interval))
         };
         let wanted: HashMap<Key, Duration> = services.iter().flat_map(of_service).collect();
         self.names.retain(|key, name| wanted.contains_key(key) || name.is_asking);

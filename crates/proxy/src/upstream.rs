@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::config::Server;
 use crate::config::file::Balance;
+use crate::config::{Known, Server};
 
 /// Tries in a row that must fail before a server is left out.
 const FAILURES: usize = 2;
@@ -164,11 +164,11 @@ impl Upstreams {
         drained.into_iter().collect()
     }
 
-    /// Hosts that are names, with their ports.
-    pub fn names(&self) -> BTreeSet<String> {
+    /// Hosts that are names, with their ports; and the addresses that they are known to have.
+    pub fn known(&self) -> Known {
         let pools = self.pools();
         let named = pools.iter().flat_map(|pool| &pool.servers).filter(|server| server.is_named());
-        named.map(|server| server.host.clone()).collect()
+        named.map(|server| (server.host.clone(), server.addresses.clone())).collect()
     }
 
     /// Takes down that a name stands for these addresses. Those that it had keep their order, new ones come after them: a name
@@ -355,7 +355,7 @@ mod tests {
         let all = addresses();
         let named = server("name:80", &all[..2]);
         let upstreams = Upstreams::new(&[&[named, servers(&all[..1]).remove(0)]], Balance::First, None);
-        assert_eq!(upstreams.names(), BTreeSet::from(["name:80".to_owned()]));
+        assert_eq!(upstreams.known(), Known::from([("name:80".to_owned(), all[..2].to_vec())]));
         assert_eq!(upstreams.all().len(), 2, "an address that was written twice is one server");
         let first = upstreams.choose(0, &[]).unwrap();
         (0..FAILURES).for_each(|_| first.note(false));

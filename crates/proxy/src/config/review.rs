@@ -9,11 +9,17 @@ use ackclock_declare::{Json, Mistake, Table};
 
 use super::file::{Balance, File, Listen, Mode, Rule, Side, Upstream};
 use super::kinds::{HostPort, Listed, Policy};
-use super::{Config, Listener, Server};
+use super::{Config, Known, Listener, Server};
 use crate::{confine, controllers, ece};
 
-/// The configuration, or everything that is wrong with it; `mistakes` are those of single fields.
-pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> Result<Config, Vec<Mistake>> {
+/// The configuration, or everything that is wrong with it; `mistakes` are those of single fields. Names that cannot be resolved
+/// have the addresses that are `known`.
+pub(crate) fn review(
+    file: File,
+    table: &Table,
+    mut mistakes: Vec<Mistake>,
+    known: &Known,
+) -> Result<Config, Vec<Mistake>> {
     let can_be_read = |name: &str| !mistakes.iter().any(|mistake| mistake.field.starts_with(name));
     let (has_listeners, has_rules) = (can_be_read("listen"), can_be_read("rule"));
     if file.listen.is_empty() && has_listeners {
@@ -22,12 +28,17 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
         mistakes.push(if place.is_empty() { mistake } else { mistake.within(place) });
     }
     let own: Vec<SocketAddr> = file.listen.iter().map(|listen| listen.address.0).collect();
+    let resolve = |host: &str| -> Vec<SocketAddr> {
+        let found: Vec<_> = host.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+        if found.is_empty() { known.get(host).cloned().unwrap_or_default() } else { found }
+    };
+    let names = Names { resolve: &resolve, own: &own };
     let mut listeners = Vec::new();
     for (index, listen) in file.listen.iter().enumerate() {
         let written = table.get("listen").and_then(|all| all.get(index)).and_then(Json::as_object);
         let name = listen.name.clone().unwrap_or_else(|| listen.address.to_string());
         let has_routes = !has_rules || file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty());
-        let (upstreams, wrong) = of_listener(listen, written, &own, has_routes);
+        let (upstreams, wrong) = of_listener(listen, written, &names, has_routes);
         mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
         let (listen, own) = (listen.clone(), own.clone());
         listeners.push(Listener { name, listen, upstreams, rules: Vec::new(), routes: Vec::new(), own });
@@ -41,7 +52,7 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
         }
         let meant: Vec<_> = listeners.iter_mut().filter(|listener| rule.is_for(&listener.name)).collect();
         let is_by_order = meant.iter().any(|listener| listener.listen.balance == Balance::First);
-        let route = upstreams(&rule.upstream, is_by_order, &own, &mut wrong);
+        let route = upstreams(&rule.upstream, is_by_order, &names, &mut wrong);
         for listener in meant {
             listener.rules.push(rule.clone());
             listener.routes.push(route.clone());
@@ -53,6 +64,12 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
     if mistakes.is_empty() { Ok(Config { file, workers, listeners }) } else { Err(mistakes) }
 }
 
+/// Addresses that hosts stand for, and those of the listeners, to which none may.
+struct Names<'file> {
+    resolve: &'file dyn Fn(&str) -> Vec<SocketAddr>,
+    own: &'file [SocketAddr],
+}
+
 /// Fields that mean something to mode forward only, and those that do to the others.
 const OF_FORWARD: [&str; 4] = ["upstream", "balance", "health_interval", "resolve_interval"];
 const OF_INTERCEPTING: [&str; 3] = ["destinations", "interfaces", "ports"];
@@ -61,11 +78,11 @@ const OF_INTERCEPTING: [&str; 3] = ["destinations", "interfaces", "ports"];
 fn of_listener(
     listen: &Listen,
     written: Option<&Table>,
-    own: &[SocketAddr],
+    names: &Names<'_>,
     has_routes: bool,
 ) -> (Vec<Server>, Vec<Mistake>) {
     let mut mistakes = Vec::new();
-    let upstreams = upstreams(&listen.upstream, listen.balance == Balance::First, own, &mut mistakes);
+    let upstreams = upstreams(&listen.upstream, listen.balance == Balance::First, names, &mut mistakes);
     let is_forward = listen.mode == Mode::Forward;
     let mut wrong = |field: &str, message: &str, remedy: &str| {
         mistakes.push(Mistake::new(message, remedy).within(field));
@@ -123,16 +140,16 @@ fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
 }
 
 /// Servers with the addresses of their names; `is_by_order` says that the first that is healthy gets every connection.
-fn upstreams(written: &[Listed], is_by_order: bool, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<Server> {
+fn upstreams(written: &[Listed], is_by_order: bool, names: &Names<'_>, mistakes: &mut Vec<Mistake>) -> Vec<Server> {
     let mut found = Vec::new();
     for (index, Listed(Upstream { address: HostPort(host), weight, drain })) in written.iter().enumerate() {
         let place = format!("upstream[{index}]");
-        let addresses: Vec<SocketAddr> = host.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+        let addresses = (names.resolve)(host);
         if addresses.is_empty() {
             let message = format!("cannot be resolved: {host}");
             mistakes
                 .push(Mistake::new(message, "write an address, or a name that this host can resolve").within(&place));
-        } else if addresses.iter().any(|address| is_own(*address, own)) {
+        } else if addresses.iter().any(|address| is_own(*address, names.own)) {
             let remedy = "name a server, not a listener of this proxy";
             mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
         }

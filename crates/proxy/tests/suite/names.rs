@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
+use rustix::process::Signal;
+
 use crate::program::{PROXY, Proxy, answers, connect, free, run, teller, until};
 
 const NAME: &str = "moving.test";
@@ -63,6 +65,11 @@ fn every_address_of_a_name_is_a_server_and_a_name_that_moves_is_followed() {
     assert_eq!(told().0, b'c', "what is known stays");
     thread::sleep(std::time::Duration::from_millis(500));
     assert_eq!(proxy.log().matches("can no longer be resolved").count(), 1, "{}", proxy.log());
+    // Nor does it keep from changing the rest.
+    proxy.write(&(config + "balance = \"first\"\n"));
+    proxy.signal(Signal::HUP);
+    until("the file is read again", || proxy.log().contains("the configuration was reloaded"));
+    assert_eq!(told().0, b'c');
     name(folder, &["127.0.0.3"]);
     until("the end of the failure is told", || proxy.log().contains("a name is resolved again"));
     assert_eq!(proxy.log().matches("has other addresses").count(), 1, "{}", proxy.log());
