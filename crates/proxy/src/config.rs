@@ -123,11 +123,6 @@ impl Listener {
         std::iter::once(&self.upstreams).chain(&self.routes).map(Vec::as_slice).collect()
     }
 
-    /// Servers of the pool at this place.
-    pub fn servers(&self, pool: usize) -> &[Server] {
-        pool.checked_sub(1).map_or(&self.upstreams, |rule| &self.routes[rule])
-    }
-
     /// True if a connection's server name decides which rule it gets, or may. `server` is known with modes redirect and
     /// transparent.
     pub fn awaits_name(&self, flow: &Flow<'_>, server: Option<SocketAddr>) -> bool {

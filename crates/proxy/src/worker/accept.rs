@@ -282,10 +282,6 @@ impl Worker {
             return self.try_server(key, server, now);
         }
         connection.pool = service.listener.pool(&flow(connection));
-        if service.listener.servers(connection.pool).is_empty() {
-            tracing::debug!(client = %connection.client, "no rule names a server for it");
-            return self.end(key, Outcome::Refused);
-        }
         self.try_next(key, now);
     }
 

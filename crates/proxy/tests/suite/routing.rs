@@ -193,3 +193,17 @@ fn a_name_is_found_behind_a_header_of_the_proxy_protocol() {
         assert_eq!(all, [&[expected], &hello("a.test")[..]].concat());
     }
 }
+
+#[test]
+fn who_has_no_rule_is_reset_where_rules_have_all_servers() {
+    let (listen, named) = (free(), server(b'a'));
+    let config = format!(
+        "[timeouts]\nhello = \"1000 s\"\n[[listen]]\naddress = \"{listen}\"\n\
+         [[rule]]\nsni = [\"a.test\"]\nupstream = [\"{named}\"]\n"
+    );
+    let _proxy = Proxy::start(&config);
+    assert_eq!(sent(listen, &hello("a.test"), usize::MAX), 'a');
+    let mut other = connect(listen);
+    other.write_all(&hello("b.test")).unwrap();
+    assert_eq!(other.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+}
