@@ -179,9 +179,9 @@ impl<B: Bound> Range<B> {
         let least = self.least.as_ref().map(|end| words(end, "at least", "more than"));
         let most = self.most.as_ref().map(|end| words(end, "at most", "less than"));
         let both: Vec<String> = [least, most].into_iter().flatten().collect();
-        let Some(last) = both.last() else { return String::new() };
+        let Some(end) = both.last() else { return String::new() };
         // what is counted, as segments, and not a symbol, as ms
-        let one = unit.strip_suffix('s').filter(|word| word.len() > 2 && last.ends_with(" 1"));
+        let one = unit.strip_suffix('s').filter(|word| word.len() > 2 && end.ends_with(" 1"));
         let unit = one.unwrap_or(unit);
         format!("{} {unit}", both.join(" and ")).trim_end().to_owned()
     }

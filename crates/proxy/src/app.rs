@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use socket2::SockRef;
 
 use crate::config::file::File;
-use crate::config::{self, Config, Diagnostic, Listener, duration, reload};
+use crate::config::{self, Config, Diagnostic, Known, Listener, duration, reload};
 use crate::end_reason::Ending;
 use crate::handover::Inherited;
 use crate::service::{Service, Shared};
@@ -126,7 +126,9 @@ impl App {
 
     /// Reads the configuration anew. With a mistake in it everything stays as it is.
     pub fn reload(&mut self) -> Result<(), Vec<Diagnostic>> {
-        let config = config::load(&self.path)?;
+        let services: Vec<_> = self.listeners().iter().map(|active| Arc::clone(&active.service)).collect();
+        let known: Known = services.iter().flat_map(|service| service.upstreams.known()).collect();
+        let config = config::load_again(&self.path, &known)?;
         let changed = reload::unchanged(&self.started, &config.file);
         if !changed.is_empty() {
             tracing::warn!(

@@ -6,6 +6,7 @@ pub mod reload;
 mod review;
 mod text;
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +17,7 @@ use ackclock_relay::DisciplineConfig;
 use ackclock_units::SimDuration;
 use ipnet::IpNet;
 
-use file::{File, Limits, Listen, Log, Metrics, Mode, Rule, Side, Timeouts};
+use file::{File, Limits, Listen, Log, Metrics, Mode, Rule, Side, Timeouts, Upstream};
 pub(crate) use review::is_own as leads_back;
 pub use text::Diagnostic;
 use text::{Source, in_order, of_file};
@@ -36,6 +37,7 @@ macro_rules! entries {
 entries! {
     File: "the file", "the whole of a configuration file";
     Listen: "listen", "where connections are taken, and where they go";
+    Upstream: "upstream", "where connections go";
     Side: "near, far", "the sockets of one side";
     Rule: "rule", "settings for the connections that it fits";
     Limits: "limits", "how much there may be";
@@ -62,12 +64,45 @@ pub struct Listener {
     pub name: String,
     /// Listener as written.
     pub listen: Listen,
-    /// Addresses to which connections may go, with mode forward.
-    pub upstreams: Vec<SocketAddr>,
-    /// The rules of the file, in their order.
+    /// Servers to which connections may go, with mode forward.
+    pub upstreams: Vec<Server>,
+    /// The rules that are meant for it, in their order.
     pub rules: Vec<Rule>,
+    /// Servers of each rule; none where connections go to those of the listener.
+    pub routes: Vec<Vec<Server>>,
     /// Addresses of all listeners: connections are not carried to them.
     pub own: Vec<SocketAddr>,
+}
+
+/// A server as written, with the addresses that its name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// Host and port as written.
+    pub host: String,
+    /// Addresses of the host, with the port.
+    pub addresses: Vec<SocketAddr>,
+    /// Share of connections of each address.
+    pub weight: u32,
+    /// It is given no new connections.
+    pub is_draining: bool,
+}
+
+impl Server {
+    /// True if the host is a name, which may come to stand for other addresses.
+    pub fn is_named(&self) -> bool {
+        self.host.parse::<SocketAddr>().is_err()
+    }
+}
+
+/// Properties of a connection by which a rule is found.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow<'name> {
+    /// Address of the client.
+    pub client: SocketAddr,
+    /// The client's round trip.
+    pub near_rtt: Duration,
+    /// Server name that the client has told in lower case, if it is known.
+    pub sni: Option<&'name str>,
 }
 
 /// Settings of a connection.
@@ -84,9 +119,37 @@ pub struct Treatment {
 }
 
 impl Listener {
-    /// The settings for a connection; none if it is to be refused.
-    pub fn treatment(&self, client: SocketAddr, server: SocketAddr, near_rtt: Duration) -> Option<Treatment> {
-        let rule = self.rules.iter().find(|rule| fits(rule, client, server, near_rtt));
+    /// The servers among which connections are given one: first its own, then those of each rule.
+    pub fn pools(&self) -> Vec<&[Server]> {
+        std::iter::once(&self.upstreams).chain(&self.routes).map(Vec::as_slice).collect()
+    }
+
+    /// True if a connection's server name decides which rule it gets, or may. `server` is known with modes redirect and
+    /// transparent.
+    pub fn awaits_name(&self, flow: &Flow<'_>, server: Option<SocketAddr>) -> bool {
+        // A rule that depends on a server which is not chosen yet decides nothing.
+        let is_certain = |rule: &Rule| server.is_some() || !rule.asks_for_server();
+        let mut able = self.rules.iter().filter(|rule| rule.fits_but_for_name(flow, server));
+        able.find(|rule| rule.sni.is_some() || is_certain(rule)).is_some_and(|rule| rule.sni.is_some())
+    }
+
+    /// The place among [`Self::pools`] of a connection's servers, with mode forward: those of its rule, if that has some. A rule
+    /// that depends on the server is not looked at.
+    pub fn pool(&self, flow: &Flow<'_>) -> usize {
+        let fits = |rule: &Rule| !rule.asks_for_server() && rule.fits_but_for_name(flow, None) && rule.fits_name(flow);
+        let found = self.rules.iter().position(fits);
+        found.filter(|index| !self.rules[*index].upstream.is_empty()).map_or(0, |index| index + 1)
+    }
+
+    /// The settings for a connection whose servers are those of a pool; none if it is to be refused.
+    pub fn treatment(&self, flow: &Flow<'_>, server: SocketAddr, pool: usize) -> Option<Treatment> {
+        let fits = |rule: &&Rule| {
+            rule.upstream.is_empty() && rule.fits_but_for_name(flow, Some(server)) && rule.fits_name(flow)
+        };
+        let rule = match pool.checked_sub(1) {
+            Some(index) => self.rules.get(index),
+            None => self.rules.iter().find(fits),
+        };
         let Some(rule) = rule else { return Some(self.own_treatment()) };
         (!rule.refuse).then(|| {
             let side = |rule: &Option<Side>, own: &Side| rule.as_ref().map_or_else(|| own.clone(), |it| over(it, own));
@@ -145,13 +208,29 @@ fn over(rule: &Side, own: &Side) -> Side {
     }
 }
 
-fn fits(rule: &Rule, client: SocketAddr, server: SocketAddr, near_rtt: Duration) -> bool {
-    let ports = rule.ports.as_ref();
-    is_in(rule.from.as_deref(), client)
-        && is_in(rule.to.as_deref(), server)
-        && ports.is_none_or(|ports| ports.iter().any(|ports| ports.0.contains(&server.port())))
-        && rule.near_rtt_from.is_none_or(|least| near_rtt >= duration(least))
-        && rule.near_rtt_below.is_none_or(|most| near_rtt < duration(most))
+impl Rule {
+    /// True if it is meant for a listener of this name.
+    pub fn is_for(&self, listener: &str) -> bool {
+        self.listeners.as_ref().is_none_or(|names| names.iter().any(|name| name == listener))
+    }
+
+    fn asks_for_server(&self) -> bool {
+        self.to.is_some() || self.ports.is_some()
+    }
+
+    /// True if it fits all of a connection but its server name; a server that is not known fits.
+    fn fits_but_for_name(&self, flow: &Flow<'_>, server: Option<SocketAddr>) -> bool {
+        let has_port = |port: u16| self.ports.as_ref().is_none_or(|all| all.iter().any(|some| some.0.contains(&port)));
+        is_in(self.from.as_deref(), flow.client)
+            && server.is_none_or(|server| is_in(self.to.as_deref(), server) && has_port(server.port()))
+            && self.near_rtt_from.is_none_or(|least| flow.near_rtt >= duration(least))
+            && self.near_rtt_below.is_none_or(|most| flow.near_rtt < duration(most))
+    }
+
+    fn fits_name(&self, flow: &Flow<'_>) -> bool {
+        let fits = |names: &Vec<kinds::ServerName>| flow.sni.is_some_and(|sni| names.iter().any(|name| name.fits(sni)));
+        self.sni.as_ref().is_none_or(fits)
+    }
 }
 
 fn is_in(networks: Option<&[kinds::Network]>, address: SocketAddr) -> bool {
@@ -165,12 +244,20 @@ pub fn duration(duration: SimDuration) -> Duration {
     Duration::from_nanos(duration.0)
 }
 
+/// Addresses of names, by host and port as written.
+pub type Known = BTreeMap<String, Vec<SocketAddr>>;
+
 /// Reads a file; every mistake that is in it.
 pub fn load(path: &Path) -> Result<Config, Vec<Diagnostic>> {
+    load_again(path, &Known::new())
+}
+
+/// Reads a file; names that cannot be resolved have the addresses that are `known`.
+pub fn load_again(path: &Path, known: &Known) -> Result<Config, Vec<Diagnostic>> {
     let name = path.display().to_string();
     let wrong = |message: &str, remedy: &str| Err(vec![of_file(&name, message, remedy)]);
     match read(path) {
-        Ok(Some(text)) => parse(&name, &text),
+        Ok(Some(text)) => parse_again(&name, &text, known),
         Ok(None) => wrong("is larger than 1 MiB", "name a configuration file"),
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             wrong("is not a regular file", "name a configuration file")
@@ -191,11 +278,15 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 
 /// Reads a text; every mistake that is in it.
 pub fn parse(name: &str, text: &str) -> Result<Config, Vec<Diagnostic>> {
+    parse_again(name, text, &Known::new())
+}
+
+fn parse_again(name: &str, text: &str, known: &Known) -> Result<Config, Vec<Diagnostic>> {
     let (source, table) = Source::parse(name, text)?;
     let part = File::part();
     let mut found = source.unknown_keys(&table, &part.fields, "");
     let reading = part.read(&table, &Context::default());
-    let reviewed = review::review(reading.config, &table, reading.mistakes);
+    let reviewed = review::review(reading.config, &table, reading.mistakes, known);
     let config = match reviewed {
         Ok(config) => Some(config),
         Err(mistakes) => {

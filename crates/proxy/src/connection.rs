@@ -24,6 +24,8 @@ const INTERCEPTED: &str = "intercepted";
 pub enum Stage {
     /// The client's header of the PROXY protocol.
     Header,
+    /// The client's first message of TLS, for a rule that asks for its server name.
+    Hello,
     /// The server's answer; those that did not give one.
     Connecting(Vec<SocketAddr>),
     /// Both sides are open, and octets may come from either.
@@ -85,6 +87,12 @@ pub struct Connection {
     pub service: Arc<Service>,
     /// Its server, where there are several.
     pub upstream: Option<Arc<Upstream>>,
+    /// The client's round trip as its handshake took it, if a rule asks for it.
+    pub near_rtt: Duration,
+    /// The place of its servers among the listener's pools.
+    pub pool: usize,
+    /// Server name that the client has told by TLS, where a rule asks for it.
+    pub sni: Option<Box<str>>,
     /// Bounds on the octets kept, in both directions.
     pub bounded: Option<Box<[Bounded; 2]>>,
     /// Its sockets' settings, until it is open.
@@ -115,7 +123,7 @@ impl Connection {
         match self.stage {
             Stage::Open => self.carry(carrier, now),
             Stage::Resetting(side) => self.pass_reset(side, carrier, now),
-            Stage::Header | Stage::Connecting(_) => After::Wait,
+            Stage::Header | Stage::Hello | Stage::Connecting(_) => After::Wait,
         }
     }
 
@@ -209,7 +217,8 @@ impl Connection {
     /// The end of a connection that was silent for too long.
     pub fn silent(&self) -> Ending {
         match self.stage {
-            Stage::Header => Ending::HeaderLate,
+            // One whose server name does not come is carried without it.
+            Stage::Header | Stage::Hello => Ending::HeaderLate,
             Stage::Connecting(_) => Ending::Unconnected(Failure::TimedOut),
             Stage::Resetting(_) => self.gone(),
             Stage::Open if self.has_ended() => Ending::HalfClosed,
@@ -246,6 +255,7 @@ impl Connection {
         let timeouts = &self.service.timeouts;
         match self.stage {
             Stage::Header => timeouts.header,
+            Stage::Hello => timeouts.hello,
             Stage::Connecting(_) => timeouts.connect,
             Stage::Resetting(_) => timeouts.reset,
             Stage::Open if self.has_ended() => timeouts.half_closed,

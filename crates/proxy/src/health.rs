@@ -32,7 +32,7 @@ pub fn look_after(active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
         loop {
             let services: Vec<_> = {
                 let active = active.lock().unwrap_or_else(PoisonError::into_inner);
-                let several = active.iter().filter(|active| active.service.upstreams.iter().count() > 1);
+                let several = active.iter().filter(|active| !active.service.upstreams.replaceable().is_empty());
                 several.map(|active| (active.address, Arc::clone(&active.service))).collect()
             };
             checks.start_due(&services, Instant::now());
@@ -69,9 +69,9 @@ impl Checks {
             }
             self.tried.insert(*address, now);
             let until = now + service.timeouts.connect.min(LONGEST);
-            for upstream in service.upstreams.iter() {
-                if !self.running.iter().any(|check| Arc::ptr_eq(&check.upstream, upstream)) {
-                    self.start(upstream, &service.listener.listen, until);
+            for upstream in service.upstreams.replaceable() {
+                if !self.running.iter().any(|check| Arc::ptr_eq(&check.upstream, &upstream)) {
+                    self.start(&upstream, &service.listener.listen, until);
                 }
             }
         }

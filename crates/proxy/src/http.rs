@@ -339,13 +339,15 @@ fn metrics(shared: &Shared, active: &Mutex<Vec<Active>>, handles: &[Handle]) -> 
 fn upstreams(active: &Mutex<Vec<Active>>) -> Vec<UpstreamState> {
     let active = active.lock().unwrap_or_else(PoisonError::into_inner);
     let of = |service: &Service| -> Vec<UpstreamState> {
+        let drained = service.upstreams.drained();
         let state = |upstream: &Arc<Upstream>| UpstreamState {
             listener: service.listener.name.clone(),
             upstream: upstream.address.to_string(),
             is_up: upstream.is_healthy.load(Ordering::Relaxed),
             connections: upstream.connections.load(Ordering::Relaxed),
+            is_draining: drained.contains(&(upstream.address, true)),
         };
-        service.upstreams.iter().map(state).collect()
+        service.upstreams.all().iter().map(state).collect()
     };
     active.iter().flat_map(|active| of(&active.service)).collect()
 }

@@ -19,6 +19,7 @@
 
 pub mod app;
 pub mod check;
+pub mod client_hello;
 pub mod config;
 pub mod confine;
 pub mod connection;
@@ -36,7 +37,9 @@ pub mod log;
 pub mod metrics;
 pub mod pipes;
 pub mod proxy_protocol;
+pub mod rate;
 pub mod record;
+pub mod resolver;
 pub mod rules;
 pub mod service;
 pub mod side;

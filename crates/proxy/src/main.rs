@@ -12,7 +12,7 @@ use ackclock_proxy::config::{self, Config, Diagnostic};
 use ackclock_proxy::confine::{self, Confined};
 use ackclock_proxy::handover::{self, Inherited};
 use ackclock_proxy::rules::Rules;
-use ackclock_proxy::{check, controllers, health, http, log, record, rules, sys, top};
+use ackclock_proxy::{check, controllers, health, http, log, record, resolver, rules, sys, top};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
@@ -211,6 +211,7 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
         of_metrics.address.map(|at| http::serve(at.0, of_metrics.public, &app.shared, &app.active, app.handles()));
     let metrics = metrics.transpose()?;
     health::look_after(Arc::clone(&app.active))?;
+    resolver::look_after(Arc::clone(&app.active))?;
     if let Some(rules) = &mut rules {
         rules.follow(app.config())?;
     }

@@ -25,6 +25,8 @@ pub struct ListenerMetrics {
     pub accepted: Counter,
     /// Open connections.
     pub active: Gauge,
+    /// Times that a thread left connections waiting for the limit of new ones a second.
+    pub rate_limited: Counter,
     refused: Counter,
     unreachable: Counter,
     ended: Counter,
@@ -87,10 +89,12 @@ pub struct Metrics {
     cwnd: HistogramFamily,
     waited: HistogramFamily,
     backlog: Family<Labels, Gauge>,
+    rate_limited: Family<Labels, Counter>,
     /// The backlog's gauges of each listener that is known.
     backlogs: Mutex<BTreeMap<String, [Gauge; 2]>>,
     upstream_up: Family<Labels, Gauge>,
     upstream_connections: Family<Labels, Gauge>,
+    upstream_draining: Family<Labels, Gauge>,
     connect_failures: Family<Labels, Counter>,
     connect: HistogramFamily,
     /// Largest number of connections.
@@ -133,6 +137,7 @@ impl Metrics {
         );
         let cwnd = Family::new_with_constructor(segments as fn() -> _);
         let (pipes, held) = (Gauge::default(), Gauge::default());
+        let rate_limited = Family::default();
         registry.register("connections", "Connections by outcome", Family::clone(&events));
         registry.register("active_connections", "Open connections", Family::clone(&active));
         registry.register("received_bytes", "Octets received from a side", Family::clone(&octets));
@@ -146,6 +151,7 @@ impl Metrics {
         );
         registry.register("backlog_bytes", "Octets from a side that wait in the proxy", Family::clone(&backlog));
         let (upstream_up, upstream_connections) = (Family::default(), Family::default());
+        let upstream_draining = Family::default();
         let connect_failures = Family::default();
         let connect = Family::new_with_constructor(seconds as fn() -> _);
         registry.register("upstream_up", "1 if a server answered when it was last tried", Family::clone(&upstream_up));
@@ -154,6 +160,16 @@ impl Metrics {
         registry.register("upstream_connect_seconds", "Time to connect to a server", Family::clone(&connect));
         let limit = Gauge::default();
         registry.register("connection_limit", "Largest number of open connections", limit.clone());
+        registry.register(
+            "upstream_draining",
+            "1 for a server that is given no new connections",
+            Family::clone(&upstream_draining),
+        );
+        registry.register(
+            "rate_limited",
+            "Times that a thread left connections waiting for connection_rate",
+            Family::clone(&rate_limited),
+        );
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
         registry.register("held_bytes", "Octets buffered in user space", held.clone());
         registry.register("log_messages_lost", "Messages that nobody read in time", log::LOST.clone());
@@ -168,9 +184,11 @@ impl Metrics {
             cwnd,
             waited,
             backlog,
+            rate_limited,
             backlogs,
             upstream_up,
             upstream_connections,
+            upstream_draining,
             connect_failures,
             connect,
             limit,
@@ -204,6 +222,7 @@ impl Metrics {
             ended: event("ended"),
             reset: event("reset"),
             active: self.active.get_or_create_owned(&vec![listener()]),
+            rate_limited: self.rate_limited.get_or_create_owned(&vec![listener()]),
             sides,
         }
     }
@@ -237,10 +256,12 @@ impl Metrics {
     pub fn set_upstreams(&self, states: &[UpstreamState]) {
         self.upstream_up.clear();
         self.upstream_connections.clear();
+        self.upstream_draining.clear();
         for state in states {
             let labels = of_upstream(&state.listener, &state.upstream);
             self.upstream_up.get_or_create(&labels).set(i64::from(state.is_up));
             self.upstream_connections.get_or_create(&labels).set(state.connections as i64);
+            self.upstream_draining.get_or_create(&labels).set(i64::from(state.is_draining));
             // A rate needs a count before the first event.
             drop(self.connect.get_or_create(&labels));
             for failure in Failure::ALL {
@@ -267,6 +288,7 @@ pub struct UpstreamState {
     pub upstream: String,
     pub is_up: bool,
     pub connections: usize,
+    pub is_draining: bool,
 }
 
 fn of_upstream(listener: &str, upstream: &str) -> Labels {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::config::{Config, Listener, duration};
 use crate::metrics::{ListenerMetrics, Metrics};
+use crate::rate::Rate;
 use crate::trouble::Troubles;
 use crate::upstream::Upstreams;
 
@@ -19,6 +20,7 @@ pub struct Timeouts {
     pub idle: Duration,
     pub half_closed: Duration,
     pub header: Duration,
+    pub hello: Duration,
     pub reset: Duration,
 }
 
@@ -29,6 +31,8 @@ pub struct Service {
     pub listener: Listener,
     /// Servers of the listener.
     pub upstreams: Upstreams,
+    /// Limit of its new connections a second.
+    pub rate: Option<Arc<Rate>>,
     /// Metrics of the listener.
     pub metrics: ListenerMetrics,
     /// Longest durations of a connection's stages.
@@ -48,15 +52,23 @@ impl Service {
             idle: duration(of.idle),
             half_closed: duration(of.half_closed),
             header: duration(of.header),
+            hello: duration(of.hello),
             reset: duration(of.reset),
         };
         let asks = |rule: &crate::config::file::Rule| rule.near_rtt_from.is_some() || rule.near_rtt_below.is_some();
+        let rate = rate(listener, before);
+        let before = before.map(|before| &before.upstreams);
+        let upstreams = Upstreams::new(&listener.pools(), listener.listen.balance, before);
+        let had = before.map_or_else(Vec::new, Upstreams::drained);
+        for (upstream, is_draining) in upstreams.drained() {
+            if had.contains(&(upstream, !is_draining)) {
+                let listener = &listener.name;
+                tracing::info!(listener, %upstream, is_draining, "a server's share of new connections changed");
+            }
+        }
         Self {
-            upstreams: Upstreams::new(
-                &listener.upstreams,
-                listener.listen.balance,
-                before.map(|before| &before.upstreams),
-            ),
+            upstreams,
+            rate,
             metrics: metrics.of_listener(&listener.name),
             timeouts,
             asks_rtt: listener.rules.iter().any(asks),
@@ -64,6 +76,15 @@ impl Service {
             listener: listener.clone(),
         }
     }
+}
+
+/// The limit of a listener's new connections; that of its settings `before` goes on where it is the same.
+fn rate(listener: &Listener, before: Option<&Service>) -> Option<Arc<Rate>> {
+    let of = |listener: &Listener| (listener.listen.connection_rate, listener.listen.connection_burst);
+    let same = before.filter(|before| of(&before.listener) == of(listener));
+    let (per_second, burst) = of(listener);
+    let new = || per_second.map(|per_second| Arc::new(Rate::new(per_second, burst.unwrap_or(per_second))));
+    same.map_or_else(new, |same| same.rate.clone())
 }
 
 /// State that all threads share.

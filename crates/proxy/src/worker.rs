@@ -52,6 +52,10 @@ pub struct Listening {
     pub service: Arc<Service>,
     socket: OwnedFd,
     is_paused: bool,
+    /// It is over its limit of connections a second until then.
+    waits_until: Option<Instant>,
+    /// It takes those that wait and no others: the limit does not count.
+    is_closing: bool,
 }
 
 /// State of a thread.
@@ -181,11 +185,10 @@ impl Worker {
         if flags.contains(EventFlags::ERR) && (direction.end != End::Open || direction.is_abandoned()) {
             end.on_reset();
         }
+        let has_ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         match connection.stage {
-            Stage::Header => {
-                let has_ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
-                self.read_header(key, has_ended, now);
-            }
+            Stage::Header => self.read_header(key, has_ended, now),
+            Stage::Hello => self.read_hello(key, has_ended, now),
             _ => self.advance(key, now),
         }
     }
@@ -271,6 +274,8 @@ impl Worker {
         if matches!(connection.stage, Stage::Connecting(_)) {
             let failure = if connection.far.is_some() { Failure::TimedOut } else { Failure::Local };
             self.on_unreachable(key, failure, now);
+        } else if matches!(connection.stage, Stage::Hello) {
+            self.set_out(key, now);
         } else {
             let why = connection.silent();
             self.end(key, why);
@@ -303,7 +308,7 @@ impl Worker {
         self.shared.leave(connection.source);
         drop(connection);
         if self.starved.is_empty() {
-            self.resume_listeners();
+            self.resume_listeners(Instant::now());
         } else {
             // Those that wait for a descriptor come first, once this turn is over.
             self.timers.set(Instant::now(), 0, Cause::Accept);

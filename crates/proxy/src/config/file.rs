@@ -3,7 +3,7 @@
 use ackclock_declare::{declare, default, required, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 
-use super::kinds::{Address, HostPort, Interface, Network, Policy, Ports};
+use super::kinds::{Address, HostPort, Interface, Listed, Network, Policy, Ports, ServerName};
 
 words! {
     /// Destination of a listener's connections.
@@ -101,6 +101,8 @@ declare! {
 declare! {
     /// Settings for the connections that it fits, before those of the listener. The first that fits is taken.
     pub struct Rule {
+        /// Names of the listeners whose connections it fits.
+        listeners: Option<Vec<String>> = unset("all"),
         /// Networks of clients that it fits.
         from: Option<Vec<Network>> = unset("all"),
         /// Networks of servers that it fits.
@@ -111,6 +113,11 @@ declare! {
         near_rtt_from: Option<SimDuration> = unset("0").at_most(DAY),
         /// It fits clients whose handshake took less.
         near_rtt_below: Option<SimDuration> = unset("any").at_most(DAY),
+        /// Server names of TLS (SNI) that it fits; `*.` stands for one label or more. Connections that it may fit wait for
+        /// their `ClientHello`, for at most `timeouts.hello`; those that are not TLS have no name.
+        sni: Option<Vec<ServerName>> = unset("all"),
+        /// The servers of connections that it fits, in place of the listener's, with mode forward.
+        upstream: Vec<Listed> = Vec::new(),
         /// Connections that it fits are reset.
         refuse: bool = false,
         /// Rule that limits the octets kept between the two sides.
@@ -127,6 +134,18 @@ declare! {
 }
 
 declare! {
+    /// A server of a listener.
+    pub struct Upstream {
+        /// Host and port. A name stands for all its addresses, each a server.
+        address: HostPort = required(HostPort("10.0.0.2:80".to_owned())),
+        /// Share of connections beside the other servers, of each of its addresses; not with balance "first".
+        weight: u32 = default(1).at_least(1).at_most(256),
+        /// It gets no new connections; those that it has go on.
+        drain: bool = false,
+    }
+}
+
+declare! {
     /// A listener: where connections are taken, and where they go.
     pub struct Listen {
         /// Name in messages and metrics.
@@ -135,27 +154,35 @@ declare! {
         address: Address = required(Address(std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080))),
         /// Destination of connections.
         mode: Mode = Mode::Forward,
-        /// The servers, with mode forward. A name stands for all its addresses, each a server.
-        upstream: Vec<HostPort> = Vec::new(),
+        /// The servers, with mode forward; may be left out where rules have some. Others are reset then.
+        upstream: Vec<Listed> = Vec::new(),
         /// Rule that selects one of them for a connection.
         balance: Balance = Balance::RoundRobin,
         /// Interval at which each of several is tried, to find those that do not answer; with one upstream they are not
         /// tried.
         health_interval: SimDuration = default(SimDuration::from_secs(2)).at_least(SimDuration::from_millis(50)).at_most(DAY),
+        /// Interval at which names of servers are resolved again; their time to live is not known here (`getaddrinfo(3)`).
+        resolve_interval: SimDuration = default(SimDuration::from_secs(30)).at_least(SimDuration::from_millis(100)).at_most(DAY),
         /// Networks that destinations must be in, with modes redirect and transparent.
         destinations: Option<Vec<Network>> = unset("any"),
         /// Networks of clients that are served; others are reset.
         clients: Option<Vec<Network>> = unset("any with redirect and transparent and on a loopback address; else required"),
-        /// Networks of clients that begin with a header of the PROXY protocol (version 2) and are believed.
+        /// Networks of clients that begin with a header of the PROXY protocol, of either version, and are believed.
         accept_proxy_protocol: Option<Vec<Network>> = unset("none"),
-        /// Send a header of the PROXY protocol (version 2), which names the client to the server.
+        /// Send a header of the PROXY protocol, which names the client to the server.
         send_proxy_protocol: bool = false,
+        /// Version of the header that is sent: 1 is a line of text, 2 is binary.
+        proxy_protocol_version: u8 = default(2).at_least(1).at_most(2),
         /// `SO_MARK` of the sockets towards servers, so that rules of the firewall know them.
         mark: Option<u32> = unset("none"),
         /// Interfaces at which connections are taken with modes redirect and transparent, for `ackclock-proxy rules`.
         interfaces: Option<Vec<Interface>> = unset("all but the loopback"),
         /// The ports of servers whose connections are taken, likewise.
         ports: Option<Vec<Ports>> = unset("all"),
+        /// New connections a second, of all threads together; more wait in the queue of `backlog`.
+        connection_rate: Option<u32> = unset("unlimited").at_least(1).at_most(1_000_000),
+        /// New connections that are taken at once after a pause.
+        connection_burst: Option<u32> = unset("connection_rate").at_least(1).at_most(1_000_000),
         /// Connections that wait to be taken.
         backlog: u32 = default(4096).at_least(1).at_most(65_535),
         /// Rule that limits the octets kept between the two sides, of the client's data.
@@ -198,6 +225,9 @@ declare! {
         half_closed: SimDuration = default(SimDuration::from_secs(3600)).at_least(SimDuration::from_millis(10)).at_most(DAY),
         /// A header of the PROXY protocol has to be there within this.
         header: SimDuration = default(SimDuration::from_secs(5)).at_least(SimDuration::from_millis(1)).at_most(DAY),
+        /// A `ClientHello` of TLS is waited for as long, where a rule asks for its server name. Without one the connection
+        /// goes on and has no name.
+        hello: SimDuration = default(SimDuration::from_secs(5)).at_least(SimDuration::from_millis(1)).at_most(DAY),
         /// Time after a reset on one side for data before it to be acknowledged on the other.
         reset: SimDuration = default(SimDuration::from_secs(60)).at_least(SimDuration::from_millis(1)).at_most(DAY),
         /// Time for connections to end after SIGTERM.

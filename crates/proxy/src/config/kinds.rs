@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use ackclock_declare::{Context, Json, Mistake, Range, Table, Unordered, Value};
+use ackclock_declare::{Context, FieldInfo, Json, Mistake, Range, Table, Unordered, Value};
 use ackclock_relay::{DisciplineConfig, buffer_policies};
 use ipnet::{IpNet, Ipv4Net};
 use serde_json::json;
+
+use super::file::Upstream;
 
 /// A value that is written as a text.
 macro_rules! textual {
@@ -79,6 +81,88 @@ impl fmt::Display for HostPort {
 
 textual! { HostPort: "a host with a port", "10.0.0.2:80", ["10.0.0.2:80", "[fe80::1]:65535"] }
 
+/// A server in a list: its host and port alone, or a table of its fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed(pub Upstream);
+
+impl Value for Listed {
+    ackclock_declare::without_range!();
+
+    fn wanted() -> String {
+        format!("{}, or {}", HostPort::wanted(), Upstream::wanted())
+    }
+
+    fn read(raw: &Json) -> Result<Self, String> {
+        let first = |mistakes: Vec<Mistake>| mistakes.into_iter().next().map_or_else(String::new, |one| one.message);
+        Self::read_in(raw, &Context::default()).map_err(first)
+    }
+
+    fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
+        if raw.is_object() {
+            return Upstream::read_in(raw, context).map(Self);
+        }
+        let address = HostPort::read(raw).map_err(|_| {
+            let wanted = Self::wanted();
+            vec![Mistake::new(format!("must be {wanted}"), format!("write {wanted}"))]
+        })?;
+        Ok(Self(Upstream { address, ..Upstream::default() }))
+    }
+
+    fn write(&self) -> Json {
+        let is_plain = self.0 == Upstream { address: self.0.address.clone(), ..Upstream::default() };
+        if is_plain { self.0.address.write() } else { self.0.write() }
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [HostPort::schema(), Upstream::schema()] })
+    }
+
+    fn item_fields() -> Vec<FieldInfo> {
+        Upstream::item_fields()
+    }
+
+    fn inside(range: &Range<Unordered>) -> Vec<Self> {
+        let plain = |address| Self(Upstream { address, ..Upstream::default() });
+        let mut all: Vec<Self> = HostPort::inside(range).into_iter().map(plain).collect();
+        all.extend(all.clone().into_iter().map(|Self(it)| Self(Upstream { weight: 3, drain: true, ..it })));
+        all
+    }
+}
+
+/// A server name of TLS, in lower case, or the names below a domain: `*.example.net`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerName(String);
+
+impl ServerName {
+    /// True if it stands for this name, which is in lower case.
+    pub fn fits(&self, name: &str) -> bool {
+        match self.0.strip_prefix('*') {
+            Some(domain) => name.strip_suffix(domain).is_some_and(|label| !label.is_empty()),
+            None => name == self.0,
+        }
+    }
+}
+
+impl FromStr for ServerName {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let name = text.to_ascii_lowercase();
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        let is_label = |label: &str| !label.is_empty() && label.chars().all(is_of_name);
+        let is_name = name.strip_prefix("*.").unwrap_or(&name).split('.').all(is_label);
+        is_name.then_some(Self(name)).ok_or(())
+    }
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+textual! { ServerName: "a server name in ASCII", "*.example.net", ["example.org", "*.example.net"] }
+
 /// Addresses by their prefix; an address alone is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network(pub IpNet);
@@ -131,7 +215,7 @@ impl fmt::Display for Ports {
     }
 }
 
-textual! { Ports: "a port, or a first and a last one,", "8000-8999", ["443", "1-65535"] }
+textual! { Ports: "a port, or a first and a last one", "8000-8999", ["443", "1-65535"] }
 
 /// A network interface by its name. The kernel's rule: 1 to 15 octets, no `/`, no `:`, no blank; quotes and backslashes would
 /// end or change the text in which nft reads it.

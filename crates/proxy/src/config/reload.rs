@@ -5,7 +5,7 @@ use ackclock_declare::{Json, Table, table_of};
 use super::file::File;
 
 /// Fields of the file, and whether a change of each takes a restart.
-pub const FIELDS: [(&str, bool); 21] = [
+pub const FIELDS: [(&str, bool); 22] = [
     ("workers", true),
     ("confine", true),
     ("listen", false),
@@ -19,6 +19,7 @@ pub const FIELDS: [(&str, bool); 21] = [
     ("timeouts.idle", false),
     ("timeouts.half_closed", false),
     ("timeouts.header", false),
+    ("timeouts.hello", false),
     ("timeouts.reset", false),
     ("timeouts.drain", false),
     ("metrics.address", true),

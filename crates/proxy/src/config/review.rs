@@ -8,13 +8,19 @@ use std::thread::available_parallelism;
 
 use ackclock_declare::{Json, Mistake, Table};
 
-use super::file::{File, Listen, Mode, Rule, Side};
-use super::kinds::Policy;
-use super::{Config, Listener};
+use super::file::{Balance, File, Listen, Mode, Rule, Side, Upstream};
+use super::kinds::{HostPort, Listed, Policy};
+use super::{Config, Known, Listener, Server};
 use crate::{confine, controllers, ece};
 
-/// The configuration, or everything that is wrong with it; `mistakes` are those of single fields.
-pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> Result<Config, Vec<Mistake>> {
+/// The configuration, or everything that is wrong with it; `mistakes` are those of single fields. Names that cannot be resolved
+/// have the addresses that are `known`.
+pub(crate) fn review(
+    file: File,
+    table: &Table,
+    mut mistakes: Vec<Mistake>,
+    known: &Known,
+) -> Result<Config, Vec<Mistake>> {
     let can_be_read = |name: &str| !mistakes.iter().any(|mistake| mistake.field.starts_with(name));
     let (has_listeners, has_rules) = (can_be_read("listen"), can_be_read("rule"));
     if file.listen.is_empty() && has_listeners {
@@ -23,47 +29,73 @@ pub(crate) fn review(file: File, table: &Table, mut mistakes: Vec<Mistake>) -> R
         mistakes.push(if place.is_empty() { mistake } else { mistake.within(place) });
     }
     let own: Vec<SocketAddr> = file.listen.iter().map(|listen| listen.address.0).collect();
+    let resolve = |host: &str| -> Vec<SocketAddr> {
+        let found: Vec<_> = host.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+        if found.is_empty() { known.get(host).cloned().unwrap_or_default() } else { found }
+    };
+    let names = Names { resolve: &resolve, own: &own };
     let mut listeners = Vec::new();
     for (index, listen) in file.listen.iter().enumerate() {
         let written = table.get("listen").and_then(|all| all.get(index)).and_then(Json::as_object);
-        let (upstreams, wrong) = of_listener(listen, written, &own);
-        mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
         let name = listen.name.clone().unwrap_or_else(|| listen.address.to_string());
-        let (listen, rules, own) = (listen.clone(), file.rule.clone(), own.clone());
-        listeners.push(Listener { name, listen, upstreams, rules, own });
+        let has_routes = !has_rules || file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty());
+        let (upstreams, wrong) = of_listener(listen, written, &names, has_routes);
+        mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
+        let (listen, own) = (listen.clone(), own.clone());
+        listeners.push(Listener { name, listen, upstreams, rules: Vec::new(), routes: Vec::new(), own });
     }
     mistakes.extend(of_names(&listeners));
-    if has_rules {
-        let rules = file.rule.iter().enumerate();
-        mistakes.extend(rules.flat_map(|(index, rule)| {
-            of_rule(rule).into_iter().map(move |mistake| mistake.within(&format!("rule[{index}]")))
-        }));
+    for (index, rule) in file.rule.iter().enumerate().filter(|_| has_rules) {
+        let place = format!("rule[{index}]");
+        let mut wrong = of_rule(rule);
+        if has_listeners {
+            wrong.extend(of_route(rule, &listeners));
+        }
+        let meant: Vec<_> = listeners.iter_mut().filter(|listener| rule.is_for(&listener.name)).collect();
+        let is_by_order = meant.iter().any(|listener| listener.listen.balance == Balance::First);
+        let route = upstreams(&rule.upstream, is_by_order, &names, &mut wrong);
+        for listener in meant {
+            listener.rules.push(rule.clone());
+            listener.routes.push(route.clone());
+        }
+        mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&place)));
     }
     mistakes.extend(of_metrics(&file, &own));
     let workers = file.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     if mistakes.is_empty() { Ok(Config { file, workers, listeners }) } else { Err(mistakes) }
 }
 
+/// Addresses that hosts stand for, and those of the listeners, to which none may.
+struct Names<'file> {
+    resolve: &'file dyn Fn(&str) -> Vec<SocketAddr>,
+    own: &'file [SocketAddr],
+}
+
 /// Fields that mean something to mode forward only, and those that do to the others.
-const OF_FORWARD: [&str; 3] = ["upstream", "balance", "health_interval"];
+const OF_FORWARD: [&str; 4] = ["upstream", "balance", "health_interval", "resolve_interval"];
 const OF_INTERCEPTING: [&str; 3] = ["destinations", "interfaces", "ports"];
 
-/// The mistakes of a listener; `written` is its table.
-fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<Mistake>) {
+/// The servers of a listener and its mistakes; `written` is its table, and `has_routes` says that rules name servers for it.
+fn of_listener(
+    listen: &Listen,
+    written: Option<&Table>,
+    names: &Names<'_>,
+    has_routes: bool,
+) -> (Vec<Server>, Vec<Mistake>) {
     let mut mistakes = Vec::new();
-    let upstreams = upstreams(listen, own, &mut mistakes);
+    let upstreams = upstreams(&listen.upstream, listen.balance == Balance::First, names, &mut mistakes);
     let is_forward = listen.mode == Mode::Forward;
     let mut wrong = |field: &str, message: &str, remedy: &str| {
         mistakes.push(Mistake::new(message, remedy).within(field));
     };
-    if is_forward && listen.upstream.is_empty() {
+    if is_forward && listen.upstream.is_empty() && !has_routes {
         wrong("upstream", "is missing", "add it, such as upstream = [\"10.0.0.2:80\"]");
     }
     let is_written = |field: &&&str| written.is_some_and(|table| table.contains_key(**field));
     let (others, message, remedy) = if is_forward {
-        (OF_INTERCEPTING, "is allowed only in modes redirect and transparent", "leave it out")
+        (&OF_INTERCEPTING[..], "is allowed only in modes redirect and transparent", "leave it out")
     } else {
-        (OF_FORWARD, "is allowed only in mode forward", "leave it out, or write mode = \"forward\"")
+        (&OF_FORWARD[..], "is allowed only in mode forward", "leave it out, or write mode = \"forward\"")
     };
     others.iter().filter(is_written).for_each(|field| wrong(field, message, remedy));
     if listen.address.0.port() == 0 {
@@ -74,6 +106,16 @@ fn of_listener(listen: &Listen, written: Option<&Table>, own: &[SocketAddr]) -> 
             "accept_proxy_protocol",
             "must not be set in mode transparent",
             "leave it out: the client's address is known",
+        );
+    }
+    if listen.connection_burst.is_some() && listen.connection_rate.is_none() {
+        wrong("connection_burst", "is allowed only with connection_rate", "leave it out, or write connection_rate");
+    }
+    if is_written(&&"proxy_protocol_version") && !listen.send_proxy_protocol {
+        wrong(
+            "proxy_protocol_version",
+            "is allowed only with send_proxy_protocol",
+            "leave it out, or write send_proxy_protocol = true; headers of either version are accepted",
         );
     }
     if is_forward && listen.clients.is_none() && !listen.address.0.ip().is_loopback() {
@@ -109,23 +151,27 @@ fn of_policies(policy: Option<&Policy>, back: Option<&Policy>) -> Vec<Mistake> {
     raising.filter_map(|(name, _)| ece::find().err().map(|error| mistake(name, &error))).collect()
 }
 
-fn upstreams(listen: &Listen, own: &[SocketAddr], mistakes: &mut Vec<Mistake>) -> Vec<SocketAddr> {
+/// Servers with the addresses of their names; `is_by_order` says that the first that is healthy gets every connection.
+fn upstreams(written: &[Listed], is_by_order: bool, names: &Names<'_>, mistakes: &mut Vec<Mistake>) -> Vec<Server> {
     let mut found = Vec::new();
-    for (index, host) in listen.upstream.iter().enumerate() {
+    for (index, Listed(Upstream { address: HostPort(host), weight, drain })) in written.iter().enumerate() {
         let place = format!("upstream[{index}]");
-        let addresses: Vec<SocketAddr> = host.0.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+        let addresses = (names.resolve)(host);
         if addresses.is_empty() {
-            let message = format!("cannot be resolved: {}", host.0);
+            let message = format!("cannot be resolved: {host}");
             mistakes
                 .push(Mistake::new(message, "write an address, or a name that this host can resolve").within(&place));
-        } else if addresses.iter().any(|address| is_own(*address, own)) {
+        } else if addresses.iter().any(|address| is_own(*address, names.own)) {
             let remedy = "name a server, not a listener of this proxy";
             mistakes.push(Mistake::new("leads back to this proxy", remedy).within(&place));
         }
-        found.extend(addresses);
+        if *weight != 1 && is_by_order {
+            let remedy = "leave it out: the first that is healthy gets every connection";
+            let mistake = Mistake::new("is not allowed with balance = \"first\"", remedy);
+            mistakes.push(mistake.within("weight").within(&place));
+        }
+        found.push(Server { host: host.clone(), addresses, weight: *weight, is_draining: *drain });
     }
-    let mut seen = BTreeSet::new();
-    found.retain(|address| seen.insert(*address));
     found
 }
 
@@ -187,6 +233,37 @@ fn of_rule(rule: &Rule) -> Vec<Mistake> {
         let mistake =
             Mistake::new(format!("must be more than near_rtt_from, which is {from}"), "change one of the two");
         mistakes.push(mistake.within("near_rtt_below"));
+    }
+    mistakes
+}
+
+/// The mistakes of a rule in its relation to the listeners.
+fn of_route(rule: &Rule, listeners: &[Listener]) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for (index, name) in rule.listeners.iter().flatten().enumerate() {
+        if listeners.iter().all(|listener| listener.name != *name) {
+            let names: Vec<&str> = listeners.iter().map(|listener| listener.name.as_str()).collect();
+            let mistake = Mistake::new("is not the name of a listener", format!("use one of {}", names.join(", ")));
+            mistakes.push(mistake.within(&format!("listeners[{index}]")));
+        }
+    }
+    if rule.upstream.is_empty() {
+        return mistakes;
+    }
+    let mut wrong = |message: String, remedy: &str| mistakes.push(Mistake::new(message, remedy).within("upstream"));
+    let intercepting = listeners.iter().find(|it| rule.is_for(&it.name) && it.listen.mode != Mode::Forward);
+    if let Some(Listener { name, .. }) = intercepting {
+        let message = format!("is allowed only for listeners in mode forward, which {name} is not");
+        wrong(message, "name those that are, such as listeners = [\"web\"]");
+    }
+    let without = [("refuse", rule.refuse), ("to", rule.to.is_some()), ("ports", rule.ports.is_some())];
+    for (field, _) in without.iter().filter(|(_, is_set)| *is_set) {
+        let remedy = if *field == "refuse" {
+            "leave out one of the two"
+        } else {
+            "leave out one of the two: this is about the servers of the listener"
+        };
+        wrong(format!("is not allowed with {field}"), remedy);
     }
     mistakes
 }

@@ -34,15 +34,18 @@ fn mistakes(text: &str) -> Vec<String> {
 fn a_rule_goes_before_the_listener_field_by_field() {
     let config = parse("proxy.toml", GOOD).unwrap();
     let listener = &config.listeners[0];
+    let treatment = |client: &str, near_rtt| {
+        let flow = Flow { client: address(client), near_rtt, sni: None };
+        listener.treatment(&flow, address("127.0.0.1:80"), listener.pool(&flow))
+    };
     let near = Duration::from_millis(1);
-    let plain = listener.treatment(address("192.0.2.1:999"), address("127.0.0.1:80"), near).unwrap();
+    let plain = treatment("192.0.2.1:999", near).unwrap();
     assert_eq!(plain.far.congestion.as_deref(), Some("cubic"));
-    let ruled = listener.treatment(address("10.1.2.3:999"), address("127.0.0.1:80"), near).unwrap();
+    let ruled = treatment("10.1.2.3:999", near).unwrap();
     assert_eq!((ruled.far.congestion.as_deref(), ruled.far.dscp), (Some("reno"), Some(10)));
     assert_eq!(ruled.far.pacing_rate, plain.far.pacing_rate);
     assert_eq!(ruled.near.congestion.as_deref(), Some("reno"));
-    let slow = listener.treatment(address("192.0.2.1:999"), address("127.0.0.1:80"), Duration::from_millis(100));
-    assert_eq!(slow, None);
+    assert_eq!(treatment("192.0.2.1:999", Duration::from_millis(100)), None);
 }
 
 #[test]
@@ -177,6 +180,116 @@ fn what_would_be_ignored_is_refused() {
         let found = mistakes(&format!("{forward}[metrics]\naddress = \"{metrics}\"\npublic = true\n"));
         assert_eq!(found, ["metrics.address: is that of a listener"], "{metrics}");
     }
+    for (field, needed) in
+        [("proxy_protocol_version = 1", "send_proxy_protocol"), ("connection_burst = 1", "connection_rate")]
+    {
+        let name = field.split(' ').next().unwrap();
+        let found = mistakes(&format!("{forward}{field}\n"));
+        assert_eq!(found, [format!("listen[0].{name}: is allowed only with {needed}")]);
+    }
     let mapped: kinds::Network = "::ffff:10.0.0.0/104".parse().unwrap();
     assert_eq!(mapped, "10.0.0.0/8".parse().unwrap()); // RFC 4291 section 2.5.5.2
+}
+
+/// Rules as an operator of several sites has them: clients that are refused, sites by their names, and a port apart.
+const ROUTES: &str = r#"
+[[listen]]
+name = "web"
+address = "127.0.0.1:18443"
+upstream = ["192.0.2.1:443", "192.0.2.2:8443"]
+[[listen]]
+name = "mail"
+address = "127.0.0.1:18025"
+upstream = ["192.0.2.3:25"]
+
+[[rule]]
+from = ["10.66.0.0/16"]
+refuse = true
+[[rule]]
+ports = ["8443"]
+far = { dscp = 10 }
+[[rule]]
+listeners = ["web"]
+sni = ["Example.org", "*.example.net"]
+upstream = ["192.0.2.4:443"]
+far = { dscp = 20 }
+"#;
+
+#[test]
+fn a_rule_with_servers_routes_by_name_and_only_those_wait_for_theirs_whom_it_may_fit() {
+    let config = parse("proxy.toml", ROUTES).unwrap();
+    let [web, mail] = &config.listeners[..] else { panic!("two listeners") };
+    let flow = |client: &str, sni| Flow { client: address(client), near_rtt: Duration::ZERO, sni };
+    let client = |sni| flow("198.51.100.1:999", sni);
+    assert!(web.awaits_name(&client(None), None));
+    assert!(!mail.awaits_name(&client(None), None), "the rule is not meant for it");
+    assert!(!web.awaits_name(&flow("10.66.1.2:999", None), None), "it is refused, whatever its name");
+    let names = [
+        ("example.org", 3),
+        ("a.example.net", 3),
+        ("a.b.example.net", 3),
+        ("example.net", 0),
+        (".example.net", 0),
+        ("badexample.net", 0),
+        ("www.example.org", 0),
+    ];
+    for (name, pool) in names {
+        assert_eq!(web.pool(&client(Some(name))), pool, "{name}");
+    }
+    assert_eq!(web.pool(&client(None)), 0);
+    assert_eq!(web.pools().iter().map(|pool| pool.len()).collect::<Vec<_>>(), [2, 0, 0, 1]);
+    let dscp = |sni, server: &str, pool| web.treatment(&client(sni), address(server), pool).unwrap().far.dscp;
+    assert_eq!(dscp(Some("example.org"), "192.0.2.4:443", 3), Some(20));
+    assert_eq!([dscp(None, "192.0.2.2:8443", 0), dscp(None, "192.0.2.1:443", 0)], [Some(10), None]);
+    assert_eq!(web.treatment(&flow("10.66.1.2:999", None), address("192.0.2.1:443"), 0), None);
+}
+
+#[test]
+fn with_modes_that_know_the_server_only_its_rules_wait_for_a_name() {
+    let text = "[[listen]]\naddress = \"127.0.0.1:18080\"\nmode = \"redirect\"\n[[rule]]\nports = [\"443\"]\n\
+                sni = [\"example.org\"]\nrefuse = true\n";
+    let config = parse("proxy.toml", text).unwrap();
+    let flow = Flow { client: address("198.51.100.1:999"), near_rtt: Duration::ZERO, sni: None };
+    let awaits = |server: &str| config.listeners[0].awaits_name(&flow, Some(address(server)));
+    assert!(awaits("192.0.2.1:443") && !awaits("192.0.2.1:22"));
+}
+
+#[test]
+fn routes_that_cannot_be_are_refused() {
+    let text = ROUTES
+        .replace("name = \"mail\"", "name = \"mail\"\nmode = \"redirect\"")
+        .replace("upstream = [\"192.0.2.3:25\"]", "");
+    let rule = "[[rule]]\nlisteners = [\"wep\"]\n[[rule]]\nupstream = [\"127.0.0.1:18443\"]\nto = [\"192.0.2.0/24\"]\nrefuse = true\n";
+    assert_eq!(
+        mistakes(&(text + rule)),
+        [
+            "rule[3].listeners[0]: is not the name of a listener",
+            "rule[4].upstream: is allowed only for listeners in mode forward, which mail is not",
+            "rule[4].upstream: is not allowed with refuse",
+            "rule[4].upstream: is not allowed with to",
+            "rule[4].upstream[0]: leads back to this proxy",
+        ]
+    );
+    let only = "[[listen]]\naddress = \"127.0.0.1:18443\"\n[[rule]]\nsni = [\"é.org\", \"a..b\", \"*\"]\n";
+    let found = mistakes(only);
+    assert_eq!(found.len(), 3, "{found:#?}");
+    for (index, found) in found.iter().enumerate() {
+        assert!(found.starts_with(&format!("rule[0].sni[{index}]: must be a server name in ASCII")), "{found}");
+    }
+    let only = "[[listen]]\naddress = \"127.0.0.1:18443\"\n[[rule]]\nsni = [\"a.org\"]\n";
+    assert_eq!(mistakes(only), ["listen[0].upstream: is missing"]);
+    parse("proxy.toml", &(only.to_owned() + "upstream = [\"192.0.2.1:443\"]\n")).expect("rules may have all servers");
+    let first = "[[listen]]\naddress = \"127.0.0.1:18443\"\nbalance = \"first\"\nupstream = [{ address = \"192.0.2.1:443\", weight = 3 }]\n";
+    assert_eq!(mistakes(first), ["listen[0].upstream[0].weight: is not allowed with balance = \"first\""]);
+    let odd =
+        "[[listen]]\naddress = \"127.0.0.1:18443\"\nupstream = [{ weight = 0 }, { address = \"a:1\", wait = 3 }, 7]\n";
+    let found = mistakes(odd);
+    for wanted in [
+        "listen[0].upstream[0].address: is missing",
+        "listen[0].upstream[0].weight: must be",
+        "listen[0].upstream[1].wait: is not a known field",
+        "listen[0].upstream[2]: must be a host",
+    ] {
+        assert!(found.iter().any(|one| one.starts_with(wanted)), "{wanted} is not among {found:#?}");
+    }
 }

@@ -12,8 +12,10 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, SocketFlags, acceptfrom_with, recv};
 use socket2::SockRef;
 
+use super::connect::{flow, near_rtt};
 use super::{IS_LISTENER, Listening, Worker, next_generation};
-use crate::connection::{Connection, Stage};
+use crate::client_hello::{self, Read as Hello};
+use crate::connection::{Connection, Side, Stage};
 use crate::direction::{Direction, Endpoint};
 use crate::end_reason::{Ending, Refusal};
 use crate::metrics::Outcome;
@@ -32,7 +34,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 impl Worker {
     /// Takes connections at this socket from now on.
     pub(super) fn listen(&mut self, service: Arc<Service>, socket: OwnedFd) -> io::Result<()> {
-        let key = self.listeners.insert(Listening { service, socket, is_paused: false });
+        let key = self.listeners.insert(Listening {
+            service,
+            socket,
+            is_paused: false,
+            waits_until: None,
+            is_closing: false,
+        });
         let token = EventData::new_u64(IS_LISTENER | key as u64);
         Ok(epoll::add(&self.epoll, &self.listeners[key].socket, token, EventFlags::IN)?)
     }
@@ -47,21 +55,42 @@ impl Worker {
                 return self.pause(key, Trouble::Full, &"others have to end first", now);
             }
             let Some(listening) = self.listeners.get(key) else { return false };
+            let rate = listening.service.rate.clone().filter(|_| !listening.is_closing);
+            if let Some(Err(wait)) = rate.as_ref().map(|rate| rate.take(now)) {
+                return self.hold_back(key, now + wait);
+            }
+            let unused = || rate.iter().for_each(|rate| rate.give_back());
             match acceptfrom_with(&listening.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 // Accepting tells the address even of a client that has gone; asking later does not.
                 Ok((socket, client)) => {
                     let service = Arc::clone(&listening.service);
                     self.on_accepted(socket, client, service, now);
                 }
-                Err(Errno::AGAIN) => return false,
+                Err(Errno::AGAIN) => {
+                    unused();
+                    return false;
+                }
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                    unused();
                     return self.pause(key, Trouble::NoRoom, &error, now);
                 }
                 // Connections that ended before they were taken.
-                Err(_) => {}
+                Err(_) => unused(),
             }
         }
         true
+    }
+
+    /// Leaves what comes in the kernel's queue until the limit of connections a second allows for one more.
+    fn hold_back(&mut self, key: usize, until: Instant) -> bool {
+        let Some(listening) = self.listeners.get_mut(key) else { return false };
+        listening.service.metrics.rate_limited.inc();
+        listening.waits_until = Some(until);
+        listening.is_paused = true;
+        let token = EventData::new_u64(IS_LISTENER | key as u64);
+        let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::empty());
+        self.timers.set(until, 0, Cause::Accept);
+        false
     }
 
     /// Leaves what comes in the kernel's queue for a while; what is carried goes on.
@@ -94,13 +123,17 @@ impl Worker {
             }
         }
         if self.starved.is_empty() {
-            self.resume_listeners();
+            self.resume_listeners(now);
         }
     }
 
-    pub(super) fn resume_listeners(&mut self) {
-        for (key, listening) in self.listeners.iter_mut().filter(|(_, listening)| listening.is_paused) {
+    /// Takes connections again at listeners that were paused, unless they are over their limit of connections a second.
+    pub(super) fn resume_listeners(&mut self, now: Instant) {
+        let may_go_on =
+            |listening: &Listening| listening.is_paused && listening.waits_until.is_none_or(|until| until <= now);
+        for (key, listening) in self.listeners.iter_mut().filter(|(_, listening)| may_go_on(listening)) {
             listening.is_paused = false;
+            listening.waits_until = None;
             let token = EventData::new_u64(IS_LISTENER | key as u64);
             let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::IN);
         }
@@ -142,6 +175,9 @@ impl Worker {
             opened_at: now,
             service,
             upstream: None,
+            pool: 0,
+            near_rtt: Duration::ZERO,
+            sni: None,
             bounded: None,
             treatment: None,
             is_ticking: false,
@@ -159,7 +195,7 @@ impl Worker {
             return self.end(key, Ending::NoRoom);
         }
         self.watch(key);
-        if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, now) }
+        if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, false, now) }
     }
 
     /// Looks for a header of the PROXY protocol. `has_ended`: nothing more comes from the client.
@@ -189,30 +225,74 @@ impl Worker {
                     return self.end(key, Ending::Refused(Refusal::Crowd));
                 }
                 connection.source = Some(connection.client);
-                self.go_on(key, now);
+                self.go_on(key, has_ended, now);
             }
         }
     }
 
-    /// Proceeds once the client is known: selects the destination.
-    fn go_on(&mut self, key: usize, now: Instant) {
+    /// Proceeds once the client is known: waits for the name of its server where that decides. `has_ended`: nothing more comes
+    /// from the client.
+    fn go_on(&mut self, key: usize, has_ended: bool, now: Instant) {
+        let connection = &mut self.connections[key];
+        connection.near_rtt = near_rtt(connection);
+        let service = Arc::clone(&connection.service);
+        let mut meant = None;
+        if service.listener.is_intercepting() {
+            let near = SockRef::from(&connection.near.socket);
+            let found = listener::destination(&service.listener, &near).ok().flatten();
+            meant = found.filter(|server| service.listener.may_reach(*server));
+            let Some(server) = meant else {
+                return self.end(key, Ending::Refused(Refusal::Destination));
+            };
+            connection.server = server;
+        }
+        if !service.listener.awaits_name(&flow(connection), meant) {
+            return self.set_out(key, now);
+        }
+        connection.stage = Stage::Hello;
+        connection.active_at = now;
+        self.watch(key);
+        self.read_hello(key, has_ended, now);
+    }
+
+    /// Looks for a server name in the client's first octets, which stay where they are. `has_ended`: nothing more comes from it.
+    pub(super) fn read_hello(&mut self, key: usize, has_ended: bool, now: Instant) {
+        let connection = &mut self.connections[key];
+        let mut octets = [0; client_hello::LONGEST];
+        let read = match recv(&connection.near.socket, &mut octets[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Hello::Other,
+            Ok((length, _)) => client_hello::read(&octets[..length]),
+            Err(Errno::AGAIN | Errno::INTR) => Hello::Incomplete,
+            // The kernel reports a reset once.
+            Err(_) => return self.end(key, Ending::Reset(Side::Near)),
+        };
+        match read {
+            Hello::Incomplete if !has_ended => return,
+            Hello::Name(name) => connection.sni = name.map(String::into_boxed_str),
+            Hello::Incomplete | Hello::Other => {}
+        }
+        self.set_out(key, now);
+    }
+
+    /// Selects the server, once all is known that decides on it.
+    pub(super) fn set_out(&mut self, key: usize, now: Instant) {
         let connection = &mut self.connections[key];
         connection.stage = Stage::Connecting(Vec::new());
         let service = Arc::clone(&connection.service);
-        if !service.listener.is_intercepting() {
-            return self.try_next(key, Ending::NoServer, now);
+        if service.listener.is_intercepting() {
+            let server = connection.server;
+            return self.try_server(key, server, now);
         }
-        let meant = listener::destination(&service.listener, &SockRef::from(&connection.near.socket));
-        if let Some(server) = meant.ok().flatten().filter(|server| service.listener.may_reach(*server)) {
-            self.try_server(key, server, now);
-        } else {
-            self.end(key, Ending::Refused(Refusal::Destination));
-        }
+        connection.pool = service.listener.pool(&flow(connection));
+        self.try_next(key, Ending::NoServer, now);
     }
 
     /// Takes the waiting connections of a listener, then closes it.
     pub(super) fn stop_listening(&mut self, key: usize, now: Instant) {
-        self.resume_listeners();
+        self.resume_listeners(now);
+        if let Some(listening) = self.listeners.get_mut(key) {
+            listening.is_closing = true;
+        }
         // A listener may have 65535 that wait, and more come meanwhile.
         for _ in 0..2 * (1 << 16) / AT_A_TIME {
             if !self.accept(key, now) {

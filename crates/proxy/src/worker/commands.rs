@@ -117,6 +117,8 @@ pub struct ConnectionInfo {
     pub listener: String,
     pub client: String,
     pub server: String,
+    /// Server name that the client has told by TLS, where a rule asks for it.
+    pub sni: Option<String>,
     pub age_s: f64,
     pub up_bytes: u64,
     pub down_bytes: u64,
@@ -152,7 +154,7 @@ impl ConnectionInfo {
     /// Entry of `/connections`.
     pub fn to_json(&self) -> Json {
         json!({
-            "listener": self.listener, "client": self.client, "server": self.server, "age_s": self.age_s,
+            "listener": self.listener, "client": self.client, "server": self.server, "sni": self.sni, "age_s": self.age_s,
             "up_bytes": self.up_bytes, "down_bytes": self.down_bytes, "backlog_bytes": self.backlog_bytes,
             "near": self.near.to_json(), "far": self.far.as_ref().map(SideInfo::to_json),
         })
@@ -244,6 +246,7 @@ impl Worker {
             listener: it.service.listener.name.clone(),
             client: it.client.to_string(),
             server: it.server.to_string(),
+            sni: it.sni.as_deref().map(str::to_owned),
             age_s: (now - it.opened_at).as_secs_f64(),
             up_bytes: it.up.written,
             down_bytes: it.down.written,

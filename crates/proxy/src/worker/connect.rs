@@ -12,12 +12,13 @@ use socket2::SockRef;
 
 use super::Worker;
 use super::accept::local_of;
+use crate::config::Flow;
 use crate::config::file::Mode;
 use crate::connection::{Connection, Stage};
 use crate::direction::Endpoint;
 use crate::end_reason::{Ending, Failure, Refusal};
 use crate::latency::Bounded;
-use crate::proxy_protocol::{self, Carried};
+use crate::proxy_protocol::{self, Carried, Version};
 use crate::trouble::Trouble;
 use crate::upstream::is_lack;
 use crate::{side, sys};
@@ -30,7 +31,7 @@ impl Worker {
             Stage::Connecting(tried) => tried.as_slice(),
             _ => &[],
         };
-        let Some(upstream) = connection.service.upstreams.choose(tried) else {
+        let Some(upstream) = connection.service.upstreams.choose(connection.pool, tried) else {
             return self.end(key, otherwise);
         };
         upstream.connections.fetch_add(1, Ordering::Relaxed);
@@ -49,8 +50,8 @@ impl Worker {
         connection.asked_at.get_or_insert(now);
         self.watch(key);
         let connection = &mut self.connections[key];
-        let near_rtt = near_rtt(connection);
-        let Some(treatment) = connection.service.listener.treatment(connection.client, server, near_rtt) else {
+        let treatment = connection.service.listener.treatment(&flow(connection), server, connection.pool);
+        let Some(treatment) = treatment else {
             return self.end(key, Ending::Refused(Refusal::Rule));
         };
         let opened = open(connection, &treatment.far);
@@ -156,14 +157,20 @@ impl Worker {
         if service.listener.listen.send_proxy_protocol
             && let Some(destination) = connection.destination.or_else(|| local_of(&connection.near))
         {
-            let header = proxy_protocol::header(Carried { client: connection.client, destination });
+            let version = if service.listener.listen.proxy_protocol_version == 1 { Version::One } else { Version::Two };
+            let header = proxy_protocol::header(Carried { client: connection.client, destination }, version);
             connection.up.begin_with(&header, &mut self.carrier);
         }
     }
 }
 
+/// The properties of a connection by which its rule is found.
+pub(super) fn flow(connection: &Connection) -> Flow<'_> {
+    Flow { client: connection.client, near_rtt: connection.near_rtt, sni: connection.sni.as_deref() }
+}
+
 /// The client's round trip, as its handshake took it, if some rule asks for it.
-fn near_rtt(connection: &Connection) -> Duration {
+pub(super) fn near_rtt(connection: &Connection) -> Duration {
     let asked = connection.service.asks_rtt.then(|| sys::tcp_info(&connection.near.socket).ok()).flatten();
     asked.map_or(Duration::ZERO, |info| Duration::from_micros(u64::from(info.tcpi_rtt)))
 }

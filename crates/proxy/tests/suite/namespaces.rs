@@ -87,7 +87,8 @@ fn played(name: &str, mode: &str) -> (Vec<String>, String) {
     let path = folder.path().join("proxy.toml");
     let config = format!(
         "workers = 1\n[[listen]]\naddress = \"0.0.0.0:9000\"\nmode = \"{mode}\"\ninterfaces = [\"p0\"]\n\
-         destinations = [\"10.92.2.0/24\"]\nfar = {{ congestion = \"reno\" }}\n[log]\nlevel = \"warn\"\n"
+         destinations = [\"10.92.2.0/24\"]\nfar = {{ congestion = \"reno\" }}\n[log]\nlevel = \"warn\"\n\
+         [[rule]]\nsni = [\"no.org\"]\nports = [\"7000\"]\nrefuse = true\n[timeouts]\nhello = \"1000 s\"\n"
     );
     std::fs::write(&path, config).unwrap();
     let inside = |part: &str, program: &str, arguments: &[&str]| {

@@ -137,6 +137,28 @@ fn too_many_of_one_source_are_reset_and_more_than_there_is_room_for_wait() {
     drop(proxy);
 }
 
+/// The last of 12 connections is taken (12 - 2) / 5 = 2 s after the first, or later, with 5 a second and 2 at once.
+#[test]
+fn more_connections_a_second_than_allowed_wait_for_their_turn() {
+    let (listen, server, at) = (free(), echo(), free());
+    let more = format!("connection_rate = 5\nconnection_burst = 2\n[metrics]\naddress = \"{at}\"");
+    let proxy = Proxy::start(&config(listen, server, &more));
+    let begun = Instant::now();
+    let mut many: Vec<_> = (0..12).map(|_| connect(listen)).collect();
+    assert!(many.iter_mut().all(answers), "none is refused");
+    assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
+    let mut asked = connect(at);
+    asked.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut text = String::new();
+    asked.read_to_string(&mut text).unwrap();
+    let counted = text.split("ackclock_proxy_rate_limited_total{listener=\"one\"} ").nth(1).unwrap();
+    assert!(counted.lines().next().unwrap().parse::<u64>().unwrap() > 0, "{text}");
+    // Whoever waits when the proxy is told to end is carried all the same.
+    let mut late: Vec<_> = (0..20).map(|_| connect(listen)).collect();
+    proxy.signal(Signal::TERM);
+    assert!(late.iter_mut().all(answers));
+}
+
 #[test]
 fn who_says_nothing_for_too_long_is_reset() {
     let (listen, server) = (free(), echo());
@@ -193,6 +215,38 @@ fn the_proxy_protocol_tells_of_the_client_through_two_proxies() {
     assert_eq!(got.len(), 28 + 5);
     assert_eq!(got[..16], *b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c");
     assert_eq!((&got[16..20], &got[24..26]), (&[127, 0, 0, 1][..], &client.port().to_be_bytes()[..]));
+}
+
+/// Octets that the server gets through two proxies, of which the first sends version 1: section 2.1 of proxy-protocol.txt.
+#[test]
+fn the_first_version_of_the_proxy_protocol_is_sent_and_accepted() {
+    let (first, second) = (free(), free());
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = server.local_addr().unwrap();
+    let sends = "send_proxy_protocol = true\nproxy_protocol_version = 1";
+    let _outer = Proxy::start(&config(first, second, sends));
+    let more = format!("accept_proxy_protocol = [\"127.0.0.0/8\"]\n{sends}");
+    let _inner = Proxy::start(&config(second, upstream, &more));
+    let mut client = connect(first);
+    client.write_all(b"hello").unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let mut got = String::new();
+    server.accept().unwrap().0.read_to_string(&mut got).unwrap();
+    let (from, to) = (client.local_addr().unwrap().port(), first.port());
+    assert_eq!(got, format!("PROXY TCP4 127.0.0.1 127.0.0.1 {from} {to}\r\nhello"));
+    // Whoever sends a line octet by octet is waited for, and whoever sends another line is not.
+    let mut slow = connect(second);
+    for octet in b"PROXY TCP4 192.0.2.7 192.0.2.8 1000 443\r\n" {
+        slow.write_all(&[*octet]).unwrap();
+        thread::sleep(Duration::from_millis(1));
+    }
+    slow.shutdown(Shutdown::Write).unwrap();
+    let mut got = String::new();
+    server.accept().unwrap().0.read_to_string(&mut got).unwrap();
+    assert_eq!(got, "PROXY TCP4 192.0.2.7 192.0.2.8 1000 443\r\n");
+    let mut wrong = connect(second);
+    wrong.write_all(b"PROXY TCP4 192.0.2.7 192.0.2.8 1000\r\n").unwrap();
+    assert_eq!(wrong.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
 }
 
 /// A client that sends its request an octet at a time has two seconds for all of it.

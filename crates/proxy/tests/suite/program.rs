@@ -42,11 +42,17 @@ impl Proxy {
 
     /// Starts a proxy with options and variables of the environment.
     pub(crate) fn start_with(config: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(PROXY);
+        command.args(options).envs(variables.iter().copied());
+        Self::start_by(command, config)
+    }
+
+    /// Starts a proxy by a command to which only the configuration's path is missing.
+    pub(crate) fn start_by(mut command: Command, config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("proxy.toml"), config).unwrap();
         let log = fs::File::create(folder.path().join("log")).unwrap();
-        let mut command = Command::new(PROXY);
-        command.args(options).arg(folder.path().join("proxy.toml")).envs(variables.iter().copied());
+        command.arg(folder.path().join("proxy.toml"));
         let child = command.stderr(log).spawn().unwrap();
         let proxy = Self { child, folder };
         // It listens by then. To knock would be a connection, which some tests count.
@@ -122,6 +128,23 @@ pub(crate) fn echo() -> SocketAddr {
                 let (mut reader, mut writer) = (socket.try_clone().unwrap(), socket);
                 let _ = std::io::copy(&mut reader, &mut writer);
                 let _ = writer.shutdown(std::net::Shutdown::Write);
+            });
+        }
+    });
+    address
+}
+
+/// A server that says who it is to each client, and then answers with what it gets.
+pub(crate) fn teller(address: SocketAddr, who: u8) -> SocketAddr {
+    let listener = TcpListener::bind(address).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let _ = socket.write_all(&[who]);
+                let mut reader = socket.try_clone().unwrap();
+                let _ = std::io::copy(&mut reader, &mut socket);
+                let _ = socket.shutdown(std::net::Shutdown::Write);
             });
         }
     });

@@ -1,7 +1,7 @@
 //! docs/reference/proxy.md is written from the declaration of the configuration.
 
 use ackclock_declare::{Entry, parameter_table};
-use ackclock_proxy::config::file::{File, Limits, Listen, Log, Metrics, Rule, Side, Timeouts};
+use ackclock_proxy::config::file::{File, Limits, Listen, Log, Metrics, Rule, Side, Timeouts, Upstream};
 use ackclock_proxy::config::reload;
 use ackclock_proxy::end_reason::Ending;
 
@@ -13,6 +13,7 @@ fn tables() -> String {
     let all = [
         ("The file", table::<File>()),
         ("A listener", table::<Listen>()),
+        ("A server", table::<Upstream>()),
         ("A side", table::<Side>()),
         ("A rule", table::<Rule>()),
         ("Limits", table::<Limits>()),
