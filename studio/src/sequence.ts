@@ -32,6 +32,7 @@ export class Sequence {
     context.font = "11px system-ui";
     context.fillStyle = ink;
     if (this.events.length === 0) {
+      context.textAlign = "left";
       context.fillText(isWatched ? "no segment yet" : "turn on Packets to see segments", 60, height / 2);
       return;
     }
