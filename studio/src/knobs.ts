@@ -72,7 +72,7 @@ export class Knobs {
     const isTaken = this.changed(knob, this.links[this.link]?.name === FORMED ? path : null);
     element("liveNote").textContent = isTaken
       ? "Drag while it runs: each drag becomes a change in the scenario."
-      : "Before it runs, change this in the scenario's text.";
+      : "While it does not run, change this in the scenario's text.";
   }
 
   /** A scenario was loaded: the slowest link is chosen, unless another of this name was before. */

@@ -43,6 +43,7 @@ let isRunning = false;
 let isStale = true; // the text is not what is loaded
 let runsWhenLoaded = false;
 let runsWhenChecked = false;
+let tellsOfReplay = false;
 let progress: Progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
 let cost_s = 0;
 let isDrawn = false;
@@ -60,7 +61,7 @@ const form = new Form((path) => {
   setText(after ?? text.value);
 });
 const knobs = new Knobs((knob, path) => {
-  if (isStale || progress.now_s === 0) {
+  if (isStale || progress.now_s === 0 || progress.is_finished) {
     const after = path && says(path) ? edit(text.value, path) : null;
     if (after !== null) setText(after);
     return after !== null;
@@ -151,7 +152,8 @@ function begin({ scenario: loaded, row, diagnostics }: Checked): void {
     onWrong(new Error(JSON.stringify(diagnostics)));
     return notice("The scenario has mistakes; they are below its text.");
   }
-  notice("");
+  notice(tellsOfReplay ? "Begun anew: your changes happen again at their times. “Drop changes”, below the sliders, takes them out." : "");
+  tellsOfReplay = false;
   [scenario, isStale, cost_s, hasChanges] = [loaded, false, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
   series.begin(loaded, row);
@@ -346,7 +348,8 @@ function drawVideo(): void {
   const style = getComputedStyle(document.documentElement);
   video.draw({
     title: scenario?.name ?? "", clock: `${progress.now_s.toFixed(2)} s`, network: element("network"),
-    legend: (scenario?.flows.slice(0, series.flows.length) ?? []).map(({ name }, index) => ({ name, color: colorOf(index) })),
+    legend: [...(scenario?.flows.slice(0, series.flows.length) ?? []).map(({ name }, index) => ({ name, color: colorOf(index), dash: [] })),
+      ...kept.runs.map(({ name, dash }) => ({ name, color: look().ink, dash }))],
     plots: plots.canvases().map(([plot, canvas]) => ({ caption: PLOTS[plot], canvas })),
     ground: style.getPropertyValue("--ground"), panel: look().panel, ink: style.getPropertyValue("--ink"),
   });
@@ -422,25 +425,39 @@ function picture(plot: Plot): Picture {
   return { title: `${name}: ${unit.replace(/ \(.*/, "")}${of}`, unit, range: plots.range(), lines: plots.lines(plot), colors: LIGHT };
 }
 
-async function savePlot(plot: Plot, ending: "png" | "svg" | "csv"): Promise<void> {
+type Ending = "png" | "svg" | "csv";
+interface Savable { what: string; at: HTMLElement; svg: () => string; csv: () => string }
+
+/** Each plot that can be saved, with the caption that its buttons stand in. */
+const savables: [string, Savable][] = [
+  ...(Object.keys(PLOTS) as Plot[]).map((plot): [string, Savable] => [plot, {
+    what: PLOTS[plot], at: element(plot).previousElementSibling as HTMLElement, svg: () => svg(picture(plot)), csv: () => csv(picture(plot)),
+  }]),
+  ["sequence", {
+    what: "time and sequence", at: element("sequence").previousElementSibling as HTMLElement, csv: () => sequence.csv(progress.now_s, plots.window),
+    svg: () => sequence.svg(`${scenario?.name ?? ""}: time and sequence of ${select("sequenceFlow").value}`, progress.now_s, plots.window),
+  }],
+];
+
+async function savePlot(plot: string, savable: Savable, ending: Ending): Promise<void> {
   const name = fileName(scenario?.name ?? "", plot, ending);
-  if (ending === "png") download(name, await png(picture(plot)), "image/png");
-  else if (ending === "svg") download(name, svg(picture(plot)), "image/svg+xml");
-  else download(name, csv(picture(plot)), "text/csv");
+  if (ending === "png") download(name, await png(savable.svg()), "image/png");
+  else if (ending === "svg") download(name, savable.svg(), "image/svg+xml");
+  else download(name, savable.csv(), "text/csv");
 }
 
 /** Buttons at each plot that save what it shows. */
 function addSaves(): void {
-  for (const plot of Object.keys(PLOTS) as Plot[]) {
+  for (const [plot, savable] of savables) {
     const buttons = (["png", "svg", "csv"] as const).map((ending) => {
       const button = Object.assign(document.createElement("button"), { textContent: ending.toUpperCase(), title: `Save what this plot shows as ${ending.toUpperCase()}` });
-      button.setAttribute("aria-label", `Save ${PLOTS[plot]} as ${ending.toUpperCase()}`);
-      button.addEventListener("click", () => { savePlot(plot, ending).catch((error) => notice(`The plot cannot be saved: ${error.message ?? error}`)); });
+      button.setAttribute("aria-label", `Save ${savable.what} as ${ending.toUpperCase()}`);
+      button.addEventListener("click", () => { savePlot(plot, savable, ending).catch((error) => notice(`The plot cannot be saved: ${error.message ?? error}`)); });
       return button;
     });
     const group = Object.assign(document.createElement("span"), { className: "save" });
     group.append(...buttons);
-    element(plot).previousElementSibling!.append(group);
+    savable.at.append(group);
   }
 }
 
@@ -510,7 +527,9 @@ async function start(catalogue: any): Promise<void> {
   requestAnimationFrame(frame);
 }
 
+/** Begins anew; what was changed on the way happens again. */
 function restart(): void {
+  tellsOfReplay = !element("recordedNote").hidden;
   load(isRunning);
 }
 

@@ -5,7 +5,7 @@ const FRAMES_PER_SECOND = 25;
 const TYPES = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
 
 export interface Scene {
-  title: string; clock: string; legend: { name: string; color: string }[];
+  title: string; clock: string; legend: { name: string; color: string; dash: number[] }[];
   network: HTMLCanvasElement; plots: { caption: string; canvas: HTMLCanvasElement }[];
   ground: string; panel: string; ink: string;
 }
@@ -48,12 +48,17 @@ export class Video {
     write(clock, WIDTH - 20, 30, "right");
     context.font = "15px system-ui";
     let x = 20;
-    for (const { name, color } of legend) {
-      const width = context.measureText(name).width + 48;
+    for (const { name, color, dash } of legend) {
+      const width = context.measureText(name).width + 60;
       if (x + width > WIDTH - 20) break;
-      context.fillStyle = color;
-      context.fillRect(x, 46, 18, 5);
-      write(name, x + 24, 54);
+      context.strokeStyle = color;
+      context.lineWidth = 3;
+      context.setLineDash(dash);
+      context.beginPath();
+      context.moveTo(x, 49);
+      context.lineTo(x + 30, 49);
+      context.stroke();
+      write(name, x + 36, 54);
       x += width;
     }
     const put = (canvas: HTMLCanvasElement, box: [number, number, number, number]) => {
