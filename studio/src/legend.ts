@@ -8,13 +8,11 @@ export class Legend {
   show(flows: { name: string; controller: string }[], kept: KeptRun[]): void {
     const ofFlows = flows.map(({ name, controller }, index) => {
       const item = document.createElement("span");
-      const mark = document.createElement("i");
-      mark.style.background = colorOf(index);
-      item.append(mark, name);
+      item.append(colored(index), name);
       if (controller && !name.includes(controller)) item.append(Object.assign(document.createElement("small"), { textContent: controller }));
       return item;
     });
-    const ofRuns = kept.length === 0 ? [] : [this.now(), ...kept.map((run) => this.run(run))];
+    const ofRuns = kept.length === 0 ? [] : [this.now(), ...kept.map((run) => this.run(run, flows))];
     this.place.replaceChildren(...ofFlows, ...ofRuns);
     this.place.hidden = ofFlows.length + ofRuns.length === 0;
   }
@@ -26,7 +24,8 @@ export class Legend {
     return item;
   }
 
-  private run(run: KeptRun): HTMLElement {
+  /** A kept run, with those of its flows that are called otherwise in this run, or are not in it. */
+  private run(run: KeptRun, flows: { name: string }[]): HTMLElement {
     const item = document.createElement("span");
     item.className = "kept";
     const name = Object.assign(document.createElement("input"), { value: run.name, maxLength: 60, size: Math.min(Math.max(run.name.length, 8), 26) });
@@ -35,9 +34,18 @@ export class Legend {
     const remove = Object.assign(document.createElement("button"), { textContent: "×", title: "Remove this kept run" });
     remove.setAttribute("aria-label", `Remove the kept run ${run.name}`);
     remove.addEventListener("click", () => this.removed(run));
-    item.append(stroke(run.dash), name, remove);
+    const others = run.flows.flatMap((flow, index) => (flow.name === flows[index]?.name ? [] : [colored(index), Object.assign(document.createElement("small"), { textContent: flow.name })]));
+    item.append(stroke(run.dash), name, ...others.slice(0, 2 * MOST_OTHERS), remove);
     return item;
   }
+}
+
+const MOST_OTHERS = 8;
+
+function colored(index: number): HTMLElement {
+  const mark = document.createElement("i");
+  mark.style.background = colorOf(index);
+  return mark;
 }
 
 function stroke(dash: number[]): SVGElement {

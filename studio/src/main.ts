@@ -105,6 +105,12 @@ function sendChanges(): void {
   say({ kind: "change", changes });
 }
 
+/** What is dragged when another run begins is none of its changes. */
+function forgetDrag(): void {
+  clearTimeout(dragging);
+  dragged.clear();
+}
+
 // ---- the text -------------------------------------------------------------------------------------------------------
 
 function setText(value: string): void {
@@ -156,6 +162,7 @@ function begin({ scenario: loaded, row, diagnostics }: Checked): void {
   tellsOfReplay = false;
   [scenario, isStale, cost_s, hasChanges] = [loaded, false, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
+  forgetDrag();
   series.begin(loaded, row);
   network.begin(loaded);
   knobs.begin(linksAt(loaded, 0));
@@ -317,6 +324,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     case "summary": return wanted.shift()?.(data.bytes);
     case "failed":
       unanswered = 0;
+      wanted.length = 0;
       isRunning = false;
       element("run").textContent = "Run";
       onWrong(new Error(data.message));
@@ -478,6 +486,7 @@ async function open(chosen: FileList): Promise<void> {
 /** A scenario from elsewhere begins anew, and nothing of the one before is left. */
 function take(scenarioText: string, isSameNetwork = false): void {
   setRunning(false);
+  forgetDrag();
   progress = { ...progress, now_s: 0, is_finished: false };
   scenario = null;
   series.clear();
