@@ -34,8 +34,13 @@ export class Legend {
     const remove = Object.assign(document.createElement("button"), { textContent: "×", title: "Remove this kept run" });
     remove.setAttribute("aria-label", `Remove the kept run ${run.name}`);
     remove.addEventListener("click", () => this.removed(run));
-    const others = run.flows.flatMap((flow, index) => (flow.name === flows[index]?.name ? [] : [colored(index), Object.assign(document.createElement("small"), { textContent: flow.name })]));
-    item.append(stroke(run.dash), name, ...others.slice(0, 2 * MOST_OTHERS), remove);
+    const others = run.flows.flatMap((flow, index) => {
+      if (flow.name === flows[index]?.name) return [];
+      const other = document.createElement("span");
+      other.append(colored(index), Object.assign(document.createElement("small"), { textContent: flow.name }));
+      return [other];
+    });
+    item.append(stroke(run.dash), name, remove, ...others.slice(0, MOST_OTHERS));
     return item;
   }
 }
