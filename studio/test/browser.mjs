@@ -146,14 +146,18 @@ async function change() {
   const changed = (count) => page.waitForFunction((count) => (globalThis.studio.state().text.match(/\[\[change\]\]/g)?.length ?? 0) === count, count, { timeout: 60_000 });
   await dragAtOnce(page, "rate", [540, 500, 430, 400]);
   await changed(1);
+  const { now_s } = await state(page);
+  await page.waitForFunction((now_s) => globalThis.studio.state().now_s > now_s + 0.05, now_s, { timeout: 60_000 });
   await page.click("#run");
   await page.waitForFunction(() => !globalThis.studio.state().isRunning);
   await dragAtOnce(page, "loss", [300, 400, 500]);
   await changed(2);
   for (const position of [450, 600, 700]) await dragAtOnce(page, "limit", [position]);
-  await page.waitForFunction(() => globalThis.studio.state().text.includes('limit = "470 packets"'), null, { timeout: 60_000 });
+  // By hand: 2 (5000 / 2)^0.7 packets, and 0.001 (20 / 0.001)^0.5 %, to two or three digits.
+  await page.waitForFunction(() => globalThis.studio.state().text.includes('limit = "478 packets"'), null, { timeout: 60_000 });
   const { text } = await state(page);
-  expect(`of one instant there is one change: ${text}`, changesOf(text) === 2 && /loss = 0\.00141\nlimit|limit = "470 packets"\nloss = 0\.00141/.test(text));
+  const last = text.split("[[change]]").at(-1);
+  expect(`of one instant there is one change: ${text}`, changesOf(text) === 2 && /limit = "478 packets"/.test(last) && /loss = 0\.0014$/m.test(last));
   expect("times of changes are read with ease", [...text.matchAll(/\nat = "(.*)"/g)].every(([, at]) => /^\d+(\.\d{1,3})? s$/.test(at)));
   expect("what was changed is told", (await page.textContent("#recordedNote")).startsWith("2 changes of yours"));
   await page.click("#dropChanges");
