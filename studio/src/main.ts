@@ -206,7 +206,8 @@ function step(): void {
 }
 
 function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
-  if (message.anew && scenario) {
+  if (!scenario) return; // of the run before
+  if (message.anew) {
     series.begin(scenario, { numbers: 1 + 7 * series.flows.length + 5 * series.queues.length, flows: series.flows.length, links: series.queues.length });
     network.forget();
     sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
@@ -215,7 +216,7 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
   cost_s += message.cost_s;
   follow();
   series.add(message.rows);
-  if (scenario) network.add(message.packets, progress.now_s);
+  network.add(message.packets, progress.now_s);
   sequence.add(message.packets);
   isDrawn = false;
   if (progress.is_finished) {
@@ -228,6 +229,7 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
 
 function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
   unanswered -= 1;
+  if (!scenario) return; // of the run before
   const given = changesIn(text.value);
   if (message.diagnostics) return notice(message.diagnostics.map((mistake) => `${mistake.field} ${mistake.message}; ${mistake.remedy}`).join(". "));
   notice("");
@@ -391,7 +393,8 @@ function toggleEditor(): void {
 function showNumbers(): void {
   const { now_s, packets_delivered } = progress;
   const speed = cost_s > 0.2 ? ` · ${(packets_delivered / cost_s / 1e6).toFixed(2)} M packets/s` : "";
-  element("clock").textContent = `${now_s.toFixed(3)} of ${scenario?.duration_s ?? 0} s${speed}`;
+  const cost = Object.assign(document.createElement("span"), { textContent: speed });
+  element("clock").replaceChildren(`${now_s.toFixed(3)} of ${scenario?.duration_s ?? 0} s`, cost);
   element<HTMLProgressElement>("progress").value = scenario ? now_s / scenario.duration_s : 0;
   const head = "<tr><th>flow</th><th>cwnd, kB</th><th>in flight, kB</th><th>srtt, ms</th><th>goodput, Mbit/s</th><th>sent again</th></tr>";
   const number = (value: number | undefined, scale: number) => (value === undefined || Number.isNaN(value) ? "–" : (value * scale).toFixed(2));

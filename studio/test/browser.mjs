@@ -212,9 +212,13 @@ async function compare() {
 async function draw() {
   const page = await open({ viewport: { width: 1400, height: 1000 } });
   const there = (part) => page.waitForFunction((part) => globalThis.studio.state().text.includes(part), part, { timeout: 30_000 });
+  // While a run is under way, whose last slices come after the new text.
+  await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().now_s > 0.2, null, { timeout: 30_000 });
   await page.click("#edit");
   await page.selectOption("#editor select", "two bottlenecks");
   await there('name = "two bottlenecks"');
+  await page.waitForFunction(() => { const { isStale, now_s } = globalThis.studio.state(); return !isStale && now_s === 0; }, null, { timeout: 30_000 });
   await page.click("#addRouter");
   await there('name = "R4"');
   await page.click("#addHost");
