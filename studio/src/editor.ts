@@ -128,7 +128,8 @@ export class Editor {
 
   private startJoining(kind: "link" | "flow"): void {
     const isSame = this.joining?.kind === kind;
-    this.joining = isSame ? null : { kind, from: this.chosen?.kind === "node" ? this.chosen.name : null };
+    this.chosen = null;
+    this.joining = isSame ? null : { kind, from: null };
     this.draw();
   }
 

@@ -118,9 +118,18 @@ export function edit(text: string, given: Partial<Path>): string | null {
 export function patched(text: string, tree: any): string | null {
   try {
     const after = patch(text, tree);
-    return inOrder(parse(after)) === inOrder(tree) ? after : null;
+    return says(after, tree) ? after : null;
   } catch {
     return null;
+  }
+}
+
+/** Whether a text says this tree. */
+export function says(text: string, tree: unknown): boolean {
+  try {
+    return inOrder(parse(text)) === inOrder(tree);
+  } catch {
+    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 // A network node by node, as a person draws it: what an edit changes in the scenario's text, whose topology is explicit. All else of
 // the text stays as it was written. Each edit returns the new text, or nothing where the text is written so that it cannot be.
 import { parse } from "@decimalturn/toml-patch";
-import { freeName, kindOf, patched } from "./path";
+import { freeName, kindOf, patched, says } from "./path";
 
 export interface DrawnNode { name: string; isHost: boolean }
 export interface DrawnLink { from: string; to: string; rate: string | null; delay: string | null; queue: string; limit: string | null }
@@ -43,8 +43,24 @@ function edited(text: string, change: (tree: any) => void): string | null {
   const tree = explicit(text);
   if (!tree) return null;
   change(tree);
+  return patched(text, withoutEmpty(tree));
+}
+
+function withoutEmpty(tree: any): any {
   for (const [of, list] of [[tree.topology, "node"], [tree.topology, "link"], [tree, "flow"]] as const) if (of[list].length === 0) delete of[list];
-  return patched(text, tree);
+  return tree;
+}
+
+/** The text with an entry more in one of its lists; the first entry of a list stands at the end of the text. */
+function added(text: string, list: "topology.node" | "topology.link" | "flow", entry: (tree: any) => object): string | null {
+  const tree = explicit(text);
+  if (!tree) return null;
+  const of: any[] = list === "flow" ? tree.flow : tree.topology[list.slice("topology.".length)];
+  of.push(entry(tree));
+  const isFirst = of.length === 1;
+  withoutEmpty(tree);
+  const after = `${text.trimEnd()}\n\n[[${list}]]\n${table(of[0])}`;
+  return isFirst && says(after, tree) ? after : patched(text, tree);
 }
 
 /** The first of "H1", "H2", ... that no node has. */
@@ -57,23 +73,23 @@ const ACCESS = { rate: "1 Gbit/s", delay: "1 ms" };
 const BETWEEN = { rate: "20 Mbit/s", delay: "10 ms", queue: { kind: "drop_tail", limit: "67 packets" } };
 const router = (name: string) => ({ name, kind: "router" });
 
-export const addNode = (text: string, isHost: boolean): string | null => edited(text, (tree) => {
-  tree.topology.node.push(isHost ? { name: freeNode(tree, "H") } : router(freeNode(tree, "R")));
-});
+export const addNode = (text: string, isHost: boolean): string | null => added(text, "topology.node", (tree) => (
+  isHost ? { name: freeNode(tree, "H") } : router(freeNode(tree, "R"))
+));
 
 /** A link between two hosts or routers; one between routers is a bottleneck to begin with. */
 export function addLink(text: string, from: string, to: string): string | null {
   const { nodes, links } = drawn(text) ?? { nodes: [], links: [] };
   const areRouters = [from, to].every((name) => nodes.some((node) => node.name === name && !node.isHost));
   const { queue, ...plain } = areRouters ? BETWEEN : { ...ACCESS, queue: null };
-  const linked = edited(text, (tree) => { tree.topology.link.push({ from, to, ...plain }); });
+  const linked = added(text, "topology.link", () => ({ from, to, ...plain }));
   // A table within one that is new would become a section of its own.
   return linked !== null && queue ? editLink(linked, links.length, { limit: queue.limit }) : linked;
 }
 
-export const addFlow = (text: string, from: string, to: string): string | null => edited(text, (tree) => {
-  tree.flow.push({ name: freeName("cubic", tree, tree.flow.length + 1), controller: "cubic", from, to });
-});
+export const addFlow = (text: string, from: string, to: string): string | null => added(text, "flow", (tree) => (
+  { name: freeName("cubic", tree, tree.flow.length + 1), controller: "cubic", from, to }
+));
 
 /** A node goes with its links and the flows from and to it. */
 export const removeNode = (text: string, name: string): string | null => edited(text, (tree) => {

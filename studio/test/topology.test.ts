@@ -82,7 +82,12 @@ test("a node goes with its links and flows", () => {
   assert.deepEqual([left.topology.node.length, left.topology.link.length, left.flow], [2, 1, undefined]);
   const nothing = removeNode(removeNode(removeNode(TEXT, "home")!, "R1")!, "server")!;
   assert.deepEqual(drawn(nothing), { nodes: [], links: [], flows: [] });
-  assert.deepEqual(drawn(addNode(nothing, false)!)!.nodes, [{ name: "R1", isHost: false }]);
+  const again = addFlow(addLink(addNode(addNode(nothing, false)!, true)!, "H1", "R1")!, "H1", "R1")!;
+  assert.equal(again, `# Why: two in a row.\nduration = "20 s"\n\n[topology]\nkind = "explicit"\n
+[[topology.node]]\nname = "R1"\nkind = "router"\n
+[[topology.node]]\nname = "H1"\n
+[[topology.link]]\nfrom = "H1"\nto = "R1"\nrate = "1 Gbit/s"\ndelay = "1 ms"\n
+[[flow]]\nname = "cubic 1"\ncontroller = "cubic"\nfrom = "H1"\nto = "R1"\n`);
 });
 
 test("a link and a flow go alone; a flow takes another controller and place", () => {
