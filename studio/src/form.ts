@@ -8,7 +8,8 @@ const NOT_HERE = new Set(["policy", "python", "external"]);
 
 export class Form {
   private path: Path | null = null;
-  private controllers: string[] = [];
+  controllers: string[] = [];
+  queues: string[] = [];
 
   constructor(private readonly changed: (path: Path) => void) {
     const change = (id: string, take: (path: Path, value: string) => Path) =>
@@ -28,7 +29,8 @@ export class Form {
     const names = (list: any[]): string[] => list.map((entry) => entry.name);
     this.controllers = names(catalogue.controllers).filter((name) => !NOT_HERE.has(name));
     const hasLimit = (queue: any) => queue.parameters?.some((parameter: any) => parameter.name === "limit");
-    fill(element("queueKind"), names(catalogue.queues.filter(hasLimit)));
+    this.queues = names(catalogue.queues.filter(hasLimit));
+    fill(element("queueKind"), this.queues);
     fill(element("profile"), names(catalogue.profiles));
   }
 
@@ -37,7 +39,7 @@ export class Form {
     this.path = path;
     element("formNote").hidden = path !== null;
     for (const control of element("form").querySelectorAll<HTMLInputElement>("input, select, button")) control.disabled = path === null;
-    if (!path) return;
+    if (!path) return this.clear();
     choose(element("queueKind"), path.queue);
     choose(element("profile"), path.profile);
     showNumber(element<HTMLInputElement>("duration"), path.duration_s);
@@ -46,6 +48,13 @@ export class Form {
     heads.className = "flow heads";
     heads.append(...["", "controller", "count", "start, s", ""].map((word) => Object.assign(document.createElement("span"), { textContent: word })));
     element("flows").replaceChildren(heads, ...path.flows.map((flow, index) => this.row(flow, index)));
+  }
+
+  /** Values of a scenario that was shown before are none of this one. */
+  private clear(): void {
+    for (const id of ["queueKind", "profile"]) element<HTMLSelectElement>(id).selectedIndex = -1;
+    for (const id of ["duration", "seed"]) element<HTMLInputElement>(id).value = "";
+    element("flows").replaceChildren();
   }
 
   private changeFlows(flows: FormFlow[]): void {

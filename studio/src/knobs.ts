@@ -36,22 +36,30 @@ const FORMED = "bottleneck";
 export class Knobs {
   /** The link that they are of. */
   link = 0;
-  onLink: (link: number) => void = () => {};
+  onLink: () => void = () => {};
   private values: Record<Knob, number> = { rate: 20, rtt: 40, loss: 0, limit: 67 };
   private links: LinkInfo[] = [];
   /** One that is being dragged is where it is. */
   private held: Knob | null = null;
 
-  /** `changed` says whether a change was taken; `path` is what it is of the form, or nothing where the form has another link. */
-  constructor(private readonly changed: (knob: Knob, path: Partial<Path> | null) => boolean) {
+  private isPointed = false;
+
+  /** `changed` says whether a change was taken; `path` is what it is of the form, or nothing where the form has another link.
+   * `released` says that a finger or mouse let go; of keys there is no end but that no more come. */
+  constructor(private readonly changed: (knob: Knob, path: Partial<Path> | null) => boolean, released: () => void) {
     for (const knob of Object.keys(SCALES) as Knob[]) {
       element(knob).addEventListener("input", () => this.dragTo(knob, Number(element<HTMLInputElement>(knob).value)));
-      element(knob).addEventListener("change", () => { this.held = null; });
+      element(knob).addEventListener("pointerdown", () => { this.isPointed = true; });
+      element(knob).addEventListener("change", () => {
+        this.held = null;
+        if (this.isPointed) released();
+        this.isPointed = false;
+      });
     }
     element("link").addEventListener("change", () => {
       this.link = element<HTMLSelectElement>("link").selectedIndex;
       this.show();
-      this.onLink(this.link);
+      this.onLink();
     });
   }
 
@@ -63,8 +71,8 @@ export class Knobs {
     const path = { rate: { rate_mbps: rate }, rtt: { rtt_ms: rtt }, loss: { loss_percent: loss }, limit: { limit_packets: Math.round(limit) } }[knob];
     const isTaken = this.changed(knob, this.links[this.link]?.name === FORMED ? path : null);
     element("liveNote").textContent = isTaken
-      ? "Drag while it runs: each change becomes a part of the scenario."
-      : "Before it runs, change this in the scenario's text.";
+      ? "Drag while it runs: each drag becomes a change in the scenario."
+      : "While it does not run, change this in the scenario's text.";
   }
 
   /** A scenario was loaded: the slowest link is chosen, unless another of this name was before. */
@@ -76,6 +84,13 @@ export class Knobs {
     this.links = links;
     element("link").replaceChildren(...names.map((name, index) => new Option(name, name, false, index === this.link)));
     this.show();
+  }
+
+  /** No link is shown. */
+  clear(): void {
+    this.links = [];
+    element("link").replaceChildren();
+    for (const knob of Object.keys(SCALES) as Knob[]) document.querySelector(`output[for=${knob}]`)!.textContent = "";
   }
 
   /** Links as they are now: a change that the text has moves the sliders. */
@@ -121,7 +136,7 @@ export class Knobs {
     const link = this.links[this.link]!;
     switch (knob) {
       case "rate": return [{ link: link.name, rate: rateText(this.values.rate) }];
-      case "loss": return [{ link: link.name, loss: this.values.loss / 100 }];
+      case "loss": return [{ link: link.name, loss: Number((this.values.loss / 100).toPrecision(3)) }];
       case "limit": return [{ link: link.name, limit: `${Math.round(this.values.limit)} packets` }];
       case "rtt": {
         const others = this.links.filter((other) => other.from === link.to && other.to === link.from);

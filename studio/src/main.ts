@@ -1,16 +1,21 @@
 // The page: what is on it, and what it says to the worker.
 import "./style.css";
 import examples from "./examples.gen.json";
+import { Editor } from "./editor";
 import { Form } from "./form";
+import { Kept, MOST_KEPT, type Results, compared, difference } from "./comparison";
 import { type Knob, Knobs } from "./knobs";
+import { Legend } from "./legend";
 import type { Checked, Diagnostic, FromWorker, Progress, ScenarioInfo, ToWorker } from "./messages";
 import { Network } from "./network";
 import { linksAt } from "./links";
-import { FIRST, type Path, edit, fromText } from "./path";
-import { Plots, colorOf } from "./plots";
+import { FIRST, type Path, changesIn, edit, fromText, isAmong, withoutChanges } from "./path";
+import { csv, fileName, png, svg, type Picture } from "./picture";
+import { LIGHT, PLOTS, type Plot, Plots, colorOf, look } from "./plots";
 import { Sequence } from "./sequence";
 import { Series } from "./series";
 import { fromFragment, fromServer, readable, toFragment } from "./share";
+import { Video } from "./video";
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 const select = (id: string) => element<HTMLSelectElement>(id);
@@ -18,7 +23,8 @@ const box = element<HTMLInputElement>("packets");
 const text = element<HTMLTextAreaElement>("text");
 
 const ROWS = 3000; // of series, over the whole of a run
-const DRAG_MS = 80; // between two changes of a slider that is dragged
+const REST_MS = 400; // a slider that is held still for so long has arrived
+const LAST_PICTURE_MS = 1500; // for which a video shows the end of the run
 const PLOTS_MS = 50; // between two drawings of the plots; packets move at every frame
 
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
@@ -36,13 +42,18 @@ let checked_s = 60; // how long the scenario of the text is
 let isRunning = false;
 let isStale = true; // the text is not what is loaded
 let runsWhenLoaded = false;
+let runsWhenChecked = false;
+let tellsOfReplay = false;
 let progress: Progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
 let cost_s = 0;
 let isDrawn = false;
 let hasChanges = false;
 let onEnd: () => void = () => {};
 let onWrong: (reason: Error) => void = () => {};
-let wanted: ((bytes: Uint8Array) => void) | null = null;
+const wanted: ((bytes: Uint8Array) => void)[] = [];
+/** Changes that were made here, as the text has them. */
+let recorded: { at: string; link: string }[] = [];
+const kept = new Kept();
 
 const form = new Form((path) => {
   const after = edit(text.value, path);
@@ -50,15 +61,22 @@ const form = new Form((path) => {
   setText(after ?? text.value);
 });
 const knobs = new Knobs((knob, path) => {
-  if (isStale || progress.now_s === 0) {
+  if (isStale || progress.now_s === 0 || progress.is_finished) {
     const after = path && says(path) ? edit(text.value, path) : null;
     if (after !== null) setText(after);
     return after !== null;
   }
   dragged.add(knob);
-  dragging ??= setTimeout(sendChanges, DRAG_MS);
+  clearTimeout(dragging);
+  dragging = setTimeout(sendChanges, REST_MS);
   return true;
+}, () => { if (dragged.size > 0) sendChanges(); });
+const editor = new Editor(element("editor"), {
+  text: () => text.value, write: setText, begin: take, notice, moved: () => network.place(editor.places),
 });
+network.place(editor.places);
+const video = new Video();
+const legend = new Legend(element("legend"), () => { showComparison(); isDrawn = false; }, (run) => { kept.remove(run); keptChanged(); });
 
 /** Whether the text has these values as a form can; a limit in octets becomes one in packets. */
 function says(path: Partial<Path>): boolean {
@@ -78,13 +96,19 @@ function follow(): void {
   knobs.follow(links);
 }
 
-/** Each change is a part of the scenario: of a drag as many as can be told apart. */
+/** A drag is one change of the scenario, when the slider is let go or rests. */
 function sendChanges(): void {
-  dragging = undefined;
+  clearTimeout(dragging);
   const changes = [...dragged].flatMap((knob) => knobs.changes(knob));
   dragged.clear();
   unanswered += 1;
   say({ kind: "change", changes });
+}
+
+/** What is dragged when another run begins is none of its changes. */
+function forgetDrag(): void {
+  clearTimeout(dragging);
+  dragged.clear();
 }
 
 // ---- the text -------------------------------------------------------------------------------------------------------
@@ -99,8 +123,10 @@ let waiting: ReturnType<typeof setTimeout> | undefined;
 function textChanged(): void {
   isStale = true;
   hasChanges = false;
+  showRecorded();
   const path = fromText(text.value);
   form.show(path);
+  editor.show();
   clearTimeout(waiting);
   waiting = setTimeout(() => say({ kind: "check", text: text.value, number: ++checks }), 150);
 }
@@ -132,17 +158,31 @@ function begin({ scenario: loaded, row, diagnostics }: Checked): void {
     onWrong(new Error(JSON.stringify(diagnostics)));
     return notice("The scenario has mistakes; they are below its text.");
   }
-  notice("");
+  notice(tellsOfReplay ? "Begun anew: your changes happen again at their times. “Drop changes”, below the sliders, takes them out." : "");
+  tellsOfReplay = false;
   [scenario, isStale, cost_s, hasChanges] = [loaded, false, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
+  forgetDrag();
   series.begin(loaded, row);
   network.begin(loaded);
   knobs.begin(linksAt(loaded, 0));
   options(select("sequenceFlow"), loaded.flows.map((flow) => flow.name), select("sequenceFlow").value);
   sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
-  plots.begin(loaded.flows.slice(0, row.flows).map((flow) => flow.name), knobs.link, loaded.duration_s);
-  isDrawn = false;
+  beginPlots();
+  showLegend();
+  showComparison();
   if (runsWhenLoaded) setRunning(true);
+}
+
+function beginPlots(): void {
+  if (!scenario) return plots.begin([], { index: 0, name: "" }, 1);
+  const names = scenario.flows.slice(0, series.flows.length).map((flow) => flow.name);
+  plots.begin(names, { index: knobs.link, name: scenario.links[knobs.link]?.name ?? "" }, scenario.duration_s);
+  isDrawn = false;
+}
+
+function showLegend(): void {
+  legend.show(scenario?.flows.slice(0, series.flows.length) ?? [], kept.runs);
 }
 
 function setRunning(wantedNow: boolean): void {
@@ -166,7 +206,8 @@ function step(): void {
 }
 
 function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
-  if (message.anew && scenario) {
+  if (!scenario) return; // of the run before
+  if (message.anew) {
     series.begin(scenario, { numbers: 1 + 7 * series.flows.length + 5 * series.queues.length, flows: series.flows.length, links: series.queues.length });
     network.forget();
     sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
@@ -175,22 +216,97 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
   cost_s += message.cost_s;
   follow();
   series.add(message.rows);
-  if (scenario) network.add(message.packets, progress.now_s);
+  network.add(message.packets, progress.now_s);
   sequence.add(message.packets);
   isDrawn = false;
   if (progress.is_finished) {
     setRunning(false);
+    if (video.isRecording) setTimeout(() => { if (video.isRecording) record(); }, LAST_PICTURE_MS);
     onEnd();
   }
+  if (!isRunning) showComparison();
 }
 
 function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
   unanswered -= 1;
+  if (!scenario) return; // of the run before
+  const given = changesIn(text.value);
   if (message.diagnostics) return notice(message.diagnostics.map((mistake) => `${mistake.field} ${mistake.message}; ${mistake.remedy}`).join(". "));
   notice("");
   hasChanges = true;
   text.value = message.text;
   scenario = message.scenario ?? scenario;
+  const before = given.filter((change) => !isAmong(change, recorded));
+  recorded = changesIn(text.value).filter((change) => !isAmong(change, before));
+  showRecorded();
+}
+
+/** How many changes were made here, and a button that drops them. */
+function showRecorded(): void {
+  const count = changesIn(text.value).filter((change) => isAmong(change, recorded)).length;
+  element("dropChanges").hidden = element("recordedNote").hidden = count === 0;
+  const told = count === 1 ? "1 change" : `${count} changes`;
+  element("dropChanges").textContent = `Drop ${told}`;
+  element("recordedNote").textContent = `${told} of yours ${count === 1 ? "is" : "are"} in the scenario: Restart replays ${count === 1 ? "it at its time" : "them at their times"}.`;
+}
+
+function dropChanges(): void {
+  const after = withoutChanges(text.value, recorded);
+  if (after === null) return notice("The changes cannot be taken out of the text as it stands: remove them there.");
+  const wasRunning = isRunning;
+  recorded = [];
+  take(after, true);
+  runsWhenChecked = wasRunning;
+}
+
+// ---- runs that are kept ---------------------------------------------------------------------------------------------
+
+async function keep(): Promise<void> {
+  if (!scenario || series.time.length < 2) return notice("Nothing has run yet: run it, then keep it.");
+  if (kept.runs.length === MOST_KEPT) return notice(`At most ${MOST_KEPT} runs are kept: remove one in the legend.`);
+  const [loaded, now_s] = [scenario, progress.now_s];
+  const run = kept.keep(nameOfRun(loaded.name), now_s, loaded, series, JSON.parse(new TextDecoder().decode(await summary())));
+  if (run) notice(`Kept “${run.name}” up to ${now_s.toFixed(1)} s: change the scenario and run it again; the kept run is drawn behind.`);
+  keptChanged();
+}
+
+/** What a person would call it: the queue and the controllers, where the form knows them. */
+function nameOfRun(otherwise: string): string {
+  const path = fromText(text.value);
+  if (!path) return otherwise;
+  return `${path.queue}: ${[...new Set(path.flows.map((flow) => flow.controller))].slice(0, 3).join(" + ")}`;
+}
+
+function keptChanged(): void {
+  showLegend();
+  showComparison();
+  isDrawn = false;
+}
+
+let comparisons = 0;
+
+/** The table that compares, while nothing moves. */
+function showComparison(): void {
+  const number = ++comparisons;
+  element("comparison").hidden = kept.runs.length === 0 || progress.now_s === 0;
+  if (kept.runs.length === 0 || progress.now_s === 0 || !scenario) return;
+  void summary().then((bytes) => {
+    if (number !== comparisons || !scenario) return;
+    const now: Results = JSON.parse(new TextDecoder().decode(bytes));
+    const rows = compared(now, kept.runs.map((run) => run.results), scenario.links[knobs.link]?.name ?? "");
+    const cell = (tag: "td" | "th", content: string) => Object.assign(document.createElement(tag), { textContent: content });
+    const row = (cells: HTMLElement[]) => { const made = document.createElement("tr"); made.append(...cells); return made; };
+    const until = (name: string, now_s: number) => `${name}, to ${Number(now_s.toFixed(3))} s`;
+    const heads = [cell("th", ""), cell("th", until("this run", progress.now_s)),
+      ...kept.runs.flatMap((run) => [cell("th", until(run.name, run.now_s)), cell("th", "difference")])];
+    element("compared").replaceChildren(row(heads), ...rows.map(({ what, values, names, digits }) => row([
+      cell("td", what), ...values.flatMap((value, index) => {
+        const shown = value === null ? "–" : value.toFixed(digits);
+        const name = names[index] ? `${shown} (${names[index]})` : shown;
+        return index === 0 ? [cell("td", name)] : [cell("td", name), cell("td", difference(values[0]!, value, digits))];
+      }),
+    ])));
+  });
 }
 
 worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
@@ -200,15 +316,17 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       if (data.number === checks && isStale) {
         showMistakes(data.checked.diagnostics);
         checked_s = data.checked.scenario?.duration_s ?? checked_s;
-        if (data.checked.scenario && progress.now_s === 0) load(false);
+        if (data.checked.scenario && progress.now_s === 0) load(runsWhenChecked);
+        runsWhenChecked = false;
       }
       return;
     case "loaded": return begin(data.checked);
     case "slice": return onSlice(data);
     case "changed": return onChanged(data);
-    case "summary": wanted?.(data.bytes); wanted = null; return;
+    case "summary": return wanted.shift()?.(data.bytes);
     case "failed":
       unanswered = 0;
+      wanted.length = 0;
       isRunning = false;
       element("run").textContent = "Run";
       onWrong(new Error(data.message));
@@ -228,17 +346,55 @@ function frame(wall_ms: number): void {
   if (!isDrawn && wall_ms - plotted_ms > PLOTS_MS) {
     plotted_ms = wall_ms;
     isDrawn = true;
-    plots.draw(series);
+    plots.draw(series, kept.runs);
     sequence.draw(progress.now_s, plots.window, box.checked);
     showNumbers();
   }
+  if (video.isRecording) drawVideo();
   requestAnimationFrame(frame);
+}
+
+function drawVideo(): void {
+  const style = getComputedStyle(document.documentElement);
+  video.draw({
+    title: scenario?.name ?? "", clock: `${progress.now_s.toFixed(2)} s`, network: element("network"),
+    legend: [...(scenario?.flows.slice(0, series.flows.length) ?? []).map(({ name }, index) => ({ name, color: colorOf(index), dash: [] })),
+      ...kept.runs.map(({ name, dash }) => ({ name, color: look().ink, dash }))],
+    plots: plots.canvases().map(([plot, canvas]) => ({ caption: PLOTS[plot], canvas })),
+    ground: style.getPropertyValue("--ground"), panel: look().panel, ink: style.getPropertyValue("--ink"),
+  });
+}
+
+/** Begins a video, or ends it; the end of the run ends it too. */
+function record(): void {
+  const show = (): void => {
+    element("record").setAttribute("aria-pressed", String(video.isRecording));
+    element("record").textContent = video.isRecording ? "End video" : "Record video";
+  };
+  if (video.isRecording) {
+    video.stop();
+    return show();
+  }
+  if (editor.isOpen) toggleEditor();
+  const name = scenario?.name ?? "";
+  const isOn = video.start((recorded, ending) => download(fileName(name, "run", ending), recorded, recorded.type));
+  if (!isOn) return notice("This browser records no video: use Chromium, Firefox or Safari of today.");
+  show();
+  if (!isRunning) toggle();
+}
+
+function toggleEditor(): void {
+  editor.open(!editor.isOpen);
+  element("network").hidden = editor.isOpen;
+  element("edit").setAttribute("aria-pressed", String(editor.isOpen));
+  element("edit").textContent = editor.isOpen ? "Done" : "Edit";
 }
 
 function showNumbers(): void {
   const { now_s, packets_delivered } = progress;
   const speed = cost_s > 0.2 ? ` · ${(packets_delivered / cost_s / 1e6).toFixed(2)} M packets/s` : "";
-  element("clock").textContent = `${now_s.toFixed(3)} of ${scenario?.duration_s ?? 0} s${speed}`;
+  const cost = Object.assign(document.createElement("span"), { textContent: speed });
+  element("clock").replaceChildren(`${now_s.toFixed(3)} of ${scenario?.duration_s ?? 0} s`, cost);
   element<HTMLProgressElement>("progress").value = scenario ? now_s / scenario.duration_s : 0;
   const head = "<tr><th>flow</th><th>cwnd, kB</th><th>in flight, kB</th><th>srtt, ms</th><th>goodput, Mbit/s</th><th>sent again</th></tr>";
   const number = (value: number | undefined, scale: number) => (value === undefined || Number.isNaN(value) ? "–" : (value * scale).toFixed(2));
@@ -273,8 +429,51 @@ function download(name: string, content: BlobPart, type: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/** What a plot shows, to be saved. */
+function picture(plot: Plot): Picture {
+  const [unit, name] = [PLOTS[plot], scenario?.name ?? ""];
+  const of = plot === "queue" ? ` of ${scenario?.links[knobs.link]?.name}` : "";
+  return { title: `${name}: ${unit.replace(/ \(.*/, "")}${of}`, unit, range: plots.range(), lines: plots.lines(plot), colors: LIGHT };
+}
+
+type Ending = "png" | "svg" | "csv";
+interface Savable { what: string; at: HTMLElement; svg: () => string; csv: () => string }
+
+/** Each plot that can be saved, with the caption that its buttons stand in. */
+const savables: [string, Savable][] = [
+  ...(Object.keys(PLOTS) as Plot[]).map((plot): [string, Savable] => [plot, {
+    what: PLOTS[plot], at: element(plot).previousElementSibling as HTMLElement, svg: () => svg(picture(plot)), csv: () => csv(picture(plot)),
+  }]),
+  ["sequence", {
+    what: "time and sequence", at: element("sequence").previousElementSibling as HTMLElement, csv: () => sequence.csv(progress.now_s, plots.window),
+    svg: () => sequence.svg(`${scenario?.name ?? ""}: time and sequence of ${select("sequenceFlow").value}`, progress.now_s, plots.window),
+  }],
+];
+
+async function savePlot(plot: string, savable: Savable, ending: Ending): Promise<void> {
+  const name = fileName(scenario?.name ?? "", plot, ending);
+  if (ending === "png") download(name, await png(savable.svg()), "image/png");
+  else if (ending === "svg") download(name, savable.svg(), "image/svg+xml");
+  else download(name, savable.csv(), "text/csv");
+}
+
+/** Buttons at each plot that save what it shows. */
+function addSaves(): void {
+  for (const [plot, savable] of savables) {
+    const buttons = (["png", "svg", "csv"] as const).map((ending) => {
+      const button = Object.assign(document.createElement("button"), { textContent: ending.toUpperCase(), title: `Save what this plot shows as ${ending.toUpperCase()}` });
+      button.setAttribute("aria-label", `Save ${savable.what} as ${ending.toUpperCase()}`);
+      button.addEventListener("click", () => { savePlot(plot, savable, ending).catch((error) => notice(`The plot cannot be saved: ${error.message ?? error}`)); });
+      return button;
+    });
+    const group = Object.assign(document.createElement("span"), { className: "save" });
+    group.append(...buttons);
+    savable.at.append(group);
+  }
+}
+
 const save = (): void => download(`${scenario?.name ?? "scenario"}.toml`, text.value, "application/toml");
-const summary = (): Promise<Uint8Array> => new Promise((resolve) => { wanted = resolve; say({ kind: "summary" }); });
+const summary = (): Promise<Uint8Array> => new Promise((resolve) => { wanted.push(resolve); say({ kind: "summary" }); });
 
 async function open(chosen: FileList): Promise<void> {
   let main: string | null = null;
@@ -287,10 +486,21 @@ async function open(chosen: FileList): Promise<void> {
   if (main !== null) take(main); else textChanged();
 }
 
-/** A scenario from elsewhere begins anew. */
-function take(scenarioText: string): void {
+/** A scenario from elsewhere begins anew, and nothing of the one before is left. */
+function take(scenarioText: string, isSameNetwork = false): void {
   setRunning(false);
+  forgetDrag();
   progress = { ...progress, now_s: 0, is_finished: false };
+  scenario = null;
+  series.clear();
+  network.clear();
+  if (!isSameNetwork) editor.places.clear();
+  sequence.begin(0);
+  knobs.clear();
+  options(select("sequenceFlow"), [], "");
+  beginPlots();
+  showLegend();
+  isDrawn = false;
   setText(scenarioText);
 }
 
@@ -317,6 +527,8 @@ function options(of: HTMLSelectElement, values: string[], chosen: string): void 
 
 async function start(catalogue: any): Promise<void> {
   form.begin(catalogue);
+  editor.begin(form.controllers, form.queues);
+  addSaves();
   select("examples").append(...Object.keys(examples.texts).map((name) => new Option(name, name)));
   const shared = (await fromFragment(location.hash).catch(() => null)) ?? (location.hash ? null : await fromServer());
   if (location.hash && !shared) notice("The address holds no scenario that can be read; this is the studio's own.");
@@ -327,8 +539,14 @@ async function start(catalogue: any): Promise<void> {
   requestAnimationFrame(frame);
 }
 
+/** Begins anew; what was changed on the way happens again. */
+function restart(): void {
+  tellsOfReplay = !element("recordedNote").hidden;
+  load(isRunning);
+}
+
 const actions: Record<string, () => void> = {
-  run: toggle, step, restart: () => load(isRunning), open: () => element("chooser").click(), save, share: () => void share(),
+  run: toggle, step, restart, keep: () => void keep(), dropChanges, edit: toggleEditor, record, open: () => element("chooser").click(), save, share: () => void share(),
   results: () => void summary().then((bytes) => download("summary.json", bytes as BlobPart, "application/json")),
   help: () => element<HTMLDialogElement>("keys").showModal(),
 };
@@ -341,7 +559,7 @@ const bySpeed = (more: number): void => {
 };
 const keys: Record<string, () => void> = {
   " ": toggle, ".": step, r: actions.restart!, "+": () => bySpeed(1), "-": () => bySpeed(-1), o: actions.open!, s: save, l: actions.share!,
-  p: () => box.click(), "?": actions.help!,
+  p: () => box.click(), k: actions.keep!, e: toggleEditor, v: record, "?": actions.help!,
 };
 document.addEventListener("keydown", (event) => {
   const isTyped = (event.target as HTMLElement).closest("textarea, select, input:not([type=range]):not([type=checkbox]), button, dialog");
@@ -356,16 +574,15 @@ select("speed").addEventListener("change", () => { if (isRunning) say({ kind: "p
 box.addEventListener("change", () => { if (!isStale) load(isRunning); });
 select("examples").addEventListener("change", () => { openExample(select("examples").value); select("examples").value = ""; });
 select("sequenceFlow").addEventListener("change", () => { sequence.begin(select("sequenceFlow").selectedIndex); isDrawn = false; });
-knobs.onLink = (link) => {
-  if (!scenario) return;
-  plots.begin(scenario.flows.slice(0, series.flows.length).map((flow) => flow.name), link, scenario.duration_s);
-  isDrawn = false;
+knobs.onLink = () => {
+  beginPlots();
+  showComparison();
 };
 element<HTMLInputElement>("chooser").addEventListener("change", (event) => {
   const chooser = event.target as HTMLInputElement;
   void open(chooser.files!).then(() => { chooser.value = ""; });
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => knobs.onLink(knobs.link));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { beginPlots(); showLegend(); });
 document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer?.files.length) void open(event.dataTransfer.files); });
 

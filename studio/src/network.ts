@@ -1,7 +1,7 @@
-// The network as a picture: nodes from left to right by how far they are from where flows begin, packets on the links, queues
-// before them, and drops that fall out of them.
+// The network as a picture: nodes (layout.ts), packets on the links, queues before them, and drops that fall out of them.
 import { fit } from "./canvas";
 import { Kind, each } from "./events";
+import { type Point, layout, onCanvas } from "./layout";
 import { packetsOfLimit } from "./links";
 import type { LinkInfo, ScenarioInfo } from "./messages";
 import { colorOf, look } from "./plots";
@@ -16,7 +16,8 @@ const FALL_MS = 700;
 export class Network {
   private scenario: ScenarioInfo | null = null;
   private links: LinkInfo[] = [];
-  private spots: { x: number; y: number }[] = [];
+  private spots: Point[] = [];
+  private moved: Map<string, Point> = new Map();
   private wires: OnWire[] = [];
   private drops: Drop[] = [];
 
@@ -25,7 +26,21 @@ export class Network {
   begin(scenario: ScenarioInfo): void {
     this.scenario = scenario;
     this.links = scenario.links;
-    this.spots = layout(scenario);
+    this.place(this.moved);
+    this.forget();
+  }
+
+  /** Nodes stand where a person put them, and else where the layout does. */
+  place(moved: Map<string, Point>): void {
+    this.moved = moved;
+    if (!this.scenario) return;
+    const places = layout(this.scenario);
+    this.spots = this.scenario.nodes.map((name, index) => moved.get(name) ?? places[index]!);
+  }
+
+  /** No scenario is shown. */
+  clear(): void {
+    this.scenario = null;
     this.forget();
   }
 
@@ -59,7 +74,7 @@ export class Network {
     const { context, width, height } = fit(this.canvas);
     if (!this.scenario) return;
     const { ink } = look();
-    const at = (node: number) => ({ x: 46 + this.spots[node]!.x * (width - 92), y: 24 + this.spots[node]!.y * (height - 58) });
+    const at = (node: number) => onCanvas(this.spots[node]!, width, height);
     const ends = this.links.map(({ from, to }) => besides(at(from), at(to)));
     context.lineWidth = 1;
     context.strokeStyle = context.fillStyle = ink;
@@ -73,7 +88,7 @@ export class Network {
       dot(context, from.x + part * (to.x - from.x), from.y + part * (to.y - from.y), isData ? 3.2 : 1.6);
     }
     this.drawDrops(context, ends);
-    this.drawNodes(context, at, ink);
+    this.drawNodes(context, at, ink, width);
   }
 
   private drawQueues(context: CanvasRenderingContext2D, ends: { from: Point; to: Point }[], series: Series): void {
@@ -110,47 +125,43 @@ export class Network {
     context.globalAlpha = 1;
   }
 
-  private drawNodes(context: CanvasRenderingContext2D, at: (node: number) => Point, ink: string): void {
+  private drawNodes(context: CanvasRenderingContext2D, at: (node: number) => Point, ink: string, width: number): void {
     const { nodes, flows } = this.scenario!;
     context.font = "11px system-ui";
     context.textAlign = "center";
-    const areFew = nodes.length <= 16;
+    context.lineJoin = "round";
+    const areFew = nodes.length <= 24;
     nodes.forEach((name, index) => {
       const { x, y } = at(index);
       const flow = flows.findIndex((flow) => flow.from === index || flow.to === index);
       context.fillStyle = flow >= 0 ? colorOf(flow) : ink;
       dot(context, x, y, areFew ? 6 : 3);
+      if (!areFew) return;
+      // Under the node, unless a link leaves it that way.
+      const isUnder = !this.links.some(({ from, to }) => from === index && at(to).y > y + 1 && Math.abs(at(to).x - x) < at(to).y - y);
+      const short = fitted(context, name, width / Math.min(nodes.length, 6));
+      const place: [number, number] = [Math.min(Math.max(x, 4 + context.measureText(short).width / 2), width - 4 - context.measureText(short).width / 2), isUnder ? y + 19 : y - 11];
       context.fillStyle = ink;
-      if (areFew) context.fillText(name.length > 14 ? name.slice(0, 13) + "…" : name, x, y + 19);
+      context.strokeStyle = look().panel;
+      context.lineWidth = 3;
+      context.strokeText(short, ...place);
+      context.fillText(short, ...place);
     });
   }
 }
 
-interface Point { x: number; y: number }
+/** A name that is no wider than this. */
+function fitted(context: CanvasRenderingContext2D, name: string, width: number): string {
+  let short = name;
+  while (short.length > 4 && context.measureText(short).width > width) short = `${short.replace("…", "").slice(0, -1)}…`;
+  return short;
+}
 
 /** Two directions of a cable lie beside each other. */
 function besides(from: Point, to: Point): { from: Point; to: Point } {
   const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
   const [x, y] = [(-(to.y - from.y) / length) * 3.5, ((to.x - from.x) / length) * 3.5];
   return { from: { x: from.x - x, y: from.y - y }, to: { x: to.x - x, y: to.y - y } };
-}
-
-/** How far a node is from where flows begin says its place from left to right. */
-function layout({ nodes, links, flows }: ScenarioInfo): Point[] {
-  const far: number[] = nodes.map(() => -1);
-  let front = [...new Set(flows.map((flow) => flow.from))];
-  if (front.length === 0 && nodes.length > 0) front = [0];
-  front.forEach((node) => { far[node] = 0; });
-  for (let distance = 1; front.length > 0; distance++) {
-    const next = links.filter((link) => front.includes(link.from) && far[link.to]! < 0).map((link) => link.to);
-    next.forEach((node) => { far[node] = distance; });
-    front = [...new Set(next)];
-  }
-  const most = Math.max(1, ...far);
-  return nodes.map((_, node) => {
-    const beside = nodes.map((_, other) => other).filter((other) => far[other] === far[node]);
-    return { x: Math.max(far[node]!, 0) / most, y: (beside.indexOf(node) + 0.5) / beside.length };
-  });
 }
 
 function line(context: CanvasRenderingContext2D, from: Point, to: Point): void {

@@ -28,7 +28,7 @@ export const FIRST = stringify({
     access: { rate: "1 Gbit/s", delay: "1 ms" },
     bottleneck: { rate: "20 Mbit/s", delay: "18 ms", queue: { kind: DEFAULT_QUEUE, limit: "67 packets" } },
   },
-  flow: [{ name: "cubic 1", controller: "cubic" }, { name: "bbr 2", controller: "bbr", start: "10 s" }],
+  flow: [{ name: "cubic 1", controller: "cubic" }, { name: "bbr3 2", controller: "bbr3", start: "10 s" }],
 });
 
 const PACKET_KBIT = 12; // 1500 octets
@@ -53,7 +53,7 @@ function quantity(text: unknown): number | null {
 }
 
 const isTable = (value: any): boolean => value !== null && typeof value === "object" && !Array.isArray(value);
-const kindOf = (part: any, otherwise: string): string | null => {
+export const kindOf = (part: any, otherwise: string): string | null => {
   const kind = isTable(part) ? (part.kind ?? otherwise) : (part ?? otherwise);
   return typeof kind === "string" ? kind : null;
 };
@@ -111,12 +111,44 @@ export function edit(text: string, given: Partial<Path>): string | null {
   if (!shown) return null;
   const changed = (Object.keys(given) as (keyof Path)[]).filter((name) => given[name] !== shown[name] && given[name] !== null);
   for (const name of changed) WRITERS[name](tree, given as Path);
+  return patched(text, tree);
+}
+
+/** The text that says this tree, its comments kept; nothing where that cannot be written. */
+export function patched(text: string, tree: any): string | null {
   try {
     const after = patch(text, tree);
-    return inOrder(parse(after)) === inOrder(tree) ? after : null;
+    return says(after, tree) ? after : null;
   } catch {
     return null;
   }
+}
+
+/** Whether a text says this tree. */
+export function says(text: string, tree: unknown): boolean {
+  try {
+    return inOrder(parse(text)) === inOrder(tree);
+  } catch {
+    return false;
+  }
+}
+
+/** The changes on the way that a text has. */
+export function changesIn(text: string): { at: string; link: string }[] {
+  const changes = treeOf(text)?.change;
+  return Array.isArray(changes) ? changes.map(({ at, link }) => ({ at, link })) : [];
+}
+
+export const isAmong = (change: { at: string; link: string }, changes: { at: string; link: string }[]): boolean =>
+  changes.some(({ at, link }) => at === change.at && link === change.link);
+
+/** The text without some of its changes; nothing where the text is written so that they cannot be taken out. */
+export function withoutChanges(text: string, changes: { at: string; link: string }[]): string | null {
+  const tree = treeOf(text);
+  if (!Array.isArray(tree?.change)) return null;
+  tree.change = tree.change.filter((change: any) => !isAmong(change, changes));
+  if (tree.change.length === 0) delete tree.change;
+  return patched(text, tree);
 }
 
 /** The number that a text says: a double does not hold every seed. */
@@ -158,7 +190,7 @@ const WRITERS: Record<keyof Path, (tree: any, path: Path) => void> = {
 };
 
 /** A name that no flow has: its controller's with the first number that is free. */
-function freeName(controller: string, tree: any, first: number): string {
+export function freeName(controller: string, tree: any, first: number): string {
   const names = new Set(tree.flow.map((flow: any) => flow.name));
   for (let number = first; ; number++) if (!names.has(`${controller} ${number}`)) return `${controller} ${number}`;
 }

@@ -1,60 +1,73 @@
-// Four plots over the same time, by uPlot: what is dragged over in one is shown by all.
+// Four plots over the same time, by uPlot: what is dragged over in one is shown by all. Runs that are kept are drawn behind.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import type { KeptRun } from "./comparison";
+import { type Line, greatest, thinned } from "./lines";
 import type { Series } from "./series";
 
-export interface Look { ink: string; grid: string; colors: string[] }
+export interface Look { ink: string; grid: string; panel: string; colors: string[] }
 
 // Okabe and Ito's colours, which the colour-blind tell apart, lighter or darker by what they stand on.
-const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a07800", "#56a0c9", "#7a5195", "#555555"];
+export const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a07800", "#56a0c9", "#7a5195", "#555555"];
 const DARK = ["#56b4e9", "#ff9f4a", "#3fd6a8", "#e79ac5", "#f0e442", "#9ad1f5", "#b892dd", "#bbbbbb"];
 
 export const isDark = (): boolean => matchMedia("(prefers-color-scheme: dark)").matches;
 export function look(): Look {
   const style = getComputedStyle(document.documentElement);
-  return { ink: style.getPropertyValue("--faint"), grid: style.getPropertyValue("--grid"), colors: isDark() ? DARK : LIGHT };
+  const of = (name: string) => style.getPropertyValue(name);
+  return { ink: of("--faint"), grid: of("--grid"), panel: of("--panel"), colors: isDark() ? DARK : LIGHT };
 }
 export const colorOf = (index: number): string => { const { colors } = look(); return colors[index % colors.length]!; };
 
 const HEIGHT = 190;
-type Pick = (series: Series) => (number | null)[][];
+const FAINT = 0.6;
+
+/** What each plot shows. */
+export const PLOTS = {
+  cwnd: "congestion window (segments)", goodput: "goodput (Mbit/s)", srtt: "smoothed round trip (ms)", queue: "queue (packets)",
+} as const;
+export type Plot = keyof typeof PLOTS;
+
+interface Chart { chart: uPlot; plot: Plot }
 
 export class Plots {
-  private charts: { chart: uPlot; pick: Pick }[] = [];
+  private charts: Chart[] = [];
   private duration_s = 1;
+  private names: string[] = [];
+  private link = { index: 0, name: "" };
+  private kept: KeptRun[] = [];
+  private series: Series | null = null;
   /** What part of the time is shown; all that has passed if it is nothing. */
   window: [number, number] | null = null;
 
-  constructor(private readonly places: Record<string, HTMLElement>) {
+  constructor(private readonly places: Record<Plot, HTMLElement>) {
     new ResizeObserver(() => this.resize()).observe(places.cwnd!);
   }
 
-  begin(names: string[], link: number, duration_s: number): void {
+  begin(names: string[], link: { index: number; name: string }, duration_s: number): void {
     for (const { chart } of this.charts) chart.destroy();
-    this.duration_s = duration_s;
-    this.window = null;
+    [this.names, this.link, this.duration_s, this.window] = [names, link, duration_s, null];
     const flows = names.map((name, index) => ({ label: name, stroke: colorOf(index), width: 1.25, points: { show: false } }));
     const queue = [{ label: "packets", stroke: colorOf(0), fill: colorOf(0) + "33", width: 1.25, points: { show: false } }];
-    this.charts = [
-      this.chart("cwnd", flows, (series) => series.flows.map((flow) => flow.cwnd)),
-      this.chart("goodput", flows, (series) => series.flows.map((flow) => flow.goodput)),
-      this.chart("srtt", flows, (series) => series.flows.map((flow) => flow.srtt)),
-      this.chart("queue", queue, (series) => [series.queues[link] ?? []]),
-    ];
+    this.charts = (Object.keys(PLOTS) as Plot[]).map((plot) => this.chart(plot, plot === "queue" ? queue : flows));
   }
 
-  private chart(place: string, series: uPlot.Series[], pick: Pick): { chart: uPlot; pick: Pick } {
+  private chart(plot: Plot, series: uPlot.Series[]): Chart {
     const { ink, grid } = look();
     const axis = (size: number): uPlot.Axis => ({ stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, size, font: "11px system-ui" });
+    const most = (max: number | null): number => Math.max(max ?? 0, greatest(this.linesOfKept(plot), this.range()));
     const chart = new uPlot({
-      width: Math.max(this.places[place]!.clientWidth, 100), height: HEIGHT, legend: { show: false }, padding: [8, 8, 0, 0],
-      scales: { x: { time: false, range: () => this.range() }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+      width: Math.max(this.places[plot].clientWidth, 100), height: HEIGHT, legend: { show: false }, padding: [8, 8, 0, 0],
+      scales: { x: { time: false, range: () => this.range() }, y: { range: (_plot, _min, max) => [0, most(max) * 1.08 || 1] } },
       axes: [axis(26), axis(46)],
       series: [{}, ...series],
       cursor: { sync: { key: "studio" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
-      hooks: { setSelect: [(plot) => this.select(plot)], init: [(plot) => plot.over.addEventListener("dblclick", () => this.show(null))] },
-    }, [[], ...series.map(() => [])] as any, this.places[place]!);
-    return { chart, pick };
+      hooks: {
+        setSelect: [(chart) => this.select(chart)], init: [(chart) => chart.over.addEventListener("dblclick", () => this.show(null))],
+        drawAxes: [(chart) => this.drawKept(chart, plot)],
+      },
+    }, [[], ...series.map(() => [])] as any, this.places[plot]);
+    return { chart, plot };
   }
 
   private select(plot: uPlot): void {
@@ -70,12 +83,63 @@ export class Plots {
     for (const { chart } of this.charts) chart.setScale("x", { min: this.range()[0], max: this.range()[1] });
   }
 
-  private range(): [number, number] {
-    return this.window ?? [0, this.duration_s];
+  /** The part of the time that is shown: of the longest run. */
+  range(): [number, number] {
+    return this.window ?? [0, Math.max(this.duration_s, ...this.kept.map((run) => run.now_s))];
   }
 
-  draw(series: Series): void {
-    for (const { chart, pick } of this.charts) chart.setData([series.time, ...pick(series)] as any, true);
+  draw(series: Series, kept: KeptRun[]): void {
+    [this.series, this.kept] = [series, kept];
+    for (const { chart, plot } of this.charts) chart.setData([series.time, ...this.columns(plot)] as any, true);
+  }
+
+  private columns(plot: Plot): (number | null)[][] {
+    if (!this.series) return [];
+    return plot === "queue" ? [this.series.queues[this.link.index] ?? []] : this.series.flows.map((flow) => flow[plot]);
+  }
+
+  private linesOfKept(plot: Plot): Line[] {
+    return this.kept.flatMap(({ name: run, dash, time, flows, queues }) => {
+      const line = (name: string, color: number, values: Line["values"]): Line => ({ run, name, color, dash, time, values });
+      if (plot !== "queue") return flows.map((flow, index) => line(flow.name, index, flow[plot]));
+      const queue = queues[this.link.name];
+      return queue ? [line(this.link.name, 0, queue)] : [];
+    });
+  }
+
+  /** Every line of a plot, those of kept runs first. */
+  lines(plot: Plot): Line[] {
+    const time = this.series?.time ?? [];
+    const now = this.columns(plot).map((values, index): Line => (
+      { run: "this run", name: plot === "queue" ? this.link.name : this.names[index]!, color: index, dash: [], time, values }
+    ));
+    return [...this.linesOfKept(plot), ...now];
+  }
+
+  private drawKept({ ctx, bbox, valToPos }: uPlot, plot: Plot): void {
+    if (this.kept.length === 0) return;
+    const ratio = devicePixelRatio || 1;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.globalAlpha = FAINT;
+    ctx.lineWidth = 1.25 * ratio;
+    for (const { color, dash, time, values } of this.linesOfKept(plot)) {
+      ctx.strokeStyle = colorOf(color);
+      ctx.setLineDash(dash.map((length) => length * ratio));
+      ctx.beginPath();
+      for (const part of thinned(time, values, this.range(), bbox.width)) {
+        part.forEach(([at, value], index) => ctx[index === 0 ? "moveTo" : "lineTo"](valToPos(at, "x", true), valToPos(value, "y", true)));
+      }
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  /** The canvases of the plots, by name. */
+  canvases(): [Plot, HTMLCanvasElement][] {
+    return this.charts.map(({ plot, chart }) => [plot, chart.ctx.canvas]);
   }
 
   private resize(): void {

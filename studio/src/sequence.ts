@@ -2,10 +2,27 @@
 // steps below, what is sent again in another colour. Of many segments that fall into one column of the screen each is drawn once.
 import { fit } from "./canvas";
 import { Kind, each } from "./events";
+import { frame } from "./picture";
 import { look } from "./plots";
 
 const MOST = 300_000; // events that are kept, the newest
 const WINDOW_S = 2;
+
+/** What a path of a canvas and one of an SVG picture both take. */
+interface Pen { moveTo(x: number, y: number): void; lineTo(x: number, y: number): void }
+const STROKES = [["sacked", 1], ["ack", 1], ["data", 2], ["lost", 1], ["again", 3]] as const;
+type Stroke = (typeof STROKES)[number][0];
+interface Box { left: number; right: number; top: number; bottom: number }
+
+class SvgPath implements Pen {
+  d = "";
+  moveTo(x: number, y: number): void { this.d += `M${x.toFixed(1)} ${y.toFixed(1)}`; }
+  lineTo(x: number, y: number): void { this.d += `L${x.toFixed(1)} ${y.toFixed(1)}`; }
+}
+
+// As on the page in light colours: pictures stand on white.
+const ON_WHITE: Record<Stroke, string> = { data: "#2f6fbd", again: "#d1480c", ack: "#2d8a4e", lost: "#b3261e", sacked: "#8a4fbf" };
+const WORDS: Record<Stroke, string> = { data: "data", again: "sent again", ack: "acknowledged", sacked: "SACKed", lost: "taken for lost" };
 
 export class Sequence {
   private events: number[] = []; // four each: time, kind, a, b
@@ -32,10 +49,11 @@ export class Sequence {
     context.font = "11px system-ui";
     context.fillStyle = ink;
     if (this.events.length === 0) {
+      context.textAlign = "left";
       context.fillText(isWatched ? "no segment yet" : "turn on Packets to see segments", 60, height / 2);
       return;
     }
-    const [from, to] = window ?? [Math.max(0, now_s - WINDOW_S), Math.max(now_s, WINDOW_S)];
+    const [from, to] = shown(now_s, window);
     const first = this.firstAt(from);
     const [low, high] = this.span(first, to);
     const box = { left: 58, right: width - 8, top: 8, bottom: height - 22 };
@@ -46,15 +64,42 @@ export class Sequence {
     context.beginPath();
     context.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
     context.clip();
-    this.strokes(context, first, to, x, y, box);
+    const paths = this.strokes(() => new Path2D(), first, to, x, y, box);
+    const style = getComputedStyle(document.documentElement);
+    for (const [name, width] of STROKES) {
+      context.strokeStyle = style.getPropertyValue(`--${name}`);
+      context.lineWidth = width;
+      context.stroke(paths[name]);
+    }
     context.restore();
   }
 
-  private strokes(context: CanvasRenderingContext2D, first: number, to: number, x: (t: number) => number, y: (o: number) => number,
-    box: { left: number; top: number; bottom: number }): void {
-    const style = getComputedStyle(document.documentElement);
-    const color = (name: string) => style.getPropertyValue(name);
-    const paths = { data: new Path2D(), again: new Path2D(), ack: new Path2D(), sacked: new Path2D(), lost: new Path2D() };
+  /** The same as a picture that stands alone, for papers and slides. */
+  svg(title: string, now_s: number, window: [number, number] | null): string {
+    const range = shown(now_s, window);
+    const first = this.firstAt(range[0]);
+    const [low, high] = this.span(first, range[1]);
+    return frame(title, "sequence number (MB)", range, [low / 1e6, high / 1e6], Object.entries(WORDS).map(([name, word]) => ({ word, color: ON_WHITE[name as Stroke] })), (box, across, up) => {
+      const paths = this.strokes(() => new SvgPath(), first, range[1], across, (octets) => up(octets / 1e6), box);
+      return STROKES.map(([name, width]) => `<path d="${paths[name].d}" stroke="${ON_WHITE[name]}" stroke-width="${width}"/>`);
+    });
+  }
+
+  /** A row for each event that is shown: octets from and to, by sequence number. */
+  csv(now_s: number, window: [number, number] | null): string {
+    const [from, to] = shown(now_s, window);
+    const rows = ["time_s,event,from_byte,to_byte"];
+    for (let at = this.firstAt(from); at < this.events.length && this.events[at]! <= to; at += 4) {
+      const [time, kind, a, b] = this.events.slice(at, at + 4) as [number, number, number, number];
+      const stroke = strokeOf(kind);
+      const bytes = stroke === "lost" ? "," : stroke === "ack" ? `,${a}` : `${a},${stroke === "sacked" ? b : a + b}`;
+      rows.push(`${Number(time.toFixed(9))},${WORDS[stroke]},${bytes}`);
+    }
+    return rows.join("\r\n") + "\r\n";
+  }
+
+  private strokes<P extends Pen>(path: () => P, first: number, to: number, x: (t: number) => number, y: (o: number) => number, box: Box): Record<Stroke, P> {
+    const paths = { data: path(), again: path(), ack: path(), sacked: path(), lost: path() };
     let acknowledged: number | null = null;
     for (let at = first; at < this.events.length && this.events[at]! <= to; at += 4) {
       const [time, kind, a, b] = [x(this.events[at]!), this.events[at + 1]!, this.events[at + 2]!, this.events[at + 3]!];
@@ -75,11 +120,7 @@ export class Sequence {
         paths.lost.lineTo(time, box.top + (kind === Kind.TimedOut ? box.bottom - box.top : 9));
       }
     }
-    for (const [name, width] of [["sacked", 1], ["ack", 1], ["data", 2], ["lost", 1], ["again", 3]] as const) {
-      context.strokeStyle = color(`--${name}`);
-      context.lineWidth = width;
-      context.stroke(paths[name]);
-    }
+    return paths;
   }
 
   /** Where the first event at or after a time is. */
@@ -104,7 +145,15 @@ export class Sequence {
   }
 }
 
-function axes(context: CanvasRenderingContext2D, box: { left: number; right: number; top: number; bottom: number },
+/** The part of the time that is drawn: the newest, unless one was chosen. */
+const shown = (now_s: number, window: [number, number] | null): [number, number] => window ?? [Math.max(0, now_s - WINDOW_S), Math.max(now_s, WINDOW_S)];
+
+function strokeOf(kind: number): Stroke {
+  if (kind === -1) return "again";
+  return kind === Kind.Segment ? "data" : kind === Kind.Ack ? "ack" : kind === Kind.Sacked ? "sacked" : "lost";
+}
+
+function axes(context: CanvasRenderingContext2D, box: Box,
   [from, to]: [number, number], [low, high]: [number, number], ink: string, grid: string): void {
   context.strokeStyle = grid;
   context.fillStyle = ink;

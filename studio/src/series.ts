@@ -6,7 +6,7 @@ const OF_LINK = 5; // packets, octets, rate, drops, marks
 
 const MEAN_S = 0.5;
 
-type Column = (number | null)[];
+export type Column = (number | null)[];
 const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
 
 export interface FlowSeries { cwnd: Column; srtt: Column; goodput: Column; latest: number[] }
@@ -27,6 +27,10 @@ export class Series {
     this.links = scenario.links.slice(0, row.links).map(() => [0, 0, 0, 0, 0]);
     this.about = scenario.flows;
     this.recent = this.flows.map(() => []);
+  }
+
+  clear(): void {
+    [this.time, this.flows, this.queues, this.links] = [[], [], [], []];
   }
 
   private about: FlowInfo[] = [];

@@ -113,13 +113,165 @@ async function edit() {
   await page.locator("#duration").press("Enter");
   await page.waitForFunction(() => globalThis.studio.state().isStale === false);
   const { text } = await state(page);
-  const kept = ["# short", '[[change]]\nat = "2 s"\nlink = "bottleneck"\nrate = "5 Mbit/s"', 'access = { rate = "1 Gbit/s", delay = "1 ms" }', 'name = "bbr 2"', 'name = "vegas 1"'];
+  const kept = ["# short", '[[change]]\nat = "2 s"\nlink = "bottleneck"\nrate = "5 Mbit/s"', 'access = { rate = "1 Gbit/s", delay = "1 ms" }', 'name = "bbr3 2"', 'name = "vegas 1"'];
   for (const part of kept) expect(`an edit in the form keeps ${part}`, text.includes(part));
   expect("an edit in the form is written", text.includes('duration = "25 s" # short') && text.includes('controller = "vegas"') && !text.includes('"67 packets"'));
   await page.selectOption("#speed", "4");
   await page.click("#run");
   await page.waitForFunction(() => globalThis.studio.state().now_s > 2.5, null, { timeout: 60_000 });
   expect("a slider follows a change of the text", (await told("rate")) === "5 Mbit/s");
+  await page.close();
+}
+
+/** A drag, as a browser tells of it: many values, then the end. */
+const dragAtOnce = (page, id, positions) => page.evaluate(([id, positions]) => {
+  const slider = document.getElementById(id);
+  slider.dispatchEvent(new PointerEvent("pointerdown"));
+  for (const position of positions) {
+    slider.value = String(position);
+    slider.dispatchEvent(new Event("input"));
+  }
+  slider.dispatchEvent(new Event("change"));
+}, [id, positions]);
+
+const changesOf = (text) => text.match(/\[\[change\]\]/g)?.length ?? 0;
+
+/** Drags become one change each, at one instant even one for all; they are dropped again. */
+async function change() {
+  const page = await open({});
+  const { text: before } = await state(page);
+  await page.selectOption("#speed", "1");
+  await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().now_s > 0.3, null, { timeout: 60_000 });
+  const changed = (count) => page.waitForFunction((count) => (globalThis.studio.state().text.match(/\[\[change\]\]/g)?.length ?? 0) === count, count, { timeout: 60_000 });
+  await dragAtOnce(page, "rate", [540, 500, 430, 400]);
+  await changed(1);
+  const { now_s } = await state(page);
+  await page.waitForFunction((now_s) => globalThis.studio.state().now_s > now_s + 0.05, now_s, { timeout: 60_000 });
+  await page.click("#run");
+  await page.waitForFunction(() => !globalThis.studio.state().isRunning);
+  await dragAtOnce(page, "loss", [300, 400, 500]);
+  await changed(2);
+  for (const position of [450, 600, 700]) await dragAtOnce(page, "limit", [position]);
+  // By hand: 2 (5000 / 2)^0.7 packets, and 0.001 (20 / 0.001)^0.5 %, to two or three digits.
+  await page.waitForFunction(() => globalThis.studio.state().text.includes('limit = "478 packets"'), null, { timeout: 60_000 });
+  const { text } = await state(page);
+  const last = text.split("[[change]]").at(-1);
+  expect(`of one instant there is one change: ${text}`, changesOf(text) === 2 && /limit = "478 packets"/.test(last) && /loss = 0\.0014$/m.test(last));
+  expect("times of changes are read with ease", [...text.matchAll(/\nat = "(.*)"/g)].every(([, at]) => /^\d+(\.\d{1,3})? s$/.test(at)));
+  expect("what was changed is told", (await page.textContent("#recordedNote")).startsWith("2 changes of yours"));
+  await page.click("#dropChanges");
+  await page.waitForFunction(() => globalThis.studio.state().isStale === false);
+  expect("dropped changes leave the text as it was", (await state(page)).text === before && await page.isHidden("#dropChanges"));
+  await page.close();
+}
+
+/** One run behind the next: in the legend, the table, and what is saved of a plot. */
+async function compare() {
+  const page = await open({ viewport: { width: 390, height: 800 } });
+  await page.fill("#text", (await state(page)).text.replace('"60 s"', '"5 s"').replace('"10 s"', '"1 s"'));
+  const finish = async () => {
+    await page.waitForFunction(() => globalThis.studio.state().isStale === false);
+    await page.selectOption("#speed", "Infinity");
+    await page.click("#run");
+    await page.waitForFunction(() => globalThis.studio.state().is_finished, null, { timeout: 60_000 });
+  };
+  await finish();
+  await page.click("#keep");
+  await page.waitForSelector("#legend input");
+  await page.selectOption("#queueKind", "fq_codel");
+  await page.waitForFunction(() => globalThis.studio.state().isStale);
+  await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().is_finished && !globalThis.studio.state().isStale, null, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelectorAll("#compared tr").length > 8);
+  const legend = await page.textContent("#legend");
+  expect(`the legend names the flows: ${legend}`, legend.includes("cubic 1") && legend.includes("bbr3 2"));
+  expect("a kept run has a name", (await page.inputValue("#legend input")) === "drop_tail: cubic + bbr3");
+  // The difference is what it says: of the two goodputs in the row.
+  const [now, before, difference] = (await page.locator("#compared tr").filter({ hasText: "cubic 1: goodput" }).locator("td").allTextContents()).slice(1);
+  expect(`${now} less ${before} is ${difference}`, Math.abs(Number(now) - Number(before) - Number(difference.replace("−", "-"))) < 0.011 && now !== before);
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.click('[aria-label="Save goodput (Mbit/s) as CSV"]')]);
+  const rows = readFileSync(await saved.path(), "utf8").split("\r\n");
+  expect(`a plot is saved under the name of its scenario, both runs in it: ${saved.suggestedFilename()}`, saved.suggestedFilename() === "scenario-goodput.csv"
+    && rows.some((row) => row.startsWith("drop_tail: cubic + bbr3,cubic 1,")) && rows.some((row) => row.startsWith("this run,bbr3 2,")));
+  for (const [label, begin] of [["PNG", "\x89PNG"], ["SVG", "<svg xmlns="]]) {
+    const [picture] = await Promise.all([page.waitForEvent("download"), page.click(`[aria-label="Save congestion window (segments) as ${label}"]`)]);
+    expect(`a plot is saved as ${label}`, readFileSync(await picture.path(), "latin1").startsWith(begin));
+  }
+  await page.selectOption("#examples", "parking-lot");
+  await page.waitForFunction(() => globalThis.studio.state().isStale === false);
+  const shown = await page.evaluate(() => [...document.querySelectorAll("#form select, #form input")].map((control) => control.value).join(""));
+  expect(`the form has nothing of another scenario: ${shown}`, shown === "" && (await page.locator("#flows").textContent()) === "");
+  expect("the legend names the flows of an example", /long.*first.*second.*third/.test(await page.textContent("#legend")));
+  await page.click('#legend [aria-label^="Remove the kept run"]');
+  expect("a kept run is removed", await page.isHidden("#comparison") && (await page.locator("#legend input").count()) === 0);
+  await page.close();
+}
+
+/** A network by keys and mouse; it is run, and its text and results are written down. */
+async function draw() {
+  const page = await open({ viewport: { width: 1400, height: 1000 } });
+  const there = (part) => page.waitForFunction((part) => globalThis.studio.state().text.includes(part), part, { timeout: 30_000 });
+  // While a run is under way, whose last slices come after the new text.
+  await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().now_s > 0.2, null, { timeout: 30_000 });
+  await page.click("#edit");
+  await page.selectOption("#editor select", "two bottlenecks");
+  await there('name = "two bottlenecks"');
+  await page.waitForFunction(() => { const { isStale, now_s } = globalThis.studio.state(); return !isStale && now_s === 0; }, null, { timeout: 30_000 });
+  await page.click("#addRouter");
+  await there('name = "R4"');
+  await page.click("#addHost");
+  await there('name = "H5"');
+  for (const [from, to] of [["R4", "R1"], ["H5", "R4"]]) {
+    await page.focus(`#board [data-node="${from}"]`);
+    await page.keyboard.press("Escape");
+    await page.click("#joinLink");
+    for (const name of [from, to]) {
+      await page.focus(`#board [data-node="${name}"]`);
+      await page.keyboard.press("Enter");
+    }
+    await there(`from = "${from}"\nto = "${to}"`);
+  }
+  await page.locator("#properties input").first().fill("12 Mbit/s");
+  await page.keyboard.press("Enter");
+  await there('rate = "12 Mbit/s"');
+  await page.focus('#board [data-node="H5"]');
+  await page.keyboard.press("Escape");
+  await page.click("#joinFlow");
+  const middle = async (name) => {
+    const box = await page.locator(`#board [data-node="${name}"] .hit`).boundingBox();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  };
+  await page.mouse.move(...await middle("H5"));
+  await page.mouse.down();
+  await page.mouse.move(...await middle("H4"), { steps: 4 });
+  await page.mouse.up();
+  await there('from = "H5"\nto = "H4"');
+  await page.focus('#board [data-node="H2"]');
+  await page.keyboard.press("Delete");
+  await page.waitForFunction(() => !globalThis.studio.state().text.includes('"H2"'));
+  await page.click("#edit");
+  await page.waitForFunction(() => globalThis.studio.state().isStale === false, null, { timeout: 30_000 });
+  await page.selectOption("#speed", "Infinity");
+  await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().is_finished, null, { timeout: 120_000 });
+  expect("a network that was drawn runs", (await page.textContent("#mistakes")) === "");
+  writeFileSync(join(folder, "drawn.toml"), (await state(page)).text);
+  writeFileSync(join(folder, "drawn.browser.json"), await page.evaluate(() => globalThis.studio.summary()));
+  await page.close();
+}
+
+/** A video of a run, which begins as WebM does (EBML, RFC 8794). */
+async function film() {
+  const page = await open({});
+  await page.fill("#text", (await state(page)).text.replace('"60 s"', '"4 s"').replace('"10 s"', '"1 s"'));
+  await page.waitForFunction(() => globalThis.studio.state().isStale === false);
+  await page.selectOption("#speed", "4");
+  const [video] = await Promise.all([page.waitForEvent("download", { timeout: 120_000 }), page.click("#record")]);
+  const bytes = readFileSync(await video.path());
+  expect(`a video is saved: ${video.suggestedFilename()}, ${bytes.length} bytes`, video.suggestedFilename() === "scenario-run.webm" && bytes.readUInt32BE(0) === 0x1a45dfa3 && bytes.length > 10_000);
+  expect("the end of the run ends the video", (await page.textContent("#record")) === "Record video");
   await page.close();
 }
 
@@ -159,11 +311,15 @@ async function takePictures() {
   }
 }
 
-const wanted = new Set((process.env.STUDIO_PARTS ?? "cases,use,edit,frames,pictures").split(","));
+const wanted = new Set((process.env.STUDIO_PARTS ?? "cases,use,edit,change,compare,draw,film,frames,pictures").split(","));
 const report = {};
 if (wanted.has("cases")) report.speeds = await runCases();
 if (wanted.has("use")) await use();
 if (wanted.has("edit")) await edit();
+if (wanted.has("change")) await change();
+if (wanted.has("compare")) await compare();
+if (wanted.has("draw")) await draw();
+if (wanted.has("film")) await film();
 if (wanted.has("frames")) Object.assign(report, await measureFrames(5));
 if (wanted.has("pictures")) await takePictures();
 await browser.close();

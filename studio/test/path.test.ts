@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { parse as read } from "@decimalturn/toml-patch";
-import { FIRST, type Path, edit, fromText, seedOf } from "../src/path";
+import { FIRST, type Path, changesIn, edit, fromText, seedOf, withoutChanges } from "../src/path";
 
 declare const SCENARIOS: string;
 
@@ -46,6 +46,11 @@ test("a form shows what the text says", () => {
   assert.deepEqual(flows, [
     { controller: "cubic", count: 1, start_s: 0, place: 0 }, { controller: "bbr", count: 1, start_s: 5, place: 1 },
   ]);
+});
+
+/** The question that is asked today: CUBIC, the default of Linux, beside the newest BBR. */
+test("the studio's own scenario is CUBIC beside BBRv3", () => {
+  assert.deepEqual(path(FIRST).flows.map(({ controller, start_s }) => [controller, start_s]), [["cubic", 0], ["bbr3", 10]]);
 });
 
 test("what is not changed is not written", () => {
@@ -108,11 +113,23 @@ test("a name that something else asks for is not changed", () => {
 });
 
 test("a name keeps its number, if no other flow has it", () => {
-  const text = FIRST.replace("bbr 2", "vegas 1");
+  const text = FIRST.replace("bbr3 2", "vegas 1");
   const renamed = edit(FIRST, { flows: path(FIRST).flows.map((flow) => ({ ...flow, controller: "vegas" })) })!;
   assert.deepEqual(parse(renamed).flow.map((flow: any) => flow.name), ["vegas 1", "vegas 2"]);
   const second = edit(text, { flows: path(text).flows.map((flow, at) => (at === 0 ? { ...flow, controller: "vegas" } : flow)) })!;
   assert.deepEqual(parse(second).flow.map((flow: any) => flow.name), ["vegas 2", "vegas 1"]);
+});
+
+/** Changes as the engine writes them, behind the text; one that the text had stays. */
+test("changes that were made while it ran are taken out again", () => {
+  const made = (at: string, rate: string) => `\n[[change]]\nat = "${at}"\nlink = "bottleneck"\nrate = "${rate}"\n`;
+  const text = TEXT + made("13.5 s", "4 Mbit/s") + made("20.001 s", "7 Mbit/s");
+  assert.deepEqual(changesIn(text).map(({ at }) => at), ["12 s", "13.5 s", "20.001 s"]);
+  const after = withoutChanges(text, changesIn(text).slice(1))!;
+  assert.deepEqual(parse(after), parse(TEXT));
+  assert.deepEqual(comments(after), comments(TEXT));
+  assert.deepEqual(changesIn(withoutChanges(FIRST + made("1 s", "2 Mbit/s"), [{ at: "1 s", link: "bottleneck" }])!), []);
+  assert.equal(withoutChanges(FIRST, []), null);
 });
 
 test("what is written in another way is not shown as a number, and left alone", () => {

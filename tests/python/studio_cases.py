@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 DRIVER = ROOT / "studio" / "test" / "browser.mjs"
 NOT_HERE = {"own-controller", "own-parts", "dqn-learns"}
 """Examples that need Python or a file for which a page has no place, or minutes."""
+ALL_PARTS = "cases,use,edit,change,compare,draw,film,frames,pictures"
 _LONGEST_S = 20.0
 
 
@@ -117,7 +118,7 @@ def native(case: Case, folder: Path) -> bytes:
     return written.read_bytes()
 
 
-def in_browser(wanted: list[Case], folder: Path, *, parts: str = "cases,use,edit,frames,pictures") -> dict[str, Any]:
+def in_browser(wanted: list[Case], folder: Path, *, parts: str = ALL_PARTS) -> dict[str, Any]:
     """Run cases in a browser; what it wrote is in the folder.
 
     Args:
@@ -153,6 +154,21 @@ def in_browser(wanted: list[Case], folder: Path, *, parts: str = "cases,use,edit
     return report
 
 
+def left_by(parts: str, folder: Path) -> list[Case]:
+    """Return the scenarios that a person's use of the page has left, with results beside them.
+
+    Args:
+        parts: Parts of the driver that ran.
+        folder: Where it wrote them.
+    """
+    names = {"use": "changed", "draw": "drawn"}
+    return [
+        Case(name, (folder / f"{name}.toml").read_text(), {})
+        for part, name in names.items()
+        if part in parts.split(",")
+    ]
+
+
 def differing(wanted: list[Case], folder: Path) -> list[str]:
     """Return the names of the cases whose summaries differ between browser and native engine.
 
@@ -167,7 +183,7 @@ def main() -> None:
     """Run all of it, and tell."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenarios", type=int, default=50)
-    parser.add_argument("--parts", default="cases,use,edit,frames,pictures")
+    parser.add_argument("--parts", default=ALL_PARTS)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("out/studio"))
     arguments = parser.parse_args()
     if lacking := missing():
@@ -176,8 +192,7 @@ def main() -> None:
     wanted = cases(arguments.scenarios)
     report = in_browser(wanted, arguments.folder, parts=arguments.parts)
     different = differing(wanted, arguments.folder) if "cases" in arguments.parts else []
-    if "use" in arguments.parts:
-        different += differing([Case("changed", (arguments.folder / "changed.toml").read_text(), {})], arguments.folder)
+    different += differing(left_by(arguments.parts, arguments.folder), arguments.folder)
     speeds = [speed for speed in report.get("speeds", []) if speed["seconds"] > 0]
     for speed in sorted(speeds, key=lambda speed: -speed["packets"]):
         rate = speed["packets"] / speed["seconds"] / 1e6

@@ -120,9 +120,10 @@ def test_a_browser_has_the_bytes_of_the_native_engine(tmp_path: Path) -> None:
     wanted = [
         case for case in studio_cases.cases(40) if case.name in ("cellular", "random-1", "random-2", "random-3", "red")
     ]
-    report = studio_cases.in_browser(wanted, tmp_path, parts="cases,edit")
+    parts = "cases,edit,change,compare,draw,film"
+    report = studio_cases.in_browser(wanted, tmp_path, parts=parts)
     assert report["errors"] == []
-    assert studio_cases.differing(wanted, tmp_path) == []
+    assert studio_cases.differing([*wanted, *studio_cases.left_by(parts, tmp_path)], tmp_path) == []
 
 
 @pytest.mark.skipif(

@@ -1,8 +1,9 @@
 //! A run under way, in slices, whose links can be changed.
 //!
 //! A change becomes a part of the scenario, which has a `[[change]]` more from then on: to run that scenario from the beginning gives
-//! the same bytes. The first change of a link makes it one that is served packet by packet, so that the run is repeated up to now; what
-//! comes after goes into the run as it is, unless it makes the path better than it ever was and completion times are held to that.
+//! the same bytes. It begins at a whole millisecond, and of one link there is one at each. The first change of a link makes it one
+//! that is served packet by packet, so that the run is repeated up to now; so does a change that replaces one. What comes after goes
+//! into the run as it is, unless it makes the path better than it ever was and completion times are held to that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,11 +48,20 @@ pub struct Change {
 }
 
 impl Change {
+    /// Takes what a later change of the same link says over what this one said.
+    fn update(&mut self, later: &Self) {
+        let Self { link: _, rate, delay, loss, limit } = later.clone();
+        self.rate = rate.or(self.rate.take());
+        self.delay = delay.or(self.delay.take());
+        self.loss = loss.or(self.loss);
+        self.limit = limit.or(self.limit.take());
+    }
+
     /// The change as a table of a scenario.
     fn table(&self, at: SimTime) -> Map<String, Value> {
         let text = |text: &Option<String>| text.clone().map(Value::from);
         let fields = [
-            ("at", Some(format!("{} ns", at.0).into())),
+            ("at", Some(written(at).into())),
             ("link", Some(self.link.clone().into())),
             ("rate", text(&self.rate)),
             ("delay", text(&self.delay)),
@@ -61,6 +71,26 @@ impl Change {
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 }
+
+/// Changes of one instant, and the text before them: a later change at that instant replaces what they say of its link.
+#[derive(Clone, Debug)]
+struct Instant {
+    at: SimTime,
+    before: String,
+    changes: Vec<Change>,
+}
+
+/// The time in the words of a scenario.
+fn written(at: SimTime) -> String {
+    if !at.0.is_multiple_of(NANOS_OF_MILLI) {
+        return format!("{} ns", at.0);
+    }
+    let millis = at.0 / NANOS_OF_MILLI;
+    let decimals = format!("{}.{:03}", millis / 1000, millis % 1000);
+    format!("{} s", decimals.trim_end_matches('0').trim_end_matches('.'))
+}
+
+const NANOS_OF_MILLI: u64 = 1_000_000;
 
 /// A scenario and its simulation, which moves in slices.
 #[derive(Debug)]
@@ -76,6 +106,8 @@ pub struct Run {
     /// Number of each source of events among flows or links.
     places: Vec<Option<usize>>,
     packets: Vec<f64>,
+    /// The changes that were made last.
+    last: Option<Instant>,
     /// The results, once the run is over.
     outcome: Option<Box<Outcome>>,
 }
@@ -91,6 +123,7 @@ impl Run {
             rows: Rows::new(&simulation, options.sample),
             places: packets::places(simulation.event_sources(), &flows),
             packets: Vec::new(),
+            last: None,
             counters: EngineCounters::default(),
             simulation: Some(simulation),
             outcome: None,
@@ -110,31 +143,48 @@ impl Run {
         &self.source.text
     }
 
-    /// Changes links from the next nanosecond on. Returns true if the run was repeated up to now, so that its rows begin anew.
-    /// Fails with every mistake, and changes nothing then.
+    /// Changes links from the next whole millisecond on; what was changed at that instant before is replaced. Returns true if the run
+    /// was repeated up to now, so that its rows begin anew. Fails with every mistake, and changes nothing then.
     pub fn change(&mut self, changes: &[Change]) -> Result<bool, ScenarioError> {
-        let at = self.now() + SimDuration(1);
-        let mut source = self.source.clone();
+        let at = self.next_instant();
+        let again = self.last.as_ref().filter(|last| last.at == at).cloned();
+        let is_again = again.is_some();
+        let mut instant =
+            again.unwrap_or_else(|| Instant { at, before: self.source.text.clone(), changes: Vec::new() });
         for change in changes {
-            source.text = with_change(&source.text, &change.table(at));
+            match instant.changes.iter_mut().find(|earlier| earlier.link == change.link) {
+                Some(earlier) => earlier.update(change),
+                None => instant.changes.push(change.clone()),
+            }
         }
+        let tables = instant.changes.iter().map(|change| change.table(at));
+        let text = tables.fold(instant.before.clone(), |text, table| with_change(&text, &table));
+        let source = Source { text, ..self.source.clone() };
         let scenario = source.parse()?;
         let all = &scenario.config().network.changes;
-        let new = &all[all.len() - changes.len()..];
-        let simulation = self.simulation.as_mut();
+        let new = &all[all.len() - instant.changes.len()..];
+        let simulation = self.simulation.as_mut().filter(|_| !is_again);
         let simulation = simulation.filter(|simulation| new.iter().all(|change| simulation.takes_change(change)));
         if let Some(simulation) = simulation {
             for change in new {
                 simulation.change_link(change);
             }
-            (self.source, self.scenario) = (source, scenario);
+            (self.source, self.scenario, self.last) = (source, scenario, Some(instant));
             return Ok(false);
         }
         let now = self.now();
         *self = Self::new(source, scenario, self.options);
+        self.last = Some(instant);
         self.advance(now);
         self.packets.clear();
         Ok(true)
+    }
+
+    /// The next whole millisecond, which a person reads with ease; close to the end the next nanosecond.
+    fn next_instant(&self) -> SimTime {
+        let now = self.now();
+        let next = SimTime((now.0 / NANOS_OF_MILLI + 1) * NANOS_OF_MILLI);
+        if next < self.end { next } else { now + SimDuration(1) }
     }
 
     /// The time that has been simulated.

@@ -175,7 +175,7 @@ fn a_run_that_was_changed_is_the_run_of_the_scenario_that_it_leaves() {
         let steps = [
             (0.7, json!({ "rate": "3 Mbit/s" }), true),
             (1.1, json!({ "limit": "5 packets" }), false),
-            (1.100_000_1, json!({ "rate": "40 Mbit/s", "loss": 0.02 }), false),
+            (1.101_000_1, json!({ "rate": "40 Mbit/s", "loss": 0.02 }), false),
             (2.345, json!({ "delay": "60 ms", "limit": "200 packets" }), false),
             (3.0, json!({ "rate": "0 bit/s" }), false),
             (3.4, json!({ "rate": "8 Mbit/s", "loss": 0.0, "delay": "5 ms" }), false),
@@ -192,6 +192,44 @@ fn a_run_that_was_changed_is_the_run_of_the_scenario_that_it_leaves() {
         let [summary, of_text] = [ask(&mut engine, Operation::Summary, b""), summary_of(&text)];
         assert_eq!(String::from_utf8(summary), String::from_utf8(of_text), "{queue}");
     }
+}
+
+/// Later values replace earlier ones of the same instant, and leave those of other sliders.
+#[test]
+fn of_an_instant_one_change_of_a_link_is_left() {
+    for text in [DUMBBELL.to_owned(), Scenario::parse(DUMBBELL, "scenario.toml", &[]).expect("right").to_json()] {
+        let mut engine = Engine::default();
+        ask_json(&mut engine, Operation::Load, &json!({ "text": text }));
+        ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 2.345_6 }));
+        let mut answers = Vec::new();
+        for values in [json!({ "rate": "9 Mbit/s" }), json!({ "rate": "5 Mbit/s" }), json!({ "loss": 0.02 })] {
+            let mut change = values;
+            change["link"] = "bottleneck".into();
+            answers.push(ask_json(&mut engine, Operation::Change, &json!({ "changes": [change] })));
+        }
+        let wanted = json!([{ "at_s": 2.346, "link": answers[2]["scenario"]["changes"][0]["link"], "rate_bps": 5_000_000,
+            "delay_s": null, "loss": 0.02, "limit": null }]);
+        assert_eq!(answers[2]["scenario"]["changes"], wanted);
+        ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 3 }));
+        ask_json(&mut engine, Operation::Change, &json!({ "changes": [{ "link": "bottleneck", "rate": "7 Mbit/s" }] }));
+        ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 5 }));
+        let text = String::from_utf8(ask(&mut engine, Operation::Text, b"")).expect("text");
+        assert!(text.contains("\"2.346 s\"") && text.contains("\"3.001 s\"") && !text.contains(" ns\""), "{text}");
+        let [summary, of_text] = [ask(&mut engine, Operation::Summary, b""), summary_of(&text)];
+        assert_eq!(String::from_utf8(summary), String::from_utf8(of_text));
+    }
+}
+
+/// A change has to come before the end of the run, though less than a millisecond may be left.
+#[test]
+fn a_change_just_before_the_end_is_one() {
+    let mut engine = Engine::default();
+    ask_json(&mut engine, Operation::Load, &json!({ "text": DUMBBELL }));
+    ask_json(&mut engine, Operation::Advance, &json!({ "until_s": 4.999_5 }));
+    let change = json!({ "changes": [{ "link": "bottleneck", "rate": "7 Mbit/s" }] });
+    let changed = ask_json(&mut engine, Operation::Change, &change);
+    assert!(changed["diagnostics"].is_null(), "{changed}");
+    assert!(changed["text"].as_str().is_some_and(|text| text.contains("4999500001 ns")), "{changed}");
 }
 
 /// A list in brackets and JSON take changes where they have them.
