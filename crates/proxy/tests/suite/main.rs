@@ -8,6 +8,7 @@ mod program;
 mod record;
 mod reference;
 mod resources;
+mod router;
 mod shared;
 mod sides;
 mod torture;
