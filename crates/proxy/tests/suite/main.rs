@@ -3,6 +3,7 @@
 mod killed;
 mod namespaces;
 mod operation;
+mod package;
 mod page;
 mod program;
 mod record;
