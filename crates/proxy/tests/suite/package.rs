@@ -44,8 +44,8 @@ fn libraries(programs: &[PathBuf]) -> BTreeSet<String> {
         // `libelf.so.1 => /lib/x86_64-linux-gnu/libelf.so.1 (0x...)`
         for line in succeeds("ldd", &[program.to_str().unwrap()]).lines() {
             let Some(path) = line.split_whitespace().nth(2).filter(|path| path.starts_with('/')) else { continue };
-            let whole = std::fs::canonicalize(path).unwrap();
-            let owner = succeeds("dpkg-query", &["--search", whole.to_str().unwrap()]);
+            // Packages have it in /lib or /usr/lib, which are one.
+            let owner = succeeds("dpkg-query", &["--search", &format!("*{}", path.trim_start_matches("/usr"))]);
             found.insert(owner.split(':').next().unwrap().to_owned());
         }
     }
