@@ -1,41 +1,24 @@
 #!/bin/sh
-# Packs the binaries of a folder ($1, default target/release) as a Debian package in $2 (default target): no more than dpkg-deb is needed.
+# Packs the programs of a folder ($1, default target/release) as a Debian package in $2 (default target): for debhelper and help2man.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../../..
 binaries=${1:-target/release}
 out=${2:-target}
 version=$("$binaries/ackclock-proxy" --version | cut -d ' ' -f 2)
-architecture=$(dpkg --print-architecture)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-chmod 755 "$folder"
-install -D -m 755 "$binaries/ackclock-proxy" "$folder/usr/bin/ackclock-proxy"
-install -D -m 755 "$binaries/ackclock-torture" "$folder/usr/bin/ackclock-torture"
-# What records and what loads controllers; the proxy carries without it.
-[ ! -x "$binaries/ackclock-kernel" ] || install -D -m 755 "$binaries/ackclock-kernel" "$folder/usr/bin/ackclock-kernel"
-strip "$folder"/usr/bin/*
-install -D -m 644 "$here/ackclock-proxy.service" "$folder/lib/systemd/system/ackclock-proxy.service"
-install -D -m 644 "$here/proxy.toml" "$folder/etc/ackclock-proxy/proxy.toml"
-for page in how-to/run-the-proxy reference/proxy explanation/proxy; do
-    install -D -m 644 "$here/../../../docs/$page.md" "$folder/usr/share/doc/ackclock-proxy/$(basename "$(dirname "$page")")-$(basename "$page").md"
-done
-mv "$folder/usr/share/doc/ackclock-proxy/how-to-run-the-proxy.md" "$folder/usr/share/doc/ackclock-proxy/run-the-proxy.md"
-install -m 644 "$here/../LICENSE-MIT" "$folder/usr/share/doc/ackclock-proxy/copyright"
-mkdir -p "$folder/DEBIAN"
-echo /etc/ackclock-proxy/proxy.toml > "$folder/DEBIAN/conffiles"
-# The oldest glibc that has every symbol these binaries ask for.
-libc=$(objdump -T "$folder"/usr/bin/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | cut -d _ -f 2)
-cat > "$folder/DEBIAN/control" <<END
-Package: ackclock-proxy
-Version: $version
-Architecture: $architecture
-Maintainer: The ackclock authors <ackclock@localhost>
-Depends: libc6 (>= $libc)
-Recommends: nftables, iproute2
-Section: net
-Priority: optional
-Description: TCP proxy with bounded latency and congestion control by side
- Ends TCP connections and carries them on with the congestion control and the
- buffers that each side is given, transparently or not.
+mkdir "$folder/build"
+cp -r "$here/debian" "$here/proxy.toml" "$root/CHANGELOG.md" "$binaries/ackclock-proxy" "$binaries/ackclock-torture" \
+    "$binaries/ackclock-kernel" "$folder/build"
+cp "$root/docs/how-to/run-the-proxy.md" "$folder/build"
+for kind in reference explanation; do cp "$root/docs/$kind/proxy.md" "$folder/build/$kind-proxy.md"; done
+cat > "$folder/build/debian/changelog" <<END
+ackclock-proxy ($version-1) unstable; urgency=medium
+
+  * Version $version; what has changed is in the changelog of ackclock.
+
+ -- The ackclock authors <ackclock@localhost>  $(date -R -d "@${SOURCE_DATE_EPOCH:-$(stat -c %Y "$root/CHANGELOG.md")}")
 END
-dpkg-deb --root-owner-group --build "$folder" "$out/ackclock-proxy_${version}_$architecture.deb"
+(cd "$folder/build" && dpkg-buildpackage --build=binary --no-sign --no-check-builddeps)
+cp "$folder"/*.deb "$out"

@@ -119,7 +119,8 @@ pub fn descriptors(config: &Config, files: u64) -> Option<String> {
     let (connections, workers) = (limits.connections as u64, config.workers as u64);
     // Both ends of a pipe; a listening socket of each thread, and another to hand it over; epoll, wake and its copies.
     let of_workers = workers * (2 * limits.pipes as u64 + 2 * config.listeners.len() as u64 + 4);
-    let upstreams: usize = config.listeners.iter().map(|of| of.upstreams.len()).sum();
+    let servers = config.listeners.iter().flat_map(Listener::pools).flatten();
+    let upstreams: usize = servers.map(|server| server.addresses.len()).sum();
     let others = of_workers + MOST_ASKERS as u64 + upstreams as u64 + 16;
     (files < 2 * connections + others).then(|| {
         let room = files.saturating_sub(others) / 2;

@@ -71,19 +71,19 @@ pub fn commands(config: &Config) -> (String, String) {
     )
 }
 
-/// Switches of the kernel that transparent listeners need, by their address families. IPv6 has no reverse-path filter of its own.
+/// Switches of the kernel that transparent listeners need, by their address families.
+///
+/// The kernel looks for the way back to a client by the mark, too, where `src_valid_mark` is set (ip-sysctl.rst; wg-quick does it), and takes the
+/// client's address for its own. Otherwise `rp_filter` checks no more than on any router.
 fn needs(config: &Config) -> String {
     let has = |is_ipv6| of_mode(config, Mode::Transparent).any(|it| it.listen.address.0.is_ipv6() == is_ipv6);
-    let ipv4 = has(false).then_some(
-        "#   sysctl -w net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0\n\
-         # and on each interface of the clients and the servers net.ipv4.conf.NAME.rp_filter=0\n",
-    );
+    let ipv4 = has(false).then_some("#   sysctl -w net.ipv4.ip_forward=1 net.ipv4.conf.all.src_valid_mark=0\n");
     let ipv6 = has(true).then_some("#   sysctl -w net.ipv6.conf.all.forwarding=1\n");
-    let needs: String = ipv6.into_iter().chain(ipv4).collect();
+    let needs: String = ipv4.into_iter().chain(ipv6).collect();
     if needs.is_empty() {
         return needs;
     }
-    format!("# The host has to forward, and to take packets of connections that are not its own:\n{needs}")
+    format!("# The host has to forward:\n{needs}")
 }
 
 fn of_mode(config: &Config, mode: Mode) -> impl Iterator<Item = &Listener> {
@@ -214,7 +214,7 @@ destinations = ["10.0.0.0/8"]
         let (del, again) = (add.find("ip rule del fwmark").unwrap(), add.find("ip rule add fwmark").unwrap());
         assert!(del < again, "{add}");
         assert!(remove.contains("nft delete table inet ackclock_proxy") && remove.contains("ip rule del"));
-        assert!(add.contains("net.ipv4.ip_forward=1") && !add.contains("net.ipv6"));
+        assert!(add.contains("net.ipv4.ip_forward=1 net.ipv4.conf.all.src_valid_mark=0") && !add.contains("net.ipv6"));
         // ip-sysctl.rst: IPv6 forwards by a switch of its own.
         let (add, _) =
             commands(&parse("a.toml", "[[listen]]\naddress = \"[::]:9000\"\nmode = \"transparent\"\n").unwrap());

@@ -5,16 +5,16 @@ use std::process::Command;
 use crate::program::{PROXY, run};
 
 /// A client, a proxy and a server, each with its namespace; gone when this is dropped.
-struct Namespaces(String);
+pub(crate) struct Namespaces(pub(crate) String);
 
-fn shell(commands: &str) -> String {
+pub(crate) fn shell(commands: &str) -> String {
     let (code, text) = run("sh", &["-ec", commands]);
     assert_eq!(code, Some(0), "{commands}: {text}");
     text
 }
 
 /// Reason for which this cannot be played here.
-fn missing() -> Option<&'static str> {
+pub(crate) fn missing() -> Option<&'static str> {
     let fails = |command: &str| run("sh", &["-c", command]).0 != Some(0);
     match () {
         () if !rustix::process::geteuid().is_root() => Some("it needs root"),
@@ -25,14 +25,22 @@ fn missing() -> Option<&'static str> {
 }
 
 impl Namespaces {
-    fn new(name: &str) -> Self {
+    /// Three namespaces with two links that are down: c0 to p0, p1 to s0.
+    pub(crate) fn bare(name: &str) -> Self {
         let it = Self(name.to_owned());
         it.remove();
         shell(&format!(
             "for n in C P S; do ip netns add {name}$n; ip -n {name}$n link set lo up; done
             ip link add c0 netns {name}C type veth peer name p0 netns {name}P
-            ip link add s0 netns {name}S type veth peer name p1 netns {name}P
-            ip -n {name}C addr add 10.92.1.2/24 dev c0; ip -n {name}P addr add 10.92.1.1/24 dev p0
+            ip link add s0 netns {name}S type veth peer name p1 netns {name}P"
+        ));
+        it
+    }
+
+    fn new(name: &str) -> Self {
+        let it = Self::bare(name);
+        shell(&format!(
+            "ip -n {name}C addr add 10.92.1.2/24 dev c0; ip -n {name}P addr add 10.92.1.1/24 dev p0
             ip -n {name}S addr add 10.92.2.2/24 dev s0; ip -n {name}P addr add 10.92.2.1/24 dev p1
             for x in 'C c0' 'P p0' 'P p1' 'S s0'; do set -- $x; ip -n {name}$1 link set $2 up; done
             ip -n {name}C route add default via 10.92.1.1; ip -n {name}S route add default via 10.92.2.1

@@ -3,7 +3,7 @@
 use crate::program::{PROXY, run};
 
 /// The blocks of a kind on a page.
-fn blocks(page: &str, kind: &str) -> Vec<String> {
+pub(crate) fn blocks(page: &str, kind: &str) -> Vec<String> {
     let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = Vec::new();
