@@ -30,6 +30,9 @@ _STATIC: Final = ("svg", "png")
 SLOWDOWN: Final = "slowdown"
 """Name of the only plot that is not over time."""
 
+_COUNTED: Final = ("packets",)
+"""Units of which there are no fractions."""
+
 _MEAN_COLOUR = "#111111"
 
 
@@ -89,7 +92,10 @@ def static(drawing: Drawing) -> "StaticFigure":
             axes.plot(line.time_s, line.values, label=label, **_style(line, is_faint=is_faint))
 
     x, y = Axis("time (s)", low=0, high=drawing.end_s), Axis(drawing.axis, low=0, high=drawing.top)
-    return filled({"": drawing.lines}, x, y, draw)[0]
+    figure, (axes,) = filled({"": drawing.lines}, x, y, draw)
+    if drawing.unit in _COUNTED:
+        axes.yaxis.get_major_locator().set_params(integer=True)
+    return figure
 
 
 def _style(line: Line, *, is_faint: bool) -> dict[str, Any]:
