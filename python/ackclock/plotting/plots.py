@@ -82,6 +82,8 @@ def drawings(results: list[Results]) -> list[Drawing]:
 
 def static(drawing: Drawing) -> "StaticFigure":
     """Return a drawing as a column-wide Matplotlib figure."""
+    from matplotlib.ticker import MaxNLocator
+
     from ackclock.plotting.figures.panel_grid import Axis, filled
 
     def draw(axes: "Axes", lines: Sequence[Line]) -> None:
@@ -94,7 +96,7 @@ def static(drawing: Drawing) -> "StaticFigure":
     x, y = Axis("time (s)", low=0, high=drawing.end_s), Axis(drawing.axis, low=0, high=drawing.top)
     figure, (axes,) = filled({"": drawing.lines}, x, y, draw)
     if drawing.unit in _COUNTED:
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
     return figure
 
 

@@ -99,9 +99,10 @@ def _literal(node: ast.expr) -> Any:  # noqa: ANN401  whatever a constant is
         ValueError: If it is not written out.
         TypeError: If Python would refuse it, as `{[1]: 2}`.
     """
+    entries: list[tuple[ast.expr | None, ast.expr]]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
         entries = [(None, table) for table in node.args]
-        entries += [(word.arg and ast.Constant(word.arg), word.value) for word in node.keywords]
+        entries += [(None if word.arg is None else ast.Constant(word.arg), word.value) for word in node.keywords]
     elif isinstance(node, ast.Dict):
         entries = list(zip(node.keys, node.values, strict=True))
     else:
