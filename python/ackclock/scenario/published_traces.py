@@ -30,8 +30,8 @@ class PublishedTrace:
 
     Attributes:
         name: Name of the file.
-        about: What was recorded.
-        by: Who published and recorded it.
+        about: Network, direction, length and mean rate.
+        by: Publisher and authors.
         licence: SPDX identifier of its licence.
         address: URL of the file, at a commit.
         size: Size, octets.
