@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The wheel for Pyodide (Python in a browser) into dist/; what is missing for it with --missing.
+# The wheel for Pyodide (Python in a browser) into dist/pyodide/; what is missing for it with --missing.
 #
 # The extension is compiled for wasm32-unknown-emscripten with a standard library from source, as a static library, and linked by
 # rust-lld as a side module, which takes the C library and Python from Pyodide. So emcc is not needed. Exceptions of a user's
@@ -60,4 +60,4 @@ env "${compiler[@]}" PATH="$(dirname "${lld[0]}"):$PATH" RUSTC_BOOTSTRAP=1 RUSTF
 made=${CARGO_TARGET_DIR:-target}/wasm32-unknown-emscripten/release
 "${lld[0]}" -flavor wasm -shared --experimental-pic --no-entry --allow-undefined --gc-sections --strip-all \
     --export=PyInit__core "$made/lib_core.a" -o "$made/_core.abi3.so"
-"$bin/python" release/pyodide/wheel.py "$made/_core.abi3.so" --platform "$platform" --out dist
+"$bin/python" release/pyodide/wheel.py "$made/_core.abi3.so" --platform "$platform" --out dist/pyodide

@@ -15,7 +15,7 @@ import ackclock
 
 ROOT = Path(__file__).parents[2]
 RUNNER = ROOT / "release" / "pyodide" / "run.mjs"
-WHEELS = sorted((ROOT / "dist").glob(f"ackclock-{ackclock.__version__}-*-pyemscripten_*.whl"))
+WHEELS = sorted((ROOT / "dist/pyodide").glob(f"ackclock-{ackclock.__version__}-*-pyemscripten_*.whl"))
 IS_READY = WHEELS and (RUNNER.parent / "node_modules" / "pyodide").is_dir() and shutil.which("node")
 
 pytestmark = [
