@@ -258,6 +258,8 @@ def test_the_command_lists_and_writes_notebooks(tmp_path: Path, cli: Cli) -> Non
         (("trian", "-o", "there"), 'unknown lesson "trian"; did you mean "train"'),
         (("--solved",), "name a folder"),
         (("--solved", "--nbgrader", "-o", "new"), "exclude each other"),
+        (("--lite", "--find-links", "wheels", "-o", "new"), "--lite excludes"),
+        (("--lite",), "name a folder to write the notebooks to"),
     ],
 )
 def test_the_command_says_what_it_does_not_write(
@@ -270,6 +272,14 @@ def test_the_command_says_what_it_does_not_write(
     assert done.returncode == 2
     assert said in done.stderr
     assert (tmp_path / "there" / "train.ipynb").read_text() == "mine"
+
+
+def test_a_notebook_for_a_browser_installs_as_a_page_can(cli: Cli, tmp_path: Path) -> None:
+    """JupyterLite has no processes; its kernel reads `%pip install` with the options of `piplite`."""
+    assert cli("lessons", "vegas", "--lite", "-o", tmp_path / "course").returncode == 0
+    _, install, *rest = json.loads((tmp_path / "course/vegas.ipynb").read_text())["cells"]
+    assert install["source"].splitlines()[1:] == [f"%pip install -q ackclock[lessons]=={__version__}"]
+    assert rest == notebooks.notebook("vegas")["cells"][2:]
 
 
 @pytest.mark.parametrize("name", lessons.NAMES)

@@ -64,6 +64,13 @@ def test_a_kind_is_listed_and_each_entry_explained(listed: Listed, kind: str) ->
         assert all(parameter["name"] in detail for entry in same for parameter in entry.get("parameters", []))
 
 
+def test_a_list_that_is_piped_is_as_wide_as_columns_says(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it an entry has a line, so that `grep` finds the whole of it."""
+    assert max(map(len, cli("list", "agents").stdout.splitlines())) > 100
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, cli("list", "agents").stdout.splitlines())) <= 80
+
+
 def test_brackets_in_a_catalogue_are_text(listed: Listed) -> None:
     """A table of tables in TOML has two; a terminal's markup would have one."""
     assert "[[topology.node]] name, kind" in listed("topologies", "explicit")

@@ -165,5 +165,16 @@ def test_a_figure_is_a_picture_of_its_size(results: ackclock.Results) -> None:
     assert struct.unpack(">II", content[16:24]) == (1056, 672)  # in the picture's header: twice as fine
 
 
+def test_packets_are_ticked_in_whole_numbers() -> None:
+    """A queue of 10 packets: by itself Matplotlib would tick it at 0, 2.5, 5, 7.5 and 10."""
+    path = ackclock.dumbbell(bottleneck="10 Mbit/s", rtt="20 ms", flows="reno", queue="10 packets", duration="5 s")
+    results = ackclock.run(path)
+    figure = plots.figure(results, "queue")
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    ticks = [float(tick) for tick in axes.get_yticks()]
+    assert max(ticks) >= 8 and all(tick.is_integer() for tick in ticks), ticks
+
+
 def test_every_series_is_named() -> None:
     assert get_args(plots.SeriesName) == (*(panel.key for panel in PANELS), plots.SLOWDOWN)

@@ -160,6 +160,8 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
         (NETEM + TBF, "line 2: the device must have one rate"),
         (HTB + "delay 40ms", 'line 1: unknown word "delay" of htb'),
         (HTB + "overhead 4", 'line 1: unknown word "overhead" of htb'),
+        (TBF + "tc qdisc del dev eth0 parent 1: handle 10:\n", "line 2: only root can be deleted"),
+        (TBF.strip() + " mpu 1500", "line 1: mpu must be at most 64 bytes"),
         ("tc qdisc add dev eth0 root hfsc", 'unknown word "hfsc"; known: netem'),
         ("tc qdisc add dev eth0 root netem rate", "the command ends early"),
         ("tc qdisc add dev 'eth0 root netem", "mend the quotes"),
@@ -222,6 +224,19 @@ def test_traces_are_named_from_the_scenarios_folder(tmp_path: Path) -> None:
     assert bottleneck["reverse"]["rate"]["trace"] == "/traces/down.trace"
 
 
+@pytest.mark.parametrize("delete", ["del dev eth0 root", "delete root dev eth0 handle 1:"])
+def test_a_device_that_is_shaped_again_is_as_it_was_shaped_last(delete: str, tmp_path: Path) -> None:
+    """tc-qdisc(8): `del` with root removes all that was added to the device."""
+    cleared = f"tc qdisc {delete}\n"
+    found = _bottleneck(tmp_path, NETEM + cleared + TBF + cleared)
+    assert (found["rate"], found["delay"], found["queue"]["limit"]) == ("5 Mbit/s", "0 ms", "50 ms")
+
+
+def test_an_mpu_that_no_packet_of_tcp_is_below_is_read(tmp_path: Path) -> None:
+    """An ACK with timestamps is a frame of 14 + 20 + 20 + 12 = 66 octets."""
+    assert _bottleneck(tmp_path, TBF.strip() + " mpu 64")["rate"] == "5 Mbit/s"
+
+
 def test_a_mininet_program_is_read_and_not_run(tmp_path: Path) -> None:
     tree = _tree(
         tmp_path,
@@ -265,6 +280,21 @@ def test_jitter_of_mininet_is_that_of_netem(delay: str, jitter: str, netem: str,
     assert link["reverse"] == {"jitter": shaped["jitter"]}
 
 
+@pytest.mark.parametrize(
+    "link",
+    [
+        "net.addLink(a, b, 1, 2, bw=10, delay='5ms')",
+        "net.addLink(a, b, None, port2=1, **dict(bw=10, delay='5ms'))",
+        "net.addLink(a, b, **dict(**{'bw': 10}, delay='5ms'))",
+        "o = dict({'bw': 20}, **{'bw': 10, 'delay': '5ms'})\nnet.addLink(a, b, **o)",
+        "o = {'bw': 20, **dict(bw=10), 'delay': '5ms'}\nnet.addLink(a, b, **o)",
+    ],
+)
+def test_options_of_a_mininet_link_are_those_that_python_makes(link: str, tmp_path: Path) -> None:
+    (found,) = _tree(tmp_path, MININET + link)["topology"]["link"]
+    assert (found["rate"], found["delay"]) == ("10 Mbit/s", "5 ms")
+
+
 def test_a_reassigned_name_of_a_mininet_program_is_refused(tmp_path: Path) -> None:
     same = MININET + "bw = 10\nbw = 10\na = net.get('a')\nnet.addLink(a, b, bw=bw)\n"
     assert _tree(tmp_path, same)["topology"]["link"][0]["rate"] == "10 Mbit/s"
@@ -285,6 +315,8 @@ def test_a_reassigned_name_of_a_mininet_program_is_refused(tmp_path: Path) -> No
         ("net.addLink(a, b, loss='1')", "line 4: loss must be a number"),
         ("net.addLink(a, b, max_queue_size=[1])", "line 4: max_queue_size must be a number"),
         ("o = 5\nnet.addLink(a, b, **o)", r"line 5: \*\*o must be a dict"),
+        ("net.addLink(a, b, {'bw': 10})", "line 4: the third and fourth argument of addLink must be numbers of ports"),
+        ("net.addLink(a, b, 1, TCLink)", "line 4: TCLink is not known without running"),
         ("net.addLink({[1]: 2}, b)", r"line 4: \{\[1\]: 2\} is not known without running"),
         ("net.addLink(a, b, bw={[1]: 2})", r"line 4: \{\[1\]: 2\} is not known without running"),
         ("o = {[1]: 2}\nnet.addLink(a, b, **o)", "line 5: o is not known without running"),

@@ -52,6 +52,8 @@ def test_code_of_pgfplots_has_the_numbers_of_the_figure(crossed: Study) -> None:
     bands = next(drawn for drawn in crossed.figures() if drawn.name.startswith("convergence")).draw()
     assert "fill opacity=0.18" in encode(bands, "tex").decode()
     matrix = next(drawn for drawn in a_study().figures() if drawn.name == "shares").draw()
+    (axes,) = [one for one in matrix.axes if one.get_visible()][:1]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("competitor", "controller, share (%)")
     with pytest.raises(ValueError, match="a matrix is not drawn by pgfplots"):
         encode(matrix, "tex")
 

@@ -79,6 +79,12 @@ def test_runs_are_named_by_what_differs() -> None:
     assert facts(one)["profile"] == "linux-6.x"
 
 
+def test_no_time_is_said_in_seconds() -> None:
+    flows = [{"name": "old", "start": "0 s"}, {"name": "new", "start": "50 ms"}]
+    found = facts(ackclock.run(ackclock.dumbbell(flows=flows, duration="100 ms")))
+    assert (found["old.start"], found["new.start"]) == ("0 s", "50 ms")
+
+
 def test_a_comparison_begins_with_the_means_of_groups_of_connections() -> None:
     """Papers set the average of nA connections under Vegas beside that under Tahoe."""
     flow = {"profile": "rfc", "completion_s": None, "limited_by": None, "sent_segments": 9, "retransmitted_segments": 0,

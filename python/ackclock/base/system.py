@@ -2,7 +2,7 @@
 
 Departures: Windows cannot open folders, so folders are neither locked nor synced there, and signals are not deferred.
 What a killed process leaves behind is recognised by its age alone. The Windows branches follow Python's documentation
-and have not been run on Windows.
+and have not been run on Windows. In a browser (Pyodide) there are no threads, and the memory of a process is unknown.
 """
 
 import os
@@ -10,19 +10,32 @@ import platform
 import re
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
-    import resource
+
+    if sys.platform != "emscripten":
+        import resource
+
+
+HAS_THREADS: Final = sys.platform != "emscripten"
+"""Whether threads can be started; in a browser they cannot."""
+
+thread_time: Final = getattr(time, "thread_time", time.process_time)
+"""CPU time of this thread in seconds; in a browser, of all."""
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores that this process may use; one in a browser, which has no threads."""
+    if not HAS_THREADS:
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -149,8 +162,8 @@ def umask() -> int:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory of this process, bytes; its peak if the current value is unknown, 0 on Windows."""
-    if sys.platform == "win32":
+    """Return the resident memory of this process, bytes; its peak if the current value is unknown, 0 if both are."""
+    if sys.platform in ("win32", "emscripten"):
         return 0
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])

@@ -62,6 +62,7 @@ COMMANDS = {
     "export": Command("export", "export", _SIMULATE),
     "examples": Command("examples", "examples", _SIMULATE),
     "lessons": Command("lessons", "lessons", _SIMULATE),
+    "traces": Command("traces", "traces", _SIMULATE),
     "new": Command("new", "new", _OWN),
     "validate": Command("check", "validate", _LEARN),
     "schema": Command("check", "schema", _LEARN),

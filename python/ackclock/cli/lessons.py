@@ -20,6 +20,7 @@ def lessons(
     ] = None,
     solved: Annotated[bool, typer.Option("--solved", help="Write them with solutions, as NAME-solved.ipynb.")] = False,
     nbgrader: Annotated[bool, typer.Option("--nbgrader", help="Write the versions that nbgrader assigns.")] = False,
+    lite: Annotated[bool, typer.Option("--lite", help="Write them for JupyterLite, in a browser.")] = False,
     find_links: Annotated[
         str | None,
         typer.Option(
@@ -43,11 +44,13 @@ def lessons(
     answer(lessons=[{"name": name, "title": notebooks.title(lesson)} for name, lesson in wanted.items()])
     if solved and nbgrader:
         raise InputError("--solved and --nbgrader exclude each other; nbgrader's versions have the solutions")
+    if lite and (nbgrader or find_links is not None):
+        raise InputError("--lite excludes --nbgrader and --find-links; a page installs what its site brings")
     if folder is not None:
         form: notebooks.Form = "solved" if solved else "nbgrader" if nbgrader else "to work in"
-        for file in notebooks.write(list(wanted.values()), folder, form, find_links=find_links):
+        for file in notebooks.write(list(wanted.values()), folder, form, find_links=find_links, lite=lite):
             print(file)
-    elif solved or nbgrader or find_links is not None:
+    elif solved or nbgrader or lite or find_links is not None:
         raise InputError("name a folder to write the notebooks to: -o DIR")
     else:
         print_list(("", ""), ((name, notebooks.title(lesson)) for name, lesson in wanted.items()))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -15,7 +14,7 @@ from rich.text import Text
 from ackclock.base.printable import plain
 from ackclock.cli.answers import put
 from ackclock.plotting.tables import Column, Table, as_json
-from ackclock.plotting.terminal import name, output
+from ackclock.plotting.terminal import has_width, name, output
 
 MOST_ROWS = 40
 _MOST_LINES = 2 * MOST_ROWS
@@ -41,7 +40,7 @@ def print_table(table: Table, *, whole: bool = False) -> None:
     """
     count = len(table.rows)
     console = output()
-    width = console.width if sys.stdout.isatty() else _PIPED
+    width = console.width if has_width() else _PIPED
     is_wide = _width(table, table.columns, _PIPED) > width
     table, notes = _narrower(table) if is_wide else (table, [])
     fold = _FOLD if is_wide else _PIPED

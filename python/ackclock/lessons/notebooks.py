@@ -45,6 +45,10 @@ if any(importlib.util.find_spec(name) is None for name in {packages!r}):
     if done.returncode:
         raise RuntimeError(done.stderr)"""
 
+_INSTALL_IN_BROWSER: Final = """\
+# Installs what this notebook needs into this page.
+%pip install -q ackclock[lessons]=={version}"""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -96,16 +100,20 @@ def _markdown(text: str) -> Iterator[Cell]:
         yield Cell(text.strip(), "markdown")
 
 
-def notebook(name: str, form: Form = "to work in", *, find_links: str | None = None) -> dict[str, Any]:
+def notebook(
+    name: str, form: Form = "to work in", *, find_links: str | None = None, lite: bool = False
+) -> dict[str, Any]:
     """Return a lesson as a notebook, without outputs.
 
     Args:
         name: One of `ackclock.lessons.NAMES`.
         form: "to work in" leaves solutions out; "nbgrader" is the version that nbgrader makes assignments of.
         find_links: Folder with the wheels that the first cell installs from; None for PyPI.
+        lite: The first cell installs into a page of JupyterLite.
     """
     packages = ["ackclock", *EXTRAS["report"][1], *EXTRAS["gym"][1]]
-    install = Cell(_INSTALL.format(wheels=find_links, packages=packages, version=__version__), "install")
+    code = _INSTALL_IN_BROWSER if lite else _INSTALL
+    install = Cell(code.format(wheels=find_links, packages=packages, version=__version__), "install")
     head, *rest = cells(name)
     stem = page(name).stem
     if form == "nbgrader":
@@ -159,7 +167,12 @@ def _reachable(link: re.Match[str], suffix: str) -> str:
 
 
 def write(
-    names: Sequence[str], folder: Path, form: Form = "to work in", *, find_links: str | None = None
+    names: Sequence[str],
+    folder: Path,
+    form: Form = "to work in",
+    *,
+    find_links: str | None = None,
+    lite: bool = False,
 ) -> list[Path]:
     """Write notebooks into a folder, created if missing; its other files stay.
 
@@ -168,6 +181,7 @@ def write(
         folder: Destination.
         form: Form, as in `notebook`; the names of solved ones have the suffix `-solved`.
         find_links: Folder with the wheels that the first cells install from; None for PyPI.
+        lite: The first cells install into a page of JupyterLite.
 
     Raises:
         InputError: If a file exists already; then none is written.
@@ -177,5 +191,5 @@ def write(
     taken = [str(folder / file) for file in files if (folder / file).exists()]
     if taken:
         raise InputError(f"{taken[0]} exists already; name another folder, or remove it")
-    made = {file: notebook(name, form, find_links=find_links) for file, name in files.items()}
+    made = {file: notebook(name, form, find_links=find_links, lite=lite) for file, name in files.items()}
     return storage.write_files(folder, {file: json.dumps(one, indent=1).encode() for file, one in made.items()})

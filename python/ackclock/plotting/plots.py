@@ -30,6 +30,9 @@ _STATIC: Final = ("svg", "png")
 SLOWDOWN: Final = "slowdown"
 """Name of the only plot that is not over time."""
 
+_COUNTED: Final = ("packets",)
+"""Units of which there are no fractions."""
+
 _MEAN_COLOUR = "#111111"
 
 
@@ -79,6 +82,8 @@ def drawings(results: list[Results]) -> list[Drawing]:
 
 def static(drawing: Drawing) -> "StaticFigure":
     """Return a drawing as a column-wide Matplotlib figure."""
+    from matplotlib.ticker import MaxNLocator
+
     from ackclock.plotting.figures.panel_grid import Axis, filled
 
     def draw(axes: "Axes", lines: Sequence[Line]) -> None:
@@ -89,7 +94,10 @@ def static(drawing: Drawing) -> "StaticFigure":
             axes.plot(line.time_s, line.values, label=label, **_style(line, is_faint=is_faint))
 
     x, y = Axis("time (s)", low=0, high=drawing.end_s), Axis(drawing.axis, low=0, high=drawing.top)
-    return filled({"": drawing.lines}, x, y, draw)[0]
+    figure, (axes,) = filled({"": drawing.lines}, x, y, draw)
+    if drawing.unit in _COUNTED:
+        axes.yaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
+    return figure
 
 
 def _style(line: Line, *, is_faint: bool) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Terminal output, and numbers for people."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -34,9 +35,14 @@ class _Filter(RenderHook):
         return [_Shown(renderable) for renderable in renderables]
 
 
+def has_width() -> bool:
+    """Return whether standard output has a width: a terminal's, or that of the environment variable COLUMNS."""
+    return sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+
+
 def output() -> Console:
-    """Return a console on standard output: as wide as the terminal, or piped, as wide as the tables."""
-    return filtered(Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH))
+    """Return a console on standard output: as wide as it is, or piped, as wide as the tables."""
+    return filtered(Console(highlight=False, emoji=False, width=None if has_width() else _PIPED_WIDTH))
 
 
 def filtered(console: Console) -> Console:

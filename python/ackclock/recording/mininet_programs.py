@@ -1,7 +1,7 @@
 """Reader of mininet programs: hosts, switches and links (`TCLink`) that are written one by one.
 
 Source: mininet 2.3, `mininet.link.TCIntf`: `bw` in Mbit/s, `delay` and `jitter` with a unit, `loss` in percent,
-`max_queue_size` in packets, 1000 by default.
+`max_queue_size` in packets, 1000 by default. The third and fourth argument of `addLink` are numbers of ports.
 `delay` and `jitter` are those of netem. Both ends of a link shape what they send, so each way has all of it.
 
 Departures: the program is read, not run; nodes and links made in loops are not found. A link without `bw` has
@@ -82,17 +82,35 @@ def _variables(tree: ast.AST) -> dict[str, list[Any]]:
         target, value = node.targets[0], node.value
         if isinstance(value, ast.Call) and value.args and isinstance(value.func, ast.Attribute):
             value = value.args[0] if value.func.attr in _KINDS else value
-        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
-            names: list[ast.expr | None] = [ast.Constant(word.arg) for word in value.keywords]
-            value = ast.Dict(names, [word.value for word in value.keywords])
         try:
-            found = ast.literal_eval(value)
+            found = _literal(value)
         except (ValueError, TypeError):
             continue
         values = known.setdefault(ast.unparse(target), [])
         if found not in values:
             values.append(found)
     return known
+
+
+def _literal(node: ast.expr) -> Any:  # noqa: ANN401  whatever a constant is
+    """Return the value of an expression that is written out, of a call of `dict`, too.
+
+    Raises:
+        ValueError: If it is not written out.
+        TypeError: If Python would refuse it, as `{[1]: 2}`.
+    """
+    entries: list[tuple[ast.expr | None, ast.expr]]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        entries = [(None, table) for table in node.args]
+        entries += [(None if word.arg is None else ast.Constant(word.arg), word.value) for word in node.keywords]
+    elif isinstance(node, ast.Dict):
+        entries = list(zip(node.keys, node.values, strict=True))
+    else:
+        return ast.literal_eval(node)
+    made: dict[Any, Any] = {}
+    for key, value in entries:  # a table without a key is merged: `**table`
+        made |= _literal(value) if key is None else {_literal(key): _literal(value)}
+    return made
 
 
 def _name(arguments: list[ast.expr], known: dict[str, list[Any]], place: str) -> str:
@@ -104,7 +122,7 @@ def _name(arguments: list[ast.expr], known: dict[str, list[Any]], place: str) ->
 
 def _value(node: ast.expr, known: dict[str, list[Any]], place: str) -> Any:  # noqa: ANN401  whatever a constant is
     try:
-        return ast.literal_eval(node)
+        return _literal(node)
     except (ValueError, TypeError):
         text = ast.unparse(node)
         if text not in known:
@@ -116,6 +134,13 @@ def _value(node: ast.expr, known: dict[str, list[Any]], place: str) -> Any:  # n
 
 def _link(call: ast.Call, known: dict[str, list[Any]], place: str) -> dict[str, Any]:
     begin, end = (_name(call.args[at : at + 1], known, place) for at in (0, 1))
+    for port in call.args[2:4]:
+        number = _value(port, known, place)
+        if number is not None and not isinstance(number, int):
+            raise RecordingError(
+                f"{place}: the third and fourth argument of addLink must be numbers of ports, not {number!r};"
+                " write options by name, such as bw=10"
+            )
     given: dict[str, Any] = {}
     for word in call.keywords:
         if word.arg is None:  # **options

@@ -5,7 +5,8 @@ Source: tc(8), tc-netem(8), tc-tbf(8), tc-htb(8) and the pages of the queues. A 
 
 Departures: the first device carries data; a second one is the way back. netem's limit counts packets under way, too;
 here it is the limit of the queue before the link. A jitter without a distribution is uniform; packets that it makes
-late let others pass. What `ceil` of htb lends, bursts and `peakrate` are left out.
+late let others pass. What `ceil` of htb lends, bursts and `peakrate` are left out. A device that is cleared and shaped
+again is as it was shaped last; one that is cleared at the end is as it was before.
 """
 
 import re
@@ -42,6 +43,9 @@ _HTB_WORDS: Final = ("ceil", "burst", "buffer", "maxburst", "cburst", "cbuffer",
 _BEFORE: Final = ("sudo", "-E", "ip", "if", "then", "else", "do", "!", "{")
 """Words before `tc` that do not matter."""
 
+_LARGEST_MPU = 64
+"""Octets of the smallest Ethernet frame, and less than any segment with timestamps has there."""
+
 _LIMIT, _MOST_DEVICES = 1000, 2
 """Limit of netem, and of the queue of an htb class without a child (a device's `txqueuelen`), in packets."""
 
@@ -61,20 +65,35 @@ def ways_of(text: str, name: str) -> list[Way]:
         RecordingError: If a command is not understood; the message has its line.
     """
     ways: dict[tuple[str, str], Way] = {}
+    cleared: set[tuple[str, str]] = set()
     for namespace, words in _tc_commands(text, name):
         what, verb = words.next(), words.next()
-        if verb not in ("add", "replace", "change"):
+        if verb not in ("add", "replace", "change", "del", "delete"):
             continue
-        device = None
-        while words and device is None:
-            device = words.next() if words.next() == "dev" else None
-        if device is None:
-            raise RecordingError(f"{words.place}: the command has no dev; name the device")
-        _take(words, ways.setdefault((namespace, device), Way()), what)
+        is_root = words.has("root".__eq__)
+        place = (namespace, _device(words))
+        if verb.startswith("del"):
+            if is_root or words.has("root".__eq__):
+                cleared.add(place)
+            elif place in ways and not words.has(lambda word: word in ("ingress", "clsact")):
+                raise RecordingError(f"{words.place}: only root can be deleted; leave out what is deleted again")
+            continue
+        if place in cleared:
+            cleared.remove(place)
+            ways[place] = Way()
+        _take(words, ways.setdefault(place, Way()), what)
     shaped = [way for way in ways.values() if way.fields]
     if not 1 <= len(shaped) <= _MOST_DEVICES:
         raise RecordingError(f"{name}: one or two devices must be shaped, not {len(shaped)}; leave the others out")
     return shaped
+
+
+def _device(words: Words) -> str:
+    """Take the words up to the device, and return it."""
+    while words:
+        if words.next() == "dev":
+            return words.next()
+    raise RecordingError(f"{words.place}: the command has no dev; name the device")
 
 
 def _tc_commands(text: str, name: str) -> Iterator[tuple[str, Words]]:
@@ -205,6 +224,8 @@ def _tbf(words: Words, way: Way) -> None:
         if word not in known:
             raise RecordingError(f'{words.place}: unknown word "{word}" of tbf; leave it out')
         values[word] = words.value(units.get(word, _SIZES | _SIZES_IN_BITS), "10mbit, 32kbit or 50ms")
+    if values.get("mpu", 0) > _LARGEST_MPU:
+        raise RecordingError(f"{words.place}: mpu must be at most {_LARGEST_MPU} bytes; leave it out")
     if "rate" not in values or not {"latency", "limit"} & values.keys():
         raise RecordingError(f"{words.place}: tbf must have a rate, and a latency or limit; add them")
     if "rate" in way.fields:

@@ -8,6 +8,9 @@ from ackclock.scenario.setting_values import value_text
 if TYPE_CHECKING:
     from ackclock.results.run_results import Results
 
+_NO_TIME: Final = {"0 ns": "0 s"}
+"""The engine writes durations in the largest unit of whole numbers, and 0 in the smallest."""
+
 _SIMULATOR: Final = "the simulator"
 _MOST_FLOWS: Final = 6
 _MOST_FACTS: Final = 4
@@ -34,7 +37,7 @@ def facts(results: "Results", *, cut: bool = True) -> dict[str, str]:
     found |= {f"tcp.{key}": value_text(value) for key, value in _table(scenario.get("tcp")).items() if key != "profile"}
     found |= {key: value_text(value) for key, value in scenario.items() if key not in _LEFT_OUT}
     found |= _of_flows(scenario.get("flow", []))
-    return {key: value for key, value in found.items() if value}
+    return {key: _NO_TIME.get(value, value) for key, value in found.items() if value}
 
 
 def _table(value: Any) -> Mapping[str, Any]:  # noqa: ANN401

@@ -131,9 +131,9 @@ def simulate(
     threads: int = 1,
 ) -> tuple[Outcome, EngineFigures]:
     """Run a scenario to its end in slices, and return its outcome and cost."""
-    simulation = Simulation(scenario, threads)
+    simulation = Simulation(scenario, threads if system.HAS_THREADS else 1)
     partition: Partition = json.loads(simulation.partition_json()) | {"threads": threads}
-    cpu_time = time.thread_time if partition["parts"] == 1 else time.process_time
+    cpu_time = system.thread_time if partition["parts"] == 1 else time.process_time
     wanted = dict(save_policies or {})
     for flow in wanted:
         simulation.policy(flow)  # a mistake is told before the run, not after it

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
 from ackclock._core import Scenario, Simulation
+from ackclock.base import system
 from ackclock.results import Results
 from ackclock.results.manifests import Partition
 from ackclock.running.engine import EngineFigures, results_of, watched
@@ -291,12 +292,12 @@ class Watch:
         return event
 
     def _timed(self, call: Callable[[], _T]) -> _T:
-        wall, cpu = time.perf_counter(), time.thread_time()
+        wall, cpu = time.perf_counter(), system.thread_time()
         try:
             return call()
         finally:
             self._wall_s += time.perf_counter() - wall
-            self._cpu_s += time.thread_time() - cpu
+            self._cpu_s += system.thread_time() - cpu
 
 
 def watch(scenario: Scenario, events: str | Sequence[str] = "all", *, seed: int | None = None) -> Watch:

@@ -1,6 +1,7 @@
 """Tables of a study: every run, means with intervals, and paired differences."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -20,21 +21,24 @@ _WINDOW: Final = (
 
 _GOODPUT = Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6)
 
-_MEANS: Final = (
-    _GOODPUT,
-    Column("share", "share", "%", factor=100.0),
-    Column("rtt_ms", "RTT", "ms"),
-    Column("rtt_p95_ms", "RTT p95", "ms"),
-    Column("retransmitted", "resent", "%", factor=100.0),
-    Column("duration_s", "complete after", "s"),
-    Column("utilization", "link used", "%", factor=100.0),
-    Column("queueing_ms", "queueing", "ms"),
-    Column("queueing_p95_ms", "queueing p95", "ms"),
-    Column("jain", "Jain"),
-    Column("convergence_s", "converged after", "s"),
-    Column("converged", "converged", "runs", is_text=True),
+_MEANS: Final = tuple(
+    replace(column, low=0.0)
+    for column in (
+        _GOODPUT,
+        Column("share", "share", "%", factor=100.0),
+        Column("rtt_ms", "RTT", "ms"),
+        Column("rtt_p95_ms", "RTT p95", "ms"),
+        Column("retransmitted", "resent", "%", factor=100.0),
+        Column("duration_s", "complete after", "s"),
+        Column("utilization", "link used", "%", factor=100.0),
+        Column("queueing_ms", "queueing", "ms"),
+        Column("queueing_p95_ms", "queueing p95", "ms"),
+        Column("jain", "Jain"),
+        Column("convergence_s", "converged after", "s"),
+        Column("converged", "converged", "runs", is_text=True),
+    )
 )
-"""Columns of the metrics, most important first."""
+"""Columns of the metrics, most important first. None can be negative."""
 
 _OF_PARTS: Final = ("goodput_bps", "share", "rtt_ms", "rtt_p95_ms", "retransmitted", "duration_s")
 _OF_RUNS: Final = ("utilization", "queueing_ms", "queueing_p95_ms", "jain", "convergence_s")

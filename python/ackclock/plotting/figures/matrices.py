@@ -35,7 +35,7 @@ def matrix(tables: Mapping[str, Shares]) -> Picture:
     """
     size = max(len(table.names) for table in tables.values())
     draw = partial(_table, is_alone=len(tables) == 1)
-    axes = Axis("beside"), Axis("whose share (%)")
+    axes = Axis("competitor"), Axis("controller, share (%)")
     figure, (first, *_) = filled(tables, *axes, draw, 0.55 + 0.26 * size, 0.85 + 0.32 * size)
     first.set_ylim(size - 0.5, -0.5)
     return figure

@@ -44,6 +44,7 @@ class Column:
         is_text: Whether its values are words.
         signed: Whether positive numbers get a plus sign, as for differences.
         factor: Factor from the unit of the values, used in CSV and JSON, to the unit shown.
+        low: Least possible value, in the unit of the values; an interval that goes below is shown by its ends.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Column:
     is_text: bool = False
     signed: bool = False
     factor: float = 1.0
+    low: float | None = None
 
     @property
     def heading(self) -> str:
@@ -107,6 +109,8 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
         '30.02 ± 0.00'
         >>> shown(Estimate(4.2e-7, 3e-8, 3), Column("x", "x"))
         '4.20e-07 ± 3.00e-08'
+        >>> [shown(Estimate(2.17, half, 5), Column("x", "x", low=0)) for half in (2.6, 1.6)]
+        ['2.2 (0–4.8)', '2.2 ± 1.6']
     """
     if value is None:
         return NONE
@@ -118,7 +122,10 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
             return f"{number(scaled.mean, signed=column.signed)} ± {number(scaled.half)}"
         finest = _places(scaled.mean, 4) if scaled.mean else 6
         places = min(_places(scaled.half, 2), finest) if scaled.half else finest if scaled.mean else 0
-        return f"{_fixed(scaled.mean, places, signed=column.signed)} ± {_fixed(scaled.half, places)}"
+        mean = _fixed(scaled.mean, places, signed=column.signed)
+        if column.low is not None and scaled.mean - scaled.half < column.low * column.factor <= scaled.mean:
+            return f"{mean} ({_fixed(column.low * column.factor, 0)}–{_fixed(scaled.mean + scaled.half, places)})"
+        return f"{mean} ± {_fixed(scaled.half, places)}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     return number(value * column.factor if column.factor != 1.0 else value, signed=column.signed)
