@@ -9,7 +9,7 @@ version=$("$binaries/ackclock-proxy" --version | cut -d ' ' -f 2)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/build"
-cp -r "$here/debian" "$here/proxy.toml" "$root/CHANGELOG.md" "$binaries/ackclock-proxy" "$binaries/ackclock-torture" \
+cp -r "$here/debian" "$here/proxy.toml" "$here/grafana.json" "$here/alerts.yml" "$root/CHANGELOG.md" "$binaries/ackclock-proxy" "$binaries/ackclock-torture" \
     "$binaries/ackclock-kernel" "$folder/build"
 cp "$root/docs/how-to/run-the-proxy.md" "$folder/build"
 for kind in reference explanation; do cp "$root/docs/$kind/proxy.md" "$folder/build/$kind-proxy.md"; done

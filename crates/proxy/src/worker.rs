@@ -330,6 +330,7 @@ fn report(connection: &Connection, why: Ending) {
     let (near, far) = (side_info(&connection.near), connection.far.as_ref().map(side_info));
     tracing::info!(
         target: log::CONNECTIONS, listener = connection.service.listener.name, client = %connection.client, server,
+        sni = connection.sni.as_deref(),
         near_congestion = near.congestion, far_congestion = far.as_ref().map(|far| far.congestion.as_str()),
         up_bytes = connection.up.written, down_bytes = connection.down.written,
         connect_s = connection.connected_after.map(|it| it.as_secs_f64()),

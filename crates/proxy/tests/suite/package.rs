@@ -67,6 +67,8 @@ fn the_package_has_what_it_needs_and_lintian_finds_no_fault() {
         "usr/bin/ackclock-kernel",
         "usr/bin/ackclock-proxy",
         "usr/bin/ackclock-torture",
+        "usr/share/ackclock-proxy/alerts.yml",
+        "usr/share/ackclock-proxy/grafana.json",
         "usr/share/doc/ackclock-proxy/changelog.gz",
         "usr/share/doc/ackclock-proxy/copyright",
         "usr/share/doc/ackclock-proxy/run-the-proxy.md",

@@ -276,9 +276,9 @@ fn not_whole(value: &Bound<'_, PyAny>, field: &str, unit: &str, most: u64, error
     let shown = value.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
     if error.is_instance_of::<PyTypeError>(value.py()) {
         let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        let fractions = if field == "cwnd_bytes" { "; self.grow(...) adds a fraction and keeps it" } else { "" };
         PyTypeError::new_err(format!(
-            "{field} = {shown} ({kind}) is not a whole number; assign whole {unit}, as int(...) makes them, and keep a \
-             fraction in another attribute"
+            "{field} = {shown} ({kind}) is not a whole number; assign whole {unit}, as int(...) makes them{fractions}"
         ))
     } else {
         PyValueError::new_err(format!("{field} = {shown} is out of range; assign 1 to {most} {unit}"))
