@@ -57,7 +57,7 @@ pub fn load(name: &str) -> io::Result<()> {
     }
     let why = String::from_utf8_lossy(&told.stderr);
     Err(io::Error::other(format!(
-        "the controller {name} could not be loaded: {}",
+        "the controller {name} could not be loaded: {}; for a service, `systemctl enable --now ackclock-kernel@{name}` loads it",
         why.trim().trim_start_matches("error: ")
     )))
 }
