@@ -105,7 +105,10 @@ pub fn load(name: &str) -> io::Result<()> {
     if told.status.success() {
         return Ok(());
     }
-    Err(io::Error::other(format!("the controller {name} could not be loaded: {}", words_of(&told))))
+    Err(io::Error::other(format!(
+        "the controller {name} could not be loaded: {}; for a service, `systemctl enable --now ackclock-kernel@{name}` loads it",
+        words_of(&told)
+    )))
 }
 
 #[cfg(test)]
