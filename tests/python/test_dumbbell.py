@@ -16,6 +16,12 @@ def test_one_flow_fills_its_bottleneck() -> None:
     assert 8.5e6 < results.flow("cubic")["goodput_bps"] < 9.654e6
 
 
+def test_a_name_that_is_made_is_not_too_long(tmp_path: Path) -> None:
+    trace = tmp_path / ("a" * 100)
+    trace.write_text("1\n2\n")
+    assert len(ackclock.dumbbell(trace=str(trace), duration="1 s").name) == 100
+
+
 def test_seed_replaces_the_scenarios_own() -> None:
     scenario = ackclock.dumbbell(duration="1 s", seed=1)
     assert ackclock.run(scenario, seed=5).summary["seed"] == 5

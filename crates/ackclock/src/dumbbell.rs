@@ -29,6 +29,9 @@ pub struct Dumbbell {
     library: Library,
 }
 
+/// Characters of a scenario's name.
+const LONGEST_NAME: usize = 100;
+
 /// Begins a dumbbell: one flow of CUBIC for 50 s over 100 Mbit/s and 60 ms, with a DropTail queue of one bandwidth-delay
 /// product, as `ackclock run` without a file and Python's `ackclock.dumbbell()`.
 ///
@@ -163,7 +166,8 @@ impl Dumbbell {
     fn document(&self, flows: &[NamedFlow<'_>]) -> Value {
         let names: Vec<&str> = flows.iter().map(|(name, ..)| name.as_str()).collect();
         let who = if names.len() <= 4 { names.join(", ") } else { format!("{} flows", names.len()) };
-        let name = self.name.clone().unwrap_or_else(|| format!("{who} over {}, {}", self.bottleneck, self.rtt));
+        let described = || format!("{who} over {}, {}", self.bottleneck, self.rtt).chars().take(LONGEST_NAME).collect();
+        let name: String = self.name.clone().unwrap_or_else(described);
         json!({
             "name": name,
             "duration": self.duration,

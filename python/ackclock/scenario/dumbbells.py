@@ -33,6 +33,7 @@ _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 _REPEATED = re.compile(r"(?P<what>.*?)\s*\*\s*(?P<count>\d+)\s*")
 
 _MOST_FLOWS: Final = 100_000
+_LONGEST_NAME: Final = 100  # characters of a scenario's name
 _BESIDE_A_TRACE: Final = "10 Gbit/s"
 _BACK_FROM_A_TRACE: Final = "100 Mbit/s"
 _TIMES_FASTER: Final = 100
@@ -92,7 +93,7 @@ def dumbbell(
     limit = buffer or (str(queue) if queue is not None and kind is None else None)
     where = f"the trace {trace}" if trace else rate_text(bottleneck)
     document = {
-        "name": name or f"{who(tables)} over {where}, {rtt}",
+        "name": name or f"{who(tables)} over {where}, {rtt}"[:_LONGEST_NAME],
         "duration": duration,
         "seed": seed,
         "topology": topology(bottleneck, rtt, kind, limit, loss, trace),

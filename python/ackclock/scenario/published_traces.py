@@ -4,7 +4,6 @@ The package has none of them, for their licences differ from its own. `published
 """
 
 import hashlib
-import tomllib
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ackclock.base import storage
-from ackclock.base.input_files import InputError
+from ackclock.base.input_files import InputError, toml
 from ackclock.base.printable import unknown
 
 REGISTRY: Final = Path(__file__).with_name("published-traces.toml")
@@ -50,7 +49,7 @@ class PublishedTrace:
 @cache
 def traces() -> dict[str, PublishedTrace]:
     """Return the traces by name."""
-    registry = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))
+    registry = toml(REGISTRY, remedy="install ackclock again")
     found = {}
     for entry in registry["trace"]:
         source = registry["source"][entry["source"]]
