@@ -327,3 +327,17 @@ fn a_server_that_does_not_answer_is_told_once_and_once_it_answers_again() {
     until("it is over", || told(&proxy, &text)[1] > 0);
     assert_eq!(told(&proxy, &text), [1, 1], "{}", proxy.log());
 }
+
+/// Nobody asks a server that is no longer in the file, so that it cannot answer either.
+#[test]
+fn a_server_that_is_taken_out_is_no_longer_told_of() {
+    let (listen, absent) = (free(), free());
+    let proxy = Proxy::start(&listener("one", listen, absent, ""));
+    rest(connect(listen));
+    let text = format!("one: the server {absent} does not answer");
+    until("it is told", || told(&proxy, &text)[0] > 0);
+    proxy.write(&listener("one", listen, echo(), ""));
+    proxy.signal(Signal::HUP);
+    until("it is over", || told(&proxy, &text)[1] > 0);
+    assert!(answers(&mut connect(listen)));
+}
