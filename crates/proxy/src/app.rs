@@ -75,7 +75,8 @@ impl App {
     /// Threads and listeners of a configuration; sockets of a predecessor are used where they fit.
     pub fn start(path: PathBuf, config: Config, mut inherited: Inherited, has_confined: bool) -> io::Result<Self> {
         let shared = Arc::new(Shared::new(&config));
-        shared.troubles.look_after()?;
+        let active = Arc::default();
+        shared.troubles.look_after(Arc::clone(&active))?;
         let mut handles = Vec::new();
         let mut workers = Vec::new();
         for _ in 0..config.workers {
@@ -84,8 +85,7 @@ impl App {
             handles.push(handle);
         }
         let started = config.file.clone();
-        let app =
-            Self { path, config, started, has_confined, shared, handles, threads: Vec::new(), active: Arc::default() };
+        let app = Self { path, config, started, has_confined, shared, handles, threads: Vec::new(), active };
         let mut app = app;
         for index in 0..app.config.listeners.len() {
             app.open(index, &mut inherited)?;

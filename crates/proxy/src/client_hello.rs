@@ -8,6 +8,9 @@
 /// A longer `ClientHello` counts as none. A record holds 16 KiB, and hellos with keys for post-quantum key exchange take two.
 pub const LONGEST: usize = 16 << 10;
 
+/// A longer host name is none (RFC 1035 section 2.3.4).
+const LONGEST_NAME: usize = 255;
+
 /// Octets of a record's header, and the most that it may announce (RFC 8446 section 5.1).
 const RECORD_HEADER: usize = 5;
 const MAX_FRAGMENT: usize = 1 << 14;
@@ -99,12 +102,13 @@ fn server_name(mut octets: Octets<'_>) -> Option<Option<String>> {
         let (kind, name) = (names.number::<1>()?, names.vector::<2>()?);
         if kind == HOST_NAME {
             let text = std::str::from_utf8(name.0).ok().filter(|text| !text.is_empty() && text.is_ascii())?;
-            if found.replace(text.to_ascii_lowercase()).is_some() {
+            let host = (text.len() <= LONGEST_NAME).then(|| text.to_ascii_lowercase());
+            if found.replace(host).is_some() {
                 return None;
             }
         }
     }
-    octets.0.is_empty().then_some(found)
+    octets.0.is_empty().then_some(found.flatten())
 }
 
 /// Octets that are read from the front. What is `None` asks for more than there are.
@@ -182,6 +186,26 @@ mod tests {
         assert_eq!(read(&[22, 3, 1, 0, 0]), Read::Other, "a record of nothing");
         let interrupted = [&[22, 3, 1, 0, 2, 1, 0][..], &[21, 3, 1, 0, 2, 1, 0]].concat();
         assert_eq!(read(&interrupted), Read::Other, "an alert within");
+    }
+
+    /// RFC 1035 section 2.3.4: names have 255 octets or less. The lengths around the name are those of the record, the message, the
+    /// extensions, the extension, its list and the name: RFC 8446 sections 5.1, 4 and 4.2, RFC 6066 section 3.
+    #[test]
+    fn a_longer_name_than_there_are_is_none() {
+        let of_length = |length: usize| {
+            let mut record = record();
+            record.splice(NAME..NEXT_EXTENSION, vec![b'a'; length]);
+            for place in [3, 7, EXTENSIONS, NAME_EXTENSION + 2, NAME_EXTENSION + 4, NAME_EXTENSION + 7] {
+                let number = u16::from_be_bytes([record[place], record[place + 1]]);
+                let number = number - 6 + length as u16;
+                record[place..place + 2].copy_from_slice(&number.to_be_bytes());
+            }
+            record
+        };
+        assert_eq!(read(&of_length(255)), named(&"a".repeat(255)));
+        for length in [256, 12_000] {
+            assert_eq!(read(&of_length(length)), Read::Name(None), "{length}");
+        }
     }
 
     #[test]

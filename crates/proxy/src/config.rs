@@ -141,6 +141,13 @@ impl Listener {
         found.filter(|index| !self.rules[*index].upstream.is_empty()).map_or(0, |index| index + 1)
     }
 
+    /// True if a connection is refused whatever its server is; `server` is known with modes redirect and transparent.
+    pub fn refuses(&self, flow: &Flow<'_>, server: Option<SocketAddr>) -> bool {
+        let mut able = self.rules.iter().filter(|rule| rule.fits_but_for_name(flow, server) && rule.fits_name(flow));
+        let is_certain = |rule: &Rule| server.is_some() || !rule.asks_for_server();
+        able.find(|rule| !rule.refuse || is_certain(rule)).is_some_and(|rule| rule.refuse)
+    }
+
     /// The settings for a connection whose servers are those of a pool; none if it is to be refused.
     pub fn treatment(&self, flow: &Flow<'_>, server: SocketAddr, pool: usize) -> Option<Treatment> {
         let fits = |rule: &&Rule| {

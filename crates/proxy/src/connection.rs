@@ -5,8 +5,12 @@
 //! acknowledged: closing a socket at once would throw away what it still holds.
 
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use socket2::SockRef;
 
 use crate::config::Treatment;
 use crate::direction::{Carrier, Direction, End, Endpoint, Pause};
@@ -77,6 +81,8 @@ pub struct Connection {
     pub destination: Option<SocketAddr>,
     /// Address of the server.
     pub server: SocketAddr,
+    /// Descriptor that is set aside for the server's socket while the client is waited for.
+    pub spare: Option<OwnedFd>,
     /// Time of its last event.
     pub active_at: Instant,
     /// Time of the next check for silence: other timers for that are stale.
@@ -212,6 +218,20 @@ impl Connection {
         let side = self.first_gone.unwrap_or(Side::Near);
         let end = if side == Side::Near { Some(&self.near) } else { self.far.as_ref() };
         if end.is_some_and(|end| end.is_lost) { Ending::Lost(side) } else { Ending::Reset(side) }
+    }
+
+    /// True if its client has gone before a server has answered, and left nothing to hand on: or no server can be asked.
+    pub fn is_forsaken(&self) -> bool {
+        let has_octets = || rustix::io::ioctl_fionread(&self.near.socket).is_ok_and(|octets| octets > 0);
+        let is_connecting = matches!(self.stage, Stage::Connecting(_));
+        is_connecting && self.near.is_reset && (self.far.is_none() || !has_octets() && !self.up.is_urgent)
+    }
+
+    /// The end of a connection whose client has gone before a server has answered.
+    pub fn forsaken(&mut self) -> Ending {
+        let error = SockRef::from(&self.near.socket).take_error().ok().flatten();
+        self.near.on_error(error.and_then(|error| Errno::from_io_error(&error)));
+        self.gone()
     }
 
     /// The end of a connection that was silent for too long.

@@ -54,7 +54,7 @@ impl Endpoint {
     }
 
     /// Takes in an error of the socket: the peer is gone.
-    fn on_error(&mut self, error: Option<Errno>) {
+    pub fn on_error(&mut self, error: Option<Errno>) {
         self.is_lost |= matches!(error, Some(Errno::TIMEDOUT | Errno::HOSTUNREACH | Errno::NETUNREACH));
         self.on_reset();
     }

@@ -1,6 +1,8 @@
 //! Messages on stderr: their format, their level and the line of each connection. A reload changes all of them.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use prometheus_client::metrics::counter::Counter;
@@ -59,19 +61,37 @@ fn filter(log: &Log) -> Targets {
 /// Messages that were not written, as nobody read those before.
 pub(crate) static LOST: LazyLock<Counter> = LazyLock::new(Counter::default);
 
+/// Octets that a pipe takes at once where `poll` reports room: `PIPE_BUF` of pipe(7).
+const PIECE: usize = 4096;
+
+/// The last message was lost after a part of it had been written.
+static IS_CUT: AtomicBool = AtomicBool::new(false);
+
 /// stderr, unless writing would wait for a reader: threads that carry connections must not.
 struct Stderr;
 
 impl Write for Stderr {
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
+        self.write_all(message)?;
+        Ok(message.len())
+    }
+
+    fn write_all(&mut self, message: &[u8]) -> io::Result<()> {
         let mut stderr = io::stderr().lock();
-        let mut asked = [PollFd::new(&stderr, PollFlags::OUT)];
-        // An error is there to be met by writing.
-        if poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready == 0) {
-            LOST.inc();
-            return Ok(message.len());
+        let is_cut = IS_CUT.load(Ordering::Relaxed);
+        let whole = if is_cut { Cow::Owned([b"\n", message].concat()) } else { Cow::Borrowed(message) };
+        for (index, piece) in whole.chunks(PIECE).enumerate() {
+            let mut asked = [PollFd::new(&stderr, PollFlags::OUT)];
+            // An error is there to be met by writing.
+            if poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready == 0) {
+                LOST.inc();
+                IS_CUT.fetch_or(index > 0, Ordering::Relaxed);
+                return Ok(());
+            }
+            stderr.write_all(piece)?;
         }
-        stderr.write(message)
+        IS_CUT.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,8 @@ struct Name {
     asked_at: Instant,
     is_asking: bool,
     problem: Option<Problem>,
+    /// The listener that it was last asked for. After a reload it is another, whose addresses may be older than an answer to this one.
+    service: Weak<Service>,
 }
 
 /// Questions and answers about names.
@@ -90,21 +92,23 @@ impl Resolver {
     }
 
     fn ask_due(&mut self, services: &Services, now: Instant) {
-        let of_service = |(address, service): &(SocketAddr, Arc<Service>)| {
+        let mut wanted: HashMap<Key, (Duration, &Arc<Service>)> = HashMap::new();
+        for (address, service) in services {
             let interval = duration(service.listener.listen.resolve_interval);
-            let address = *address;
-            service.upstreams.known().into_keys().map(move |name| ((address, name), interval))
-        };
-        let wanted: HashMap<Key, Duration> = services.iter().flat_map(of_service).collect();
+            let names = service.upstreams.known().into_keys();
+            wanted.extend(names.map(|name| ((*address, name), (interval, service))));
+        }
         self.names.retain(|key, name| wanted.contains_key(key) || name.is_asking);
         let mut room = MOST.saturating_sub(self.names.values().filter(|name| name.is_asking).count());
-        for (key, interval) in wanted {
+        for (key, (interval, service)) in wanted {
             // The configuration has just been read, and its names resolved.
-            let new = || Name { asked_at: now, is_asking: false, problem: None };
+            let service = Arc::downgrade(service);
+            let new = || Name { asked_at: now, is_asking: false, problem: None, service: Weak::clone(&service) };
             let name = self.names.entry(key.clone()).or_insert_with(new);
-            if room > 0 && !name.is_asking && now.saturating_duration_since(name.asked_at) >= interval {
+            let is_due = now.saturating_duration_since(name.asked_at) >= interval;
+            if room > 0 && !name.is_asking && (is_due || !name.service.ptr_eq(&service)) {
                 room -= 1;
-                name.asked_at = now;
+                (name.asked_at, name.service) = (now, service);
                 name.is_asking = ask(&self.resolve, key, &self.sender).is_ok();
             }
         }
@@ -235,6 +239,20 @@ mod tests {
         now += EVERY;
         until(&mut resolver, &services, now, |it| problem(it).is_none());
         assert_eq!(addresses(&services), ["192.0.2.1:80", "[2001:db8::1]:80"]);
+    }
+
+    /// A reload reads names itself. An answer to the settings before it may be later than that.
+    #[test]
+    fn an_answer_that_came_to_settings_which_are_no_more_is_asked_for_again() {
+        let (before, after) = (service("\"localhost:80\""), service("\"localhost:80\""));
+        let moved = SocketAddr::from(([192, 0, 2, 2], 80));
+        let mut resolver = Resolver::new(Arc::new(move |_| Ok(vec![moved])));
+        let now = Instant::now();
+        resolver.turn(&before, now);
+        let due = now + EVERY;
+        until(&mut resolver, &before, due, |_| addresses(&before) == [moved.to_string()]);
+        assert_eq!(addresses(&after), ["127.0.0.1:80"]);
+        until(&mut resolver, &after, due, |_| addresses(&after) == [moved.to_string()]);
     }
 
     #[test]

@@ -19,9 +19,10 @@ const SO_MAX_PACING_RATE: c_int = 47;
 const TCP_WINDOW_CLAMP: c_int = 10;
 const IP_BIND_ADDRESS_NO_PORT: c_int = 24;
 
-/// `getsockopt` answers with `SK_MEMINFO_VARS` numbers of the kernel's `include/uapi/linux/sock_diag.h`; this is the place of one.
+/// `getsockopt` answers with `SK_MEMINFO_VARS` numbers of the kernel's `include/uapi/linux/sock_diag.h`; these are the places of two.
 const SO_MEMINFO: c_int = 55;
 const SK_MEMINFO_RMEM_ALLOC: usize = 0;
+const SK_MEMINFO_RCVBUF: usize = 1;
 
 /// State of a socket in `TCP_INFO`; fields that the kernel does not fill are zero.
 pub use libc::tcp_info as TcpInfo;
@@ -64,13 +65,26 @@ pub fn not_sent(fd: impl AsFd) -> io::Result<u32> {
 
 /// Octets of memory that what lies in a socket to be read takes, the kernel's own structures included.
 pub fn receive_memory(fd: impl AsFd) -> io::Result<u32> {
+    Ok(memory(fd)?[SK_MEMINFO_RMEM_ALLOC])
+}
+
+/// True if a socket advertises no window until it is read: less than a sixteenth of its buffer or than a segment is left, of which the
+/// kernel keeps half for its own structures (`__tcp_select_window` of `net/ipv4/tcp_output.c`).
+pub fn is_full(fd: impl AsFd) -> io::Result<bool> {
+    let memory = memory(&fd)?;
+    let (used, limit) = (memory[SK_MEMINFO_RMEM_ALLOC], memory[SK_MEMINFO_RCVBUF]);
+    let left = limit.saturating_sub(used);
+    Ok(left < limit / 16 || left / 2 < tcp_info(fd)?.tcpi_rcv_mss)
+}
+
+fn memory(fd: impl AsFd) -> io::Result<[u32; 9]> {
     let mut values = [0_u32; 9];
     let mut size = size_of_val(&values) as socklen_t;
     let fd = fd.as_fd().as_raw_fd();
     // SAFETY: the kernel writes at most `size` octets into the array.
     let result =
         unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, SO_MEMINFO, values.as_mut_ptr().cast(), &raw mut size) };
-    if result == 0 { Ok(values[SK_MEMINFO_RMEM_ALLOC]) } else { Err(io::Error::last_os_error()) }
+    if result == 0 { Ok(values) } else { Err(io::Error::last_os_error()) }
 }
 
 /// True if the next octet to be read is the urgent one.
@@ -228,6 +242,30 @@ mod tests {
         assert!(receive_memory(&server).unwrap() >= 5000);
         server.read_exact(&mut octets).unwrap();
         assert_eq!((receive_memory(&server).unwrap(), not_sent(&client).unwrap()), (0, 0));
+    }
+
+    /// A buffer of 4096 octets takes about half of these 2576: tcp(7), `tcp_adv_win_scale`.
+    #[test]
+    fn a_buffer_that_takes_no_more_is_full_and_no_other() {
+        let hello = [7; 2576];
+        for (size, fits) in [(Some(4096), false), (None, true)] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            if let Some(size) = size {
+                set_buffer(&listener, Buffer::Receive, size).unwrap();
+            }
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let server = listener.accept().unwrap().0;
+            assert!(!is_full(&server).unwrap(), "{size:?}");
+            client.write_all(&hello).unwrap();
+            let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+            let is_over =
+                || if fits { server.peek(&mut [0; 4096]).unwrap() == 2576 } else { is_full(&server).unwrap() };
+            while !is_over() {
+                assert!(std::time::Instant::now() < until, "{size:?}");
+            }
+            assert_eq!(is_full(&server).unwrap(), !fits, "{size:?}");
+            assert_eq!(server.peek(&mut [0; 4096]).unwrap() == 2576, fits, "{size:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use crate::app::Active;
+
 /// A condition that has not shown for as long is over.
 const QUIET: Duration = Duration::from_secs(5);
 
@@ -82,10 +84,12 @@ impl Troubles {
         }
     }
 
-    /// Logs what is over, and forgets it.
-    fn settle(&self, now: Instant) {
+    /// Logs what is over, and forgets it. `is_there`: a listener has this server.
+    fn settle(&self, now: Instant, is_there: impl Fn(&str, SocketAddr) -> bool) {
         self.lasting().retain(|trouble, course| {
-            let is_over = course.is_answered && now.saturating_duration_since(course.last) >= QUIET;
+            // Nobody asks a server that is no more.
+            let is_gone = matches!(trouble, Trouble::Unanswered(listener, server) if !is_there(listener, *server));
+            let is_over = (course.is_answered || is_gone) && now.saturating_duration_since(course.last) >= QUIET;
             if is_over {
                 let lasted_s = (course.last - course.since).as_secs_f64();
                 tracing::warn!(times = course.times, lasted_s, "over: {trouble}");
@@ -98,15 +102,22 @@ impl Troubles {
         self.lasting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks from now on for conditions that are over, by a thread that sleeps while there are none.
-    pub fn look_after(self: &Arc<Self>) -> io::Result<()> {
+    /// Looks from now on for conditions of these listeners that are over, by a thread that sleeps while there are none.
+    pub fn look_after(self: &Arc<Self>, active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
         let troubles = Arc::clone(self);
         thread::Builder::new().name("troubles".to_owned()).spawn(move || {
             loop {
                 let lasting = troubles.lasting();
                 drop(troubles.begun.wait_while(lasting, |lasting| lasting.is_empty()));
                 thread::sleep(QUIET / 5);
-                troubles.settle(Instant::now());
+                let services: Vec<_> = {
+                    let active = active.lock().unwrap_or_else(PoisonError::into_inner);
+                    active.iter().map(|active| Arc::clone(&active.service)).collect()
+                };
+                troubles.settle(Instant::now(), |listener, server| {
+                    let mut of_name = services.iter().filter(|service| service.listener.name == listener);
+                    of_name.any(|service| service.upstreams.all().iter().any(|upstream| upstream.address == server))
+                });
             }
         })?;
         Ok(())
@@ -122,18 +133,22 @@ mod tests {
         troubles.lasting().iter().map(|(trouble, course)| (trouble.clone(), course.times)).collect()
     }
 
+    fn settle(troubles: &Troubles, now: Instant) {
+        troubles.settle(now, |_, _| true);
+    }
+
     #[test]
     fn it_lasts_until_it_has_not_shown_for_a_while() {
         let (troubles, start) = (Troubles::default(), Instant::now());
         let later = |seconds: u64| start + Duration::from_secs(seconds);
         for second in 0..20 {
             troubles.show(Trouble::NoRoom, &"-", later(second));
-            troubles.settle(later(second));
+            settle(&troubles, later(second));
         }
         assert_eq!(lasting(&troubles), [(Trouble::NoRoom, 20)]);
-        troubles.settle(later(18) + QUIET);
+        settle(&troubles, later(18) + QUIET);
         assert_eq!(lasting(&troubles).len(), 1);
-        troubles.settle(later(19) + QUIET);
+        settle(&troubles, later(19) + QUIET);
         assert_eq!(lasting(&troubles), []);
     }
 
@@ -142,13 +157,27 @@ mod tests {
         let (troubles, start) = (Troubles::default(), Instant::now());
         let server = SocketAddr::from(([192, 0, 2, 1], 80));
         troubles.show(Trouble::Unanswered("one".to_owned(), server), &"-", start);
-        troubles.settle(start + 100 * QUIET);
+        settle(&troubles, start + 100 * QUIET);
         assert_eq!(lasting(&troubles).len(), 1, "nobody has asked it since");
         troubles.answered("two", server);
-        troubles.settle(start + 100 * QUIET);
+        settle(&troubles, start + 100 * QUIET);
         assert_eq!(lasting(&troubles).len(), 1, "it answered to another listener");
         troubles.answered("one", server);
-        troubles.settle(start + 100 * QUIET);
+        settle(&troubles, start + 100 * QUIET);
         assert_eq!(lasting(&troubles), []);
+    }
+
+    #[test]
+    fn a_server_that_is_no_more_is_not_waited_for() {
+        let (troubles, start) = (Troubles::default(), Instant::now());
+        let [first, second] = [1, 2].map(|last| SocketAddr::from(([192, 0, 2, last], 80)));
+        for server in [first, second] {
+            troubles.show(Trouble::Unanswered("one".to_owned(), server), &"-", start);
+        }
+        let is_there = |listener: &str, server| listener == "one" && server == second;
+        troubles.settle(start + QUIET / 2, is_there);
+        assert_eq!(lasting(&troubles).len(), 2);
+        troubles.settle(start + QUIET, is_there);
+        assert_eq!(lasting(&troubles), [(Trouble::Unanswered("one".to_owned(), second), 1)]);
     }
 }

@@ -176,12 +176,17 @@ impl Upstreams {
     pub fn resolve(&self, name: &str, addresses: &[SocketAddr]) -> Change {
         let mut pools = self.pools();
         let mut change = Change::default();
+        let extend = |all: &mut Vec<SocketAddr>, some: Vec<SocketAddr>| {
+            all.extend(some.into_iter().filter(|it| !all.contains(it)).collect::<Vec<_>>());
+        };
         for server in pools.iter_mut().flat_map(|pool| &mut pool.servers).filter(|server| server.host == name) {
             let had = std::mem::take(&mut server.addresses);
             let (kept, removed): (Vec<_>, Vec<_>) = had.into_iter().partition(|it| addresses.contains(it));
             let added: Vec<SocketAddr> = addresses.iter().filter(|it| !kept.contains(it)).copied().collect();
             server.addresses = [kept, added.clone()].concat();
-            change = Change { added, removed };
+            // A name of several pools may have changed for some of them.
+            extend(&mut change.added, added);
+            extend(&mut change.removed, removed);
         }
         if change != Change::default() {
             let mut known = distinct(pools.iter());
@@ -368,6 +373,20 @@ mod tests {
         assert_eq!(chosen(&upstreams, &all[1..]), Some(all[0]));
         assert_eq!(chosen(&upstreams, &[]), Some(all[1]));
         assert!(!upstreams.all()[2].is_healthy.load(Ordering::Relaxed), "and known to be down");
+    }
+
+    #[test]
+    fn a_name_of_two_pools_is_followed_in_both() {
+        let all = addresses();
+        let [old, new] = [[server("name:80", &all[..1])], [server("name:80", &all[1..2])]];
+        for pools in [[&old[..], &new], [&new, &old]] {
+            let upstreams = Upstreams::new(&pools, Balance::First, None);
+            let change = upstreams.resolve("name:80", &all[1..2]);
+            assert_eq!(change, Change { added: vec![all[1]], removed: vec![all[0]] });
+            let of_pool = |pool: usize| upstreams.choose(pool, &[]).map(|upstream| upstream.address);
+            assert_eq!([of_pool(0), of_pool(1)], [Some(all[1]); 2]);
+            assert_eq!(upstreams.resolve("name:80", &all[1..2]), Change::default());
+        }
     }
 
     #[test]

@@ -72,6 +72,10 @@ pub struct Worker {
     queue: VecDeque<u64>,
     /// Connections for whose server's side no descriptor was left.
     starved: VecDeque<u64>,
+    /// Descriptor that is set aside for the server's side of the next connection.
+    spare: Option<OwnedFd>,
+    /// Time at which those that wait for room are tried again; other timers for that are stale.
+    retries_at: Option<Instant>,
     generation: u32,
     start: Instant,
     ended: commands::Ended,
@@ -90,6 +94,7 @@ impl Worker {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let (handle, wake, commands) = Handle::new()?;
         epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN)?;
+        let spare = Some(wake.try_clone()?);
         let pipes = Pipes::new(limits.pipes, limits.pipe_size.0 as usize);
         let worker = Self {
             epoll,
@@ -102,6 +107,8 @@ impl Worker {
             timers: Timers::default(),
             queue: VecDeque::new(),
             starved: VecDeque::new(),
+            spare,
+            retries_at: None,
             generation: 0,
             start: Instant::now(),
             ended: commands::Ended::default(),
@@ -162,11 +169,13 @@ impl Worker {
     }
 
     fn on_socket(&mut self, key: usize, side: Side, flags: EventFlags, now: Instant) {
+        let token = self.token(key);
         let connection = &mut self.connections[key];
         if side == Side::Far && matches!(connection.stage, Stage::Connecting(_)) {
             self.on_connected(key, flags, now);
             return;
         }
+        let is_open = matches!(connection.stage, Stage::Open | Stage::Resetting(_));
         let (end, direction) = match side {
             Side::Near => (Some(&mut connection.near), &mut connection.up),
             Side::Far => (connection.far.as_mut(), &mut connection.down),
@@ -181,15 +190,22 @@ impl Worker {
         if flags.contains(EventFlags::PRI) {
             direction.is_urgent = true;
         }
-        // Reading reports a reset, but for a side that has said its last.
-        if flags.contains(EventFlags::ERR) && (direction.end != End::Open || direction.is_abandoned()) {
+        // Reading reports a reset, but for a side that has said its last, or that is not read yet.
+        if flags.contains(EventFlags::ERR) && (!is_open || direction.end != End::Open || direction.is_abandoned()) {
             end.on_reset();
         }
         let has_ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         match connection.stage {
             Stage::Header => self.read_header(key, has_ended, now),
             Stage::Hello => self.read_hello(key, has_ended, now),
-            _ => self.advance(key, now),
+            Stage::Connecting(_) => {}
+            Stage::Open | Stage::Resetting(_) => return self.advance(key, now),
+        }
+        if let Some(key) = self.find(token)
+            && self.connections[key].is_forsaken()
+        {
+            let why = self.connections[key].forsaken();
+            self.end(key, why);
         }
     }
 
@@ -241,6 +257,7 @@ impl Worker {
     fn run_timers(&mut self, now: Instant) {
         while let Some((token, cause)) = self.timers.pop_due(now) {
             if cause == Cause::Accept {
+                self.retries_at = self.retries_at.filter(|at| *at > now);
                 self.resume(now);
                 continue;
             }
@@ -271,9 +288,13 @@ impl Worker {
         if connection.active_at + connection.idle_limit() > now {
             return self.watch(key);
         }
-        if matches!(connection.stage, Stage::Connecting(_)) {
-            let failure = if connection.far.is_some() { Failure::TimedOut } else { Failure::Local };
-            self.on_unreachable(key, failure, now);
+        if matches!(connection.stage, Stage::Connecting(_)) && connection.far.is_some() {
+            self.on_unreachable(key, Failure::TimedOut, now);
+        } else if matches!(connection.stage, Stage::Connecting(_)) {
+            // There was no descriptor, and there is none for another server either.
+            let (listener, failure) = (&connection.service.listener.name, Failure::Local);
+            self.shared.metrics.count_failure(listener, &connection.upstream_label(), failure);
+            self.end(key, Ending::Unconnected(failure));
         } else if matches!(connection.stage, Stage::Hello) {
             self.set_out(key, now);
         } else {
@@ -307,11 +328,11 @@ impl Worker {
         }
         self.shared.leave(connection.source);
         drop(connection);
-        if self.starved.is_empty() {
-            self.resume_listeners(Instant::now());
+        if self.has_starved() {
+            // They come first, once this turn is over.
+            self.retry_at(Instant::now());
         } else {
-            // Those that wait for a descriptor come first, once this turn is over.
-            self.timers.set(Instant::now(), 0, Cause::Accept);
+            self.resume_listeners(Instant::now());
         }
     }
 

@@ -7,11 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket}
 use std::thread::available_parallelism;
 
 use ackclock_declare::{Json, Mistake, Table};
+use ackclock_units::Bytes;
 
 use super::file::{Balance, File, Listen, Mode, Rule, Side, Upstream};
 use super::kinds::{HostPort, Listed, Policy};
 use super::{Config, Known, Listener, Server};
-use crate::{confine, controllers, ece};
+use crate::{client_hello, confine, controllers, ece};
 
 /// The configuration, or everything that is wrong with it; `mistakes` are those of single fields. Names that cannot be resolved
 /// have the addresses that are `known`.
@@ -59,6 +60,9 @@ pub(crate) fn review(
             listener.routes.push(route.clone());
         }
         mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&place)));
+    }
+    for (index, listener) in listeners.iter().enumerate() {
+        mistakes.extend(of_hellos(listener).into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
     }
     mistakes.extend(of_metrics(&file, &own));
     let workers = file.workers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
@@ -266,6 +270,22 @@ fn of_route(rule: &Rule, listeners: &[Listener]) -> Vec<Mistake> {
         wrong(format!("is not allowed with {field}"), remedy);
     }
     mistakes
+}
+
+/// Settings of the client's side that keep a `ClientHello` from arriving whole where a rule asks for its server name.
+fn of_hellos(Listener { listen: Listen { near, .. }, rules, .. }: &Listener) -> Vec<Mistake> {
+    if rules.iter().all(|rule| rule.sni.is_none()) {
+        return Vec::new();
+    }
+    let hello = client_hello::LONGEST as u64;
+    // The kernel keeps half of a receive buffer for its own structures.
+    let needed = [("receive_buffer", near.receive_buffer, 2 * hello), ("window_clamp", near.window_clamp, hello)];
+    let small = needed.into_iter().filter(|(_, octets, least)| octets.is_some_and(|octets| octets.0 < *least));
+    let mistake = |(field, _, least)| {
+        let message = format!("must be at least {} where a rule has sni: a ClientHello has to fit", Bytes(least));
+        Mistake::new(message, "raise it or leave it out").within(field).within("near")
+    };
+    small.map(mistake).collect()
 }
 
 fn of_side(side: &Side) -> Vec<Mistake> {

@@ -244,6 +244,50 @@ fn a_rule_with_servers_routes_by_name_and_only_those_wait_for_theirs_whom_it_may
     assert_eq!(web.treatment(&flow("10.66.1.2:999", None), address("192.0.2.1:443"), 0), None);
 }
 
+/// The first rule that fits decides: whether an earlier one does may depend on the server.
+#[test]
+fn who_is_refused_whatever_the_server_is_known_before_one_is_chosen() {
+    let refuses = |rules: &str, server: Option<&str>, sni| {
+        let text = format!("[[listen]]\naddress = \"127.0.0.1:18080\"\nupstream = [\"192.0.2.1:80\"]\n{rules}");
+        let config = parse("proxy.toml", &text).unwrap();
+        let flow = Flow { client: address("198.51.100.1:999"), near_rtt: Duration::ZERO, sni };
+        config.listeners[0].refuses(&flow, server.map(address))
+    };
+    let (all, by_port) = ("[[rule]]\nrefuse = true\n", "[[rule]]\nports = [\"80\"]\n");
+    let named = "[[rule]]\nsni = [\"a.test\"]\nupstream = [\"192.0.2.2:80\"]\n";
+    assert!(refuses(all, None, None));
+    assert!(!refuses(&[by_port, all].concat(), None, None), "port 80 is carried");
+    assert!(!refuses(&[by_port, all].concat(), Some("192.0.2.1:80"), None));
+    assert!(refuses(&[by_port, all].concat(), Some("192.0.2.1:81"), None));
+    assert!(!refuses(&format!("{by_port}refuse = true\n"), None, None), "the server decides");
+    assert!(refuses(&format!("{by_port}refuse = true\n{all}"), None, None), "refused by the one or the other");
+    assert!(refuses(&[named, all].concat(), None, None));
+    assert!(!refuses(&[named, all].concat(), None, Some("a.test")));
+    assert!(!refuses("", None, None));
+}
+
+/// RFC 8446 section 5.1: a record holds 16 KiB. tcp(7): the kernel keeps half of a receive buffer for its own structures by default.
+#[test]
+fn where_a_name_is_awaited_the_clients_side_has_room_for_a_hello() {
+    let found = |near: &str, rule: &str| {
+        let text = format!(
+            "[[listen]]\nname = \"web\"\naddress = \"127.0.0.1:18443\"\nupstream = [\"192.0.2.1:443\"]\nnear = {{ {near} }}\n\
+             [[rule]]\nrefuse = true\n{rule}\n"
+        );
+        parse("proxy.toml", &text).err().map_or_else(Vec::new, |_| mistakes(&text))
+    };
+    let sni = "sni = [\"a.test\"]";
+    for (field, small, enough) in
+        [("receive_buffer", "32.767 kB", "32.768 kB"), ("window_clamp", "16.383 kB", "16.384 kB")]
+    {
+        let wrong = found(&format!("{field} = \"{small}\""), sni);
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(wrong[0].starts_with(&format!("listen[0].near.{field}: must be at least {enough}")), "{wrong:?}");
+        assert_eq!(found(&format!("{field} = \"{enough}\""), sni), [""; 0]);
+        assert_eq!(found(&format!("{field} = \"{small}\""), ""), [""; 0], "no name is awaited");
+    }
+}
+
 #[test]
 fn with_modes_that_know_the_server_only_its_rules_wait_for_a_name() {
     let text = "[[listen]]\naddress = \"127.0.0.1:18080\"\nmode = \"redirect\"\n[[rule]]\nports = [\"443\"]\n\

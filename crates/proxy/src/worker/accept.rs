@@ -23,7 +23,7 @@ use crate::proxy_protocol::{self, Read};
 use crate::service::Service;
 use crate::timers::Cause;
 use crate::trouble::Trouble;
-use crate::{listener, log};
+use crate::{listener, log, sys};
 
 /// Connections that are taken before others have their turn.
 const AT_A_TIME: usize = 64;
@@ -48,11 +48,14 @@ impl Worker {
     /// True if there may be more to take, once others have had their turn.
     pub(super) fn accept(&mut self, key: usize, now: Instant) -> bool {
         for _ in 0..AT_A_TIME {
-            if !self.starved.is_empty() {
+            if self.has_starved() {
                 return self.pause(key, Trouble::NoRoom, &"connections before them wait, too", now);
             }
             if self.shared.is_full() {
                 return self.pause(key, Trouble::Full, &"others have to end first", now);
+            }
+            if let Err(error) = self.set_aside() {
+                return self.pause(key, Trouble::NoRoom, &error, now);
             }
             let Some(listening) = self.listeners.get(key) else { return false };
             let rate = listening.service.rate.clone().filter(|_| !listening.is_closing);
@@ -72,6 +75,8 @@ impl Worker {
                 }
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
                     unused();
+                    // Another thread may have the other of the two.
+                    self.spare = None;
                     return self.pause(key, Trouble::NoRoom, &error, now);
                 }
                 // Connections that ended before they were taken.
@@ -79,6 +84,14 @@ impl Worker {
             }
         }
         true
+    }
+
+    /// Sets a descriptor aside for the server's side, without which no client is taken.
+    fn set_aside(&mut self) -> io::Result<()> {
+        if self.spare.is_none() {
+            self.spare = Some(self.wake.try_clone()?);
+        }
+        Ok(())
     }
 
     /// Leaves what comes in the kernel's queue until the limit of connections a second allows for one more.
@@ -102,29 +115,44 @@ impl Worker {
             let token = EventData::new_u64(IS_LISTENER | key as u64);
             let _ = epoll::modify(&self.epoll, &listening.socket, token, EventFlags::empty());
         }
-        self.timers.set(now + PAUSE, 0, Cause::Accept);
+        self.retry_at(now + PAUSE);
         false
+    }
+
+    /// Has what waits for room be tried again then, or before.
+    pub(super) fn retry_at(&mut self, at: Instant) {
+        if self.retries_at.is_none_or(|set| at < set) {
+            self.retries_at = Some(at);
+            self.timers.set(at, 0, Cause::Accept);
+        }
     }
 
     /// Has a connection, which has no server's side for want of a descriptor, wait for one; others are not taken meanwhile.
     pub(super) fn starve(&mut self, key: usize, now: Instant) {
         let token = self.token(key);
         self.starved.push_back(token);
-        self.timers.set(now + PAUSE, 0, Cause::Accept);
+        self.retry_at(now + PAUSE);
     }
 
-    /// Opens the server's side of those that wait for a descriptor, then takes connections again.
+    /// True if a connection waits for a descriptor.
+    pub(super) fn has_starved(&mut self) -> bool {
+        while self.starved.front().is_some_and(|token| self.find(*token).is_none()) {
+            self.starved.pop_front();
+        }
+        !self.starved.is_empty()
+    }
+
+    /// Opens the server's side of those that wait for a descriptor as long as there are some, then takes connections again.
     pub(super) fn resume(&mut self, now: Instant) {
-        for _ in 0..self.starved.len() {
-            let token = self.starved.pop_front();
-            if let Some(key) = token.and_then(|token| self.find(token)) {
-                let server = self.connections[key].server;
-                self.try_server(key, server, now);
+        while let Some(token) = self.starved.pop_front() {
+            if let Some(key) = self.find(token)
+                && !self.open_server(key, now)
+            {
+                self.starved.push_front(token);
+                return self.retry_at(now + PAUSE);
             }
         }
-        if self.starved.is_empty() {
-            self.resume_listeners(now);
-        }
+        self.resume_listeners(now);
     }
 
     /// Takes connections again at listeners that were paused, unless they are over their limit of connections a second.
@@ -170,6 +198,7 @@ impl Worker {
             client,
             destination: None,
             server: client,
+            spare: None,
             active_at: now,
             silent_at: None,
             opened_at: now,
@@ -195,7 +224,16 @@ impl Worker {
             return self.end(key, Ending::NoRoom);
         }
         self.watch(key);
-        if awaits_header { self.read_header(key, false, now) } else { self.go_on(key, false, now) }
+        if awaits_header {
+            self.read_header(key, false, now);
+        } else {
+            self.go_on(key, false, now);
+        }
+        if let Some(key) = self.find(token)
+            && matches!(self.connections[key].stage, Stage::Header | Stage::Hello)
+        {
+            self.connections[key].spare = self.spare.take();
+        }
     }
 
     /// Looks for a header of the PROXY protocol. `has_ended`: nothing more comes from the client.
@@ -207,7 +245,8 @@ impl Worker {
             Ok((0, _)) => Read::Wrong,
             Ok((length, _)) => proxy_protocol::read(&octets[..length]),
             Err(Errno::AGAIN | Errno::INTR) => Read::Incomplete,
-            Err(_) => Read::Wrong,
+            // The kernel reports a reset once.
+            Err(_) => return self.end(key, Ending::Reset(Side::Near)),
         };
         match read {
             Read::Incomplete if !has_ended => {}
@@ -266,8 +305,10 @@ impl Worker {
             // The kernel reports a reset once.
             Err(_) => return self.end(key, Ending::Reset(Side::Near)),
         };
+        // Reading stops at an urgent octet, and where there is no room no more will come.
+        let is_cut = || connection.up.is_urgent || sys::is_full(&connection.near.socket).unwrap_or(false);
         match read {
-            Hello::Incomplete if !has_ended => return,
+            Hello::Incomplete if !has_ended && !is_cut() => return,
             Hello::Name(name) => connection.sni = name.map(String::into_boxed_str),
             Hello::Incomplete | Hello::Other => {}
         }
@@ -279,8 +320,12 @@ impl Worker {
         let connection = &mut self.connections[key];
         connection.stage = Stage::Connecting(Vec::new());
         let service = Arc::clone(&connection.service);
-        if service.listener.is_intercepting() {
-            let server = connection.server;
+        let server = connection.server;
+        let known = service.listener.is_intercepting().then_some(server);
+        if service.listener.refuses(&flow(connection), known) {
+            return self.end(key, Ending::Refused(Refusal::Rule));
+        }
+        if known.is_some() {
             return self.try_server(key, server, now);
         }
         connection.pool = service.listener.pool(&flow(connection));

@@ -1,4 +1,5 @@
-//! The server's side of a connection is opened. Until it answers nothing is read from the client; if none does, it is reset.
+//! The server's side of a connection is opened. Until it answers nothing is read from the client but a header of the PROXY protocol; if
+//! none does, it is reset.
 
 use std::io;
 use std::net::SocketAddr;
@@ -43,24 +44,45 @@ impl Worker {
     }
 
     pub(super) fn try_server(&mut self, key: usize, server: SocketAddr, now: Instant) {
-        let token = self.token(key);
         let connection = &mut self.connections[key];
         connection.server = server;
         connection.active_at = now;
-        connection.asked_at.get_or_insert(now);
         self.watch(key);
         let connection = &mut self.connections[key];
         let treatment = connection.service.listener.treatment(&flow(connection), server, connection.pool);
         let Some(treatment) = treatment else {
             return self.end(key, Ending::Refused(Refusal::Rule));
         };
-        let opened = open(connection, &treatment.far);
+        connection.asked_at.get_or_insert(now);
         connection.treatment = Some(Box::new(treatment));
-        match opened {
+        if !self.open_server(key, now) {
+            self.starve(key, now);
+        }
+    }
+
+    /// Opens the socket to the server of a connection; false if there is no descriptor for it, by the one that was set aside either.
+    pub(super) fn open_server(&mut self, key: usize, now: Instant) -> bool {
+        let token = self.token(key);
+        let opened = |connection: &Connection| match &connection.treatment {
+            Some(treatment) => open(connection, &treatment.far),
+            None => Err(io::ErrorKind::InvalidInput.into()),
+        };
+        let mut socket = opened(&self.connections[key]);
+        if socket.as_ref().is_err_and(is_lack)
+            && let Some(spare) = self.connections[key].spare.take().or_else(|| self.spare.take())
+        {
+            drop(spare);
+            socket = opened(&self.connections[key]);
+        }
+        match socket {
             Ok(socket) => {
                 let far = Endpoint::new(socket, false);
                 let registered = self.register(&far, token | 1);
-                self.connections[key].far = Some(far);
+                let connection = &mut self.connections[key];
+                connection.far = Some(far);
+                connection.active_at = now;
+                self.spare = self.spare.take().or_else(|| connection.spare.take());
+                connection.spare = None;
                 if registered.is_err() {
                     self.end(key, Ending::NoRoom);
                 }
@@ -72,11 +94,12 @@ impl Worker {
                     self.shared.troubles.show(Trouble::Unopened(name), &error, now);
                 }
                 if is_lack(&error) {
-                    return self.starve(key, now);
+                    return false;
                 }
                 self.on_unreachable(key, failure, now);
             }
         }
+        true
     }
 
     /// No connection to a server came about: another is tried, or the client is reset.
@@ -88,6 +111,10 @@ impl Worker {
         if let Some(upstream) = connection.upstream.as_ref().filter(|_| failure != Failure::Local) {
             upstream.note(false);
             self.shared.troubles.show(Trouble::Unanswered(listener.clone(), server), &failure.label(), now);
+        }
+        if connection.near.is_reset {
+            let why = connection.forsaken();
+            return self.end(key, why);
         }
         let has_others = connection.upstream.is_some();
         match &mut connection.stage {

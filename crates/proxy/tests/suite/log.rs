@@ -157,6 +157,44 @@ fn a_connection_that_is_given_up_says_for_which_time() {
     assert_eq!(ends(&proxy, 4), ["half closed", "idle", "PROXY header timed out", "connect timed out"]);
 }
 
+/// The wait for the server is longer than anything here: whoever waits for it holds two sockets.
+#[test]
+fn a_client_that_leaves_while_its_server_is_awaited_is_not_held() {
+    let (listen, (silent, _held)) = (free(), stuck());
+    let times = "[timeouts]\nconnect = \"1000 s\"\n";
+    let proxy = Proxy::start(&[&listener("one", listen, silent, ""), times, LOGGED].concat());
+    let client = connect(listen);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    reset(client);
+    assert_eq!(ends(&proxy, 1), ["reset by client"]);
+}
+
+/// No server of a client that is refused anyway is asked, named or found missing.
+#[test]
+fn who_is_refused_has_no_server() {
+    let [one, bare, at] = [(); 3].map(|()| free());
+    let config = [
+        listener("one", one, echo(), ""),
+        format!("[[listen]]\nname = \"bare\"\naddress = \"{bare}\"\n[metrics]\naddress = \"{at}\"\n"),
+        format!("[[rule]]\nrefuse = true\n[[rule]]\nlisteners = [\"bare\"]\nupstream = [\"{}\"]\n", echo()),
+        LOGGED.to_owned(),
+    ];
+    let proxy = Proxy::start(&config.concat());
+    rest(connect(one));
+    assert_eq!(ends(&proxy, 1), ["refused by rule"]);
+    rest(connect(bare));
+    assert_eq!(ends(&proxy, 2), ["refused by rule"; 2]);
+    assert!(lines(&proxy, 2).iter().all(|line| line["server"].is_null()), "{}", proxy.log());
+    let mut socket = connect(at);
+    socket.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    for (listener, event, count) in [("one", "refused", 1), ("bare", "refused", 1), ("bare", "unreachable", 0)] {
+        let line = format!("ackclock_proxy_connections_total{{listener=\"{listener}\",event=\"{event}\"}} {count}\n");
+        assert!(text.contains(&line), "{line}{text}");
+    }
+}
+
 #[test]
 fn what_a_proxy_ends_itself_is_drained_or_stopped() {
     for (signal, end) in [(Signal::TERM, "drained"), (Signal::INT, "stopped")] {
@@ -288,4 +326,18 @@ fn a_server_that_does_not_answer_is_told_once_and_once_it_answers_again() {
     let _client = connect(listen);
     until("it is over", || told(&proxy, &text)[1] > 0);
     assert_eq!(told(&proxy, &text), [1, 1], "{}", proxy.log());
+}
+
+/// Nobody asks a server that is no longer in the file, so that it cannot answer either.
+#[test]
+fn a_server_that_is_taken_out_is_no_longer_told_of() {
+    let (listen, absent) = (free(), free());
+    let proxy = Proxy::start(&listener("one", listen, absent, ""));
+    rest(connect(listen));
+    let text = format!("one: the server {absent} ");
+    until("it is told", || told(&proxy, &text)[0] > 0);
+    proxy.write(&listener("one", listen, echo(), ""));
+    proxy.signal(Signal::HUP);
+    until("it is over", || told(&proxy, &text)[1] > 0);
+    assert!(answers(&mut connect(listen)));
 }

@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit};
@@ -250,4 +251,137 @@ fn measurements_wait_for_nobody_and_take_long_questions() {
     assert!(ask(&late).starts_with("HTTP/1.1 403"), "a name of somebody else's, however late it comes");
     let head = ask("HEAD /metrics HTTP/1.0\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}"); // RFC 9110 section 9.3.2
+}
+
+/// A proxy of one thread with as many descriptors left as given; what sets them again.
+fn limited(proxy: &Proxy, left: usize) -> impl Fn(u64) {
+    let id = proxy.child.id();
+    let numbers = fs::read_dir(format!("/proc/{id}/fd")).unwrap();
+    let numbers: Vec<u64> =
+        numbers.filter_map(|each| each.unwrap().file_name().to_string_lossy().parse().ok()).collect();
+    let first_beyond = (0..).filter(|number| !numbers.contains(number)).nth(left).unwrap();
+    let pid = Pid::from_child(&proxy.child);
+    let limit = move |count: u64| {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let limit = Rlimit { current: Some(count), maximum };
+        rustix::process::prlimit(Some(pid), Resource::Nofile, limit).unwrap();
+    };
+    limit(first_beyond);
+    limit
+}
+
+/// proxy-protocol.txt section 2.2: TCP over IPv4 from 192.0.2.1 to 192.0.2.2.
+const HEADER: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x01\xc0\0\x02\x02\x03\xe8\x01\xbb";
+
+const RESET: Option<Duration> = Some(Duration::ZERO);
+
+fn reset(client: &TcpStream) {
+    socket2::SockRef::from(client).set_linger(RESET).unwrap();
+}
+
+/// getrlimit(2): clients that say something first are waited for, and each keeps a descriptor for its server meanwhile: more clients
+/// than descriptors do not keep each other from being carried.
+#[test]
+fn who_says_something_first_has_a_descriptor_for_its_server() {
+    for more in ["accept_proxy_protocol = [\"127.0.0.0/8\"]", "[[rule]]\nsni = [\"a.test\"]\nrefuse = true"] {
+        let (listen, server) = (free(), echo());
+        let times = "[timeouts]\nheader = \"1000 s\"\nhello = \"1000 s\"\n";
+        let proxy = Proxy::start(&format!("workers = 1\n{times}{}", config(listen, server, more)));
+        let _limit = limited(&proxy, 30);
+        let start = if more.starts_with("accept") { HEADER } else { b"" };
+        let mut clients: Vec<TcpStream> = (0..60).map(|_| connect(listen)).collect();
+        until("no more are taken", || proxy.log().contains("no descriptors or no memory"));
+        for client in &mut clients {
+            client.write_all(&[start, b"ping"].concat()).unwrap();
+        }
+        for mut client in clients {
+            let mut octets = [0; 4];
+            client.read_exact(&mut octets).unwrap();
+            assert_eq!(octets, *b"ping");
+        }
+        // Silent ones take all there are, and leave them when they go.
+        let silent: Vec<TcpStream> = (0..60).map(|_| connect(listen)).collect();
+        silent.iter().for_each(reset);
+        drop(silent);
+        let mut client = connect(listen);
+        client.write_all(start).unwrap();
+        assert!(answers(&mut client), "{more}");
+    }
+}
+
+/// docs/reference/proxy.md: `timeouts.connect` bounds the wait for a descriptor, too, and a client that has gone is not waited for.
+#[test]
+fn who_waits_for_a_descriptor_is_given_up_in_time_or_with_its_client() {
+    for (connect_time, leaves, end) in
+        [("300 ms", false, "connect out of resources"), ("1000 s", true, "reset by client")]
+    {
+        let (listen, server) = (free(), echo());
+        let more = format!(
+            "accept_proxy_protocol = [\"127.0.0.0/8\"]\n[timeouts]\nconnect = \"{connect_time}\"\nheader = \"1000 s\"\n\
+             [log]\nconnections = true"
+        );
+        let proxy = Proxy::start(&format!("workers = 1\n{}", config(listen, server, &more)));
+        let before = getrlimit(Resource::Nofile).current.unwrap();
+        let open = || fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count();
+        let idle = open();
+        let mut clients: Vec<TcpStream> = (0..3).map(|_| connect(listen)).collect();
+        until("they are taken", || open() >= idle + 3);
+        let limit = limited(&proxy, 0);
+        limit(3);
+        for client in &mut clients {
+            client.write_all(HEADER).unwrap();
+        }
+        until("they wait", || proxy.log().contains("one: connections to servers cannot be opened"));
+        if leaves {
+            clients.iter().for_each(reset);
+            clients.clear();
+        }
+        until("all are given up", || proxy.log().matches(&format!("end=\"{end}\"")).count() == 3);
+        limit(before);
+        let mut client = connect(listen);
+        client.write_all(HEADER).unwrap();
+        assert!(answers(&mut client));
+    }
+}
+
+/// pipe(7): POLLOUT promises room for `PIPE_BUF`, 4096 octets, and a longer write waits for a reader. A name of any length is a
+/// listener's, and stands in each of its lines.
+#[test]
+fn lines_longer_than_a_pipe_takes_at_once_cost_no_connection_and_are_whole_where_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.toml");
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let (listen, server) = (free(), echo());
+    let name = "x".repeat(12_000);
+    let text = format!(
+        "workers = 1\n[[listen]]\nname = \"{name}\"\naddress = \"{listen}\"\nupstream = [\"{server}\"]\n\
+         [log]\nconnections = true\nformat = \"json\"\n"
+    );
+    fs::write(&path, text).unwrap();
+    let mut proxy = Killed(Command::new(PROXY).arg(&path).stderr(writer).spawn().unwrap());
+    until("it listens", || TcpStream::connect(listen).is_ok());
+    // A pipe holds 64 KiB.
+    assert!((0..20).all(|_| answers(&mut connect(listen))));
+    let read = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = std::sync::Arc::clone(&read);
+    thread::spawn(move || {
+        let mut octets = [0; 4096];
+        while let Ok(length @ 1..) = reader.read(&mut octets) {
+            sink.lock().unwrap().extend_from_slice(&octets[..length]);
+        }
+    });
+    let text = || String::from_utf8(read.lock().unwrap().clone()).unwrap();
+    let whole = || {
+        let text = text();
+        let lines = text.lines().map(serde_json::from_str::<serde_json::Value>);
+        lines.filter(|line| line.as_ref().is_ok_and(|line| line["listener"] == name.as_str())).count()
+    };
+    until("lines are read again", || {
+        let before = whole();
+        assert!(answers(&mut connect(listen)));
+        before >= 20
+    });
+    assert!(text().lines().all(|line| line.matches("{\"timestamp\"").count() <= 1), "each message begins a line");
+    rustix::process::kill_process(Pid::from_child(&proxy.0), Signal::TERM).unwrap();
+    until("it ends", || proxy.0.try_wait().unwrap().is_some());
 }

@@ -75,6 +75,31 @@ fn connections_are_shared_by_weight() {
     assert_eq!(of_first, 30, "three of four");
 }
 
+/// Two servers in turn, and every second client refused: the others come to both.
+#[test]
+fn a_client_that_is_refused_takes_no_turn() {
+    let (listen, first, second) = (free(), server(b'a'), server(b'b'));
+    let config = format!(
+        "workers = 1\n[[listen]]\naddress = \"{listen}\"\nupstream = [\"{first}\", \"{second}\"]\n\
+         [[rule]]\nfrom = [\"127.0.0.2/32\"]\nrefuse = true\n"
+    );
+    let _proxy = Proxy::start(&config);
+    let refused = || {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from(([127, 0, 0, 2], 0)).into()).unwrap();
+        socket.connect(&listen.into()).unwrap();
+        let mut socket = TcpStream::from(socket);
+        assert_eq!(socket.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    };
+    let turns: String = (0..10)
+        .map(|_| {
+            refused();
+            who(&mut connect(listen))
+        })
+        .collect();
+    assert_eq!(turns.matches('a').count(), 5, "{turns}");
+}
+
 /// RFC 8448 section 3: the record with a `ClientHello`, whose name has six letters. Another name takes their place.
 fn hello(name: &str) -> Vec<u8> {
     const RECORD: &str = "160301 00c4 010000c0 0303cb34ecb1e78163ba1c38c6dacb196a6dffa21a8d9912ec18a2ef6283024dece7 00 0006130113031302 \
@@ -154,6 +179,13 @@ fn connections_go_where_the_server_name_says_and_whatever_has_none_goes_on_at_on
     let mut all = Vec::new();
     ended.read_to_end(&mut all).unwrap();
     assert_eq!(all, [b"d", &hello("a.test")[..100]].concat());
+    // tcp(7): reading stops at an urgent octet. What comes after it is no part of what is looked at.
+    let mut urgent = connect(web);
+    urgent.write_all(&hello("a.test")[..100]).unwrap();
+    socket2::SockRef::from(&urgent).send_out_of_band(&hello("a.test")[100..=100]).unwrap();
+    urgent.write_all(&hello("a.test")[101..]).unwrap();
+    assert_eq!(who(&mut urgent), 'd');
+    drop(urgent);
     // Who resets while it is waited for costs nothing and is gone.
     let gone = connect(web);
     socket2::SockRef::from(&gone).set_linger(Some(Duration::ZERO)).unwrap();
