@@ -164,6 +164,15 @@ impl Upstreams {
         drained.into_iter().collect()
     }
 
+    /// The hosts of each pool that has servers, and how many of those it has for new connections.
+    pub fn open(&self) -> Vec<(String, usize)> {
+        let is_open = |member: &&Member| !member.is_draining && member.upstream.is_healthy.load(Ordering::Relaxed);
+        let hosts = |pool: &Pool| pool.servers.iter().map(|server| server.host.as_str()).collect::<Vec<_>>().join(",");
+        let pools = self.pools();
+        let used = pools.iter().filter(|pool| !pool.members.is_empty());
+        used.map(|pool| (hosts(pool), pool.members.iter().filter(is_open).count())).collect()
+    }
+
     /// Hosts that are names, with their ports; and the addresses that they are known to have.
     pub fn known(&self) -> Known {
         let pools = self.pools();

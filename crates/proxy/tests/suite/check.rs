@@ -139,8 +139,23 @@ fn a_check_names_who_has_an_address() {
     let place = Place::new(&listener(taken.local_addr().unwrap(), ""));
     let (code, told) = place.run(&["--check"], None).unwrap();
     let name = fs::read_to_string("/proc/self/comm").unwrap();
-    let wanted = format!("{} (process {}) has it", name.trim(), std::process::id());
+    let wanted = format!("{} (process {}) has it; end it, or choose another address", name.trim(), std::process::id());
     assert!(code == 1 && told.contains(&wanted), "{told}");
+}
+
+/// socket(7): sockets of one user share a port by `SO_REUSEPORT`, and so would two proxies that were started by mistake.
+#[test]
+fn a_second_proxy_at_an_address_is_refused_and_says_who_has_it() {
+    let (listen, at, other) = (free(), free(), free());
+    let config =
+        |listen: SocketAddr, at: SocketAddr| format!("{}[metrics]\naddress = \"{at}\"\n", listener(listen, ""));
+    let first = Proxy::start(&config(listen, at));
+    let wanted = format!("(process {}) has it; end it, or choose another address", first.child.id());
+    for (config, what) in [(config(listen, other), "cannot listen at"), (config(other, at), "cannot serve metrics at")]
+    {
+        let (code, told) = Place::new(&config).run(&[], None).expect("it is refused");
+        assert!(code == 1 && told.contains(what) && told.contains(&wanted), "{told}");
+    }
 }
 
 /// docs/how-to/run-the-proxy.md: a check may be made at any time, beside the proxy that runs.
