@@ -27,12 +27,16 @@ pub struct Diagnostic {
     position: usize,
 }
 
+impl Diagnostic {
+    /// Where it stands, as compilers write it: `file:line:column`.
+    pub fn at(&self) -> String {
+        self.place.map_or_else(|| self.file.clone(), |(line, column)| format!("{}:{line}:{column}", self.file))
+    }
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some((line, column)) = self.place {
-            write!(f, ":{line}:{column}")?;
-        }
+        f.write_str(&self.at())?;
         let gap = if self.field.is_empty() { "" } else { " " };
         write!(f, ": {}{gap}{}", self.field, self.message)?;
         if let Some(Excerpt { line, marks }) = &self.excerpt {
