@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::config::file::Side;
-use crate::config::{Config, Listener};
+use crate::config::{self, Config, Listener};
 use crate::holder::{self, Holder};
 use crate::http::{self, MOST_ASKERS};
 use crate::{confine, controllers, handover, listener, rules, side, sys};
@@ -38,13 +38,21 @@ pub fn check(config: &Config, path: &Path, applies: bool) -> Vec<Finding> {
     let missing = controllers::missing(config);
     let unloadable = missing.iter().filter_map(|name| controllers::may_load(name).err());
     let mut found: Vec<Finding> = unloadable.map(|error| Finding::fatal(&error)).collect();
+    let refused = |field: String, text: String| Finding { text: config::refused(path, &field, &text), is_fatal: true };
     found.extend(descriptors(config, sys::raise_file_limit()).map(|warning| Finding::warning(&warning)));
-    for of in config.listeners.iter().map(|of| without(of, &missing)) {
-        found.extend(listener::bind(&of).err().and_then(|error| taken(of.listen.address.0, &error)));
-        found.extend(side::try_all(&of).err().map(|error| Finding::fatal(&error)));
+    for (index, of) in config.listeners.iter().map(|of| without(of, &missing)).enumerate() {
+        let at = |error: io::Error| {
+            taken(of.listen.address.0, &error, &|text| refused(format!("listen[{index}].address"), text))
+        };
+        found.extend(listener::bind(&of).err().and_then(at));
+        found.extend(side::try_all(&of).err().map(|error| refused(format!("listen[{index}]"), error.to_string())));
     }
     let metrics = config.file.metrics.address.map(|address| address.0);
-    found.extend(metrics.and_then(|at| http::bind(at, true).err().and_then(|error| taken(at, &error))));
+    found.extend(metrics.and_then(|at| {
+        http::bind(at, true)
+            .err()
+            .and_then(|error| taken(at, &error, &|text| refused("metrics.address".to_owned(), text)))
+    }));
     if applies {
         found.extend(of_rules(&rules::commands(config).0).map(|error| Finding::fatal(&error)));
     }
@@ -69,16 +77,16 @@ fn without(of: &Listener, missing: &[String]) -> Listener {
 }
 
 /// Finding of an error at an address. A proxy that runs is no obstacle: it is restarted, reloads, or hands the address over.
-fn taken(address: SocketAddr, error: &io::Error) -> Option<Finding> {
+fn taken(address: SocketAddr, error: &io::Error, refused: &dyn Fn(String) -> Finding) -> Option<Finding> {
     if error.kind() != io::ErrorKind::AddrInUse {
-        return Some(Finding::fatal(error));
+        return Some(refused(error.to_string()));
     }
     match holder::of(address) {
         Some(Holder { process: Some((_, name)), .. }) if name == holder::own_name() => None,
         Some(Holder { user, process: None }) => Some(Finding::warning(&format!(
             "{error}: a process of the user {user} has it, which is an obstacle unless it is the proxy that runs already"
         ))),
-        holder => Some(Finding::fatal(&held(error, holder))),
+        holder => Some(refused(held(error, holder))),
     }
 }
 

@@ -40,7 +40,13 @@ pub(crate) fn review(
     for (index, listen) in file.listen.iter().enumerate() {
         let written = table.get("listen").and_then(|all| all.get(index)).and_then(Json::as_object);
         let name = listen.name.clone().unwrap_or_else(|| listen.address.to_string());
-        let has_routes = !has_rules || file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty());
+        let has_routes = if has_rules {
+            file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty())
+        } else {
+            // Rules that could not be read: some may be for this listener.
+            let written = table.get("rule").and_then(Json::as_array).into_iter().flatten();
+            written.filter_map(|rule| rule.get("upstream")).next().is_some()
+        };
         let (upstreams, wrong) = of_listener(listen, written, &names, has_routes);
         mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
         let (listen, own) = (listen.clone(), own.clone());

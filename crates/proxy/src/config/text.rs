@@ -86,7 +86,8 @@ impl<'text> Source<'text> {
                 },
             }
         };
-        self.diagnostic(&mistake.field, span, &mistake.message, &mistake.remedy)
+        let (message, remedy) = said_once(mistake);
+        self.diagnostic(&mistake.field, span, message, &remedy)
     }
 
     /// Every key that no table has.
@@ -160,6 +161,18 @@ impl<'text> Source<'text> {
             }
             DeValue::Table(table) => Json::Object(self.table(path, table)),
         }
+    }
+}
+
+/// Message and remedy of a mistake. A message may have a remedy of its own, `must be X; write Y`, which goes before a general one unless
+/// it is X again.
+fn said_once(mistake: &Mistake) -> (&str, String) {
+    match mistake.message.rsplit_once("; write ") {
+        Some((message, write)) if message.ends_with(write) && !mistake.remedy.is_empty() => {
+            (message, mistake.remedy.clone())
+        }
+        Some((message, write)) => (message, format!("write {write}")),
+        None => (&mistake.message, mistake.remedy.clone()),
     }
 }
 
