@@ -22,18 +22,23 @@ use signal_hook::iterator::Signals;
 const HELP: &str = "\
 A TCP proxy with bounded latency and a choice of congestion control on each side.
 
-usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
-       ackclock-proxy --check [--apply] CONFIG
-                                           print every mistake in CONFIG, and what this host refuses
-       ackclock-proxy rules [--undo] CONFIG
-                                           print the commands that redirect connections here, or undo that
-       ackclock-proxy top [--once] ADDRESS
-                                           show the connections of a proxy with metrics at ADDRESS
-       ackclock-proxy record [--output DIR] [--seconds S] ADDRESS
-                                           record the TCP state of both sides of its connections, at each ACK (root)
-       ackclock-proxy --version
+Usage: ackclock-proxy [--apply] CONFIG
+  or:  ackclock-proxy --check [--apply] CONFIG
+  or:  ackclock-proxy rules [--undo] CONFIG
+  or:  ackclock-proxy top [--once] ADDRESS
+  or:  ackclock-proxy record [--output DIR] [--seconds S] ADDRESS
+  or:  ackclock-proxy --version
 
-  --apply   run the commands of `rules` at the start, and those of `rules --undo` at the end
+  CONFIG          carry connections as CONFIG says
+  --check CONFIG  print every mistake in CONFIG, and what this host refuses
+  rules CONFIG    print the commands that redirect connections here; with --undo those that undo it
+  top ADDRESS     show the connections of a proxy with metrics at ADDRESS; with --once, print them
+  record ADDRESS  record the TCP state of both sides of its connections, at each ACK (root)
+
+  --apply         run the commands of `rules` at the start, and those of `rules --undo` at the end;
+                  one process of a host may
+  --output DIR    record into this folder (default recording)
+  --seconds S     end the recording after S seconds (default: at Ctrl-C)
 
 signals: HUP reads CONFIG again, USR2 hands over to the binary that is at the same path now,
          TERM accepts no more connections and waits for the open ones, INT ends at once
@@ -220,7 +225,7 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     let metrics =
         of_metrics.address.map(|at| http::serve(at.0, of_metrics.public, &app.shared, &app.active, app.handles()));
     let metrics = metrics.transpose()?;
-    health::look_after(Arc::clone(&app.active))?;
+    health::look_after(Arc::clone(&app.active), Arc::clone(&app.shared.troubles))?;
     resolver::look_after(Arc::clone(&app.active))?;
     if let Some((rules, _)) = &mut rules {
         rules.follow(app.config())?;

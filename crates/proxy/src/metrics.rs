@@ -242,7 +242,7 @@ impl Metrics {
         }
     }
 
-    /// Takes down what waits, up and down, by listener; of one that is not named nothing does.
+    /// Records what waits, up and down, by listener; of one that is not named nothing does.
     pub fn set_backlogs(&self, waiting: &BTreeMap<String, [u64; 2]>) {
         for (name, gauges) in self.backlogs.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let octets = waiting.get(name).copied().unwrap_or_default();
@@ -270,7 +270,7 @@ impl Metrics {
         self.connect_failures.get_or_create_owned(&of_failure(labels, failure))
     }
 
-    /// Takes down how long it took to connect to a server.
+    /// Records how long it took to connect to a server.
     pub fn note_connect(&self, listener: &str, upstream: &str, took: Duration) {
         self.connect.get_or_create(&of_upstream(listener, upstream)).observe(took.as_secs_f64());
     }

@@ -306,13 +306,13 @@ fn descriptors_that_run_out_are_told_once_and_once_it_is_over() {
     assert_eq!(told(&proxy, "no descriptors or no memory"), [1, 1], "{}", proxy.log());
 }
 
-/// docs/reference/proxy.md: at the default level, a server that does not answer is named once, and once it answers again.
+/// docs/reference/proxy.md: at the default level, a server that cannot be reached is named once, and once it answers again.
 #[test]
 fn a_server_that_does_not_answer_is_told_once_and_once_it_answers_again() {
     let (listen, upstream) = (free(), free());
     let proxy = Proxy::start(&listener("one", listen, upstream, ""));
     (0..5).for_each(|_| rest(connect(listen)));
-    let text = format!("one: the server {upstream} does not answer");
+    let text = format!("one: the server {upstream} cannot be reached");
     until("it is told", || told(&proxy, &text)[0] > 0);
     assert!(proxy.log().contains("why=refused"), "{}", proxy.log());
     let server = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
