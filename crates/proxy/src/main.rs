@@ -40,9 +40,13 @@ Usage: ackclock-proxy [--apply] CONFIG
   --output DIR    record into this folder (default recording)
   --seconds S     end the recording after S seconds (default: at Ctrl-C)
 
-signals: HUP reads CONFIG again, USR2 hands over to the binary that is at the same path now,
-         TERM accepts no more connections and waits for the open ones, INT ends at once
-exit:    0 done, 1 failed, 2 wrong input, 130 interrupted
+Signals:
+  HUP             read CONFIG again
+  USR2            hand over to the binary that is at the same path now
+  TERM            accept no more connections, and wait for the open ones
+  INT             end at once
+
+Exit codes: 0 done, 1 failed, 2 wrong input, 130 interrupted
 ";
 
 /// Rules that were put in, and the claim to them.

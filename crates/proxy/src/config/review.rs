@@ -44,8 +44,8 @@ pub(crate) fn review(
             file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty())
         } else {
             // Rules that could not be read: some may be for this listener.
-            let written = table.get("rule").and_then(Json::as_array).into_iter().flatten();
-            written.filter_map(|rule| rule.get("upstream")).next().is_some()
+            let mut written = table.get("rule").and_then(Json::as_array).into_iter().flatten();
+            written.any(|rule| rule.get("upstream").is_some())
         };
         let (upstreams, wrong) = of_listener(listen, written, &names, has_routes);
         mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
@@ -121,8 +121,8 @@ struct Names<'file> {
 
 impl Names<'_> {
     fn addresses(&self, host: &str) -> Vec<SocketAddr> {
-        let all = [self.found, self.known].into_iter().filter_map(|known| known.get(host));
-        all.filter(|addresses| !addresses.is_empty()).next().cloned().unwrap_or_default()
+        let mut all = [self.found, self.known].into_iter().filter_map(|known| known.get(host));
+        all.find(|addresses| !addresses.is_empty()).cloned().unwrap_or_default()
     }
 }
 
