@@ -150,7 +150,19 @@ impl<C, T: Value> Access<C> for Typed<C, T> {
 #[cold]
 #[inline(never)]
 fn explained<T: Value>(mistakes: Vec<Mistake>, kept: &T, spec: &Spec<T>) -> Vec<Mistake> {
-    with_remedies(mistakes, &kept.write(), &described(spec))
+    let described = described(spec);
+    with_remedies(in_range(mistakes, &described), &kept.write(), &described)
+}
+
+/// Mistakes in the type of a whole number, with the field's range in place of the type's.
+fn in_range(mut mistakes: Vec<Mistake>, described: &Described) -> Vec<Mistake> {
+    if let Some((kind, _)) = described.wanted.split_once(" of at most ").filter(|_| !described.range.is_empty()) {
+        let wanted = format!("{kind}, {}", described.range);
+        for mistake in &mut mistakes {
+            mistake.message = mistake.message.replace(&described.wanted, &wanted);
+        }
+    }
+    mistakes
 }
 
 /// The declaration of a value.

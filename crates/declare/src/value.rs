@@ -345,7 +345,9 @@ impl<T: Value> Value for Vec<T> {
     }
     /// Reads a list, where null stands for an item that could not be read, so that the others keep their places.
     fn read_in(raw: &Json, context: &Context) -> Result<Self, Vec<Mistake>> {
-        let items = raw.as_array().ok_or_else(|| vec![Mistake::new(wrong_type::<Self>(raw), "")])?;
+        let one_in_a_list =
+            || T::read(raw).map_or_else(|_| String::new(), |_| format!("write {}", written(&json!([raw]))));
+        let items = raw.as_array().ok_or_else(|| vec![Mistake::new(wrong_type::<Self>(raw), one_in_a_list())])?;
         let (mut values, mut mistakes) = (Vec::new(), Vec::new());
         for (index, item) in items.iter().enumerate().filter(|(_, item)| !item.is_null()) {
             match T::read_in(item, context) {

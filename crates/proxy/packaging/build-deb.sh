@@ -11,8 +11,11 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/build"
 cp -r "$here/debian" "$here/proxy.toml" "$here/grafana.json" "$here/alerts.yml" "$root/CHANGELOG.md" "$binaries/ackclock-proxy" "$binaries/ackclock-torture" \
     "$binaries/ackclock-kernel" "$folder/build"
-cp "$root/docs/how-to/run-the-proxy.md" "$folder/build"
-for kind in reference explanation; do cp "$root/docs/$kind/proxy.md" "$folder/build/$kind-proxy.md"; done
+# Pages lie as in the repository, with those that they lead to.
+for page in how-to/run-the-proxy how-to/appliances how-to/controllers-in-the-kernel reference/proxy explanation/proxy \
+    notebook/2026-11-proxy notebook/2026-11-proxy-bench; do
+    install -D --mode=644 "$root/docs/$page.md" "$folder/build/$page.md"
+done
 cat > "$folder/build/debian/changelog" <<END
 ackclock-proxy ($version-1) unstable; urgency=medium
 

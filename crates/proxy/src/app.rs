@@ -17,7 +17,7 @@ use crate::end_reason::Ending;
 use crate::handover::Inherited;
 use crate::service::{Service, Shared};
 use crate::worker::{Backlog, Command, ConnectionInfo, Handle, Pair, Worker};
-use crate::{listener, log, side};
+use crate::{check, listener, log, side};
 
 /// Interval between checks for an awaited end.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -124,8 +124,9 @@ impl App {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the configuration anew. With a mistake in it everything stays as it is.
-    pub fn reload(&mut self) -> Result<(), Vec<Diagnostic>> {
+    /// Reads the configuration anew; the names of listeners that could not be made as it says. With a mistake in it everything stays
+    /// as it is.
+    pub fn reload(&mut self) -> Result<Vec<String>, Vec<Diagnostic>> {
         let services: Vec<_> = self.listeners().iter().map(|active| Arc::clone(&active.service)).collect();
         let known: Known = services.iter().flat_map(|service| service.upstreams.known()).collect();
         let config = config::load_again(&self.path, &known)?;
@@ -140,12 +141,16 @@ impl App {
         log::follow(&self.config.file.log);
         self.shared.limit(&self.config);
         self.close_others();
+        let mut failed = Vec::new();
         for index in 0..self.config.listeners.len() {
             if let Err(error) = self.renew(index) {
-                tracing::error!(listener = self.config.listeners[index].name, %error, "not as configured");
+                let Listener { name, listen, .. } = &self.config.listeners[index];
+                let error = check::explained(listen.address.0, error);
+                tracing::error!(listener = name, %error, "not as configured");
+                failed.push(name.clone());
             }
         }
-        Ok(())
+        Ok(failed)
     }
 
     /// Listeners that the configuration has no more.
@@ -245,7 +250,8 @@ impl App {
     /// Takes no more connections, and waits for the end of those that are there: as long as it takes, and `timeouts.drain` from when
     /// it is `asked` to end in time. True if it was asked to end at once.
     pub fn drain(mut self, mut asked: impl FnMut() -> Option<Haste>) -> bool {
-        self.listeners().clear();
+        // What is known of the servers is still shown.
+        self.listeners().iter_mut().for_each(|active| active.sockets.clear());
         self.handles.iter().for_each(|handle| handle.tell(Command::Drain));
         let (mut until, mut is_at_once) = (None, false);
         while !self.threads.iter().all(JoinHandle::is_finished)

@@ -3,11 +3,12 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::config::file::Side;
-use crate::config::{Config, Listener};
+use crate::config::{self, Config, Listener};
 use crate::holder::{self, Holder};
 use crate::http::{self, MOST_ASKERS};
 use crate::{confine, controllers, handover, listener, rules, side, sys};
@@ -37,13 +38,21 @@ pub fn check(config: &Config, path: &Path, applies: bool) -> Vec<Finding> {
     let missing = controllers::missing(config);
     let unloadable = missing.iter().filter_map(|name| controllers::may_load(name).err());
     let mut found: Vec<Finding> = unloadable.map(|error| Finding::fatal(&error)).collect();
+    let refused = |field: String, text: String| Finding { text: config::refused(path, &field, &text), is_fatal: true };
     found.extend(descriptors(config, sys::raise_file_limit()).map(|warning| Finding::warning(&warning)));
-    for of in config.listeners.iter().map(|of| without(of, &missing)) {
-        found.extend(listener::bind(&of).err().and_then(|error| taken(of.listen.address.0, &error)));
-        found.extend(side::try_all(&of).err().map(|error| Finding::fatal(&error)));
+    for (index, of) in config.listeners.iter().map(|of| without(of, &missing)).enumerate() {
+        let at = |error: io::Error| {
+            taken(of.listen.address.0, &error, &|text| refused(format!("listen[{index}].address"), text))
+        };
+        found.extend(listener::bind(&of).err().and_then(at));
+        found.extend(side::try_all(&of).err().map(|error| refused(format!("listen[{index}]"), error.to_string())));
     }
     let metrics = config.file.metrics.address.map(|address| address.0);
-    found.extend(metrics.and_then(|at| http::bind(at).err().and_then(|error| taken(at, &error))));
+    found.extend(metrics.and_then(|at| {
+        http::bind(at, true)
+            .err()
+            .and_then(|error| taken(at, &error, &|text| refused("metrics.address".to_owned(), text)))
+    }));
     if applies {
         found.extend(of_rules(&rules::commands(config).0).map(|error| Finding::fatal(&error)));
     }
@@ -68,20 +77,47 @@ fn without(of: &Listener, missing: &[String]) -> Listener {
 }
 
 /// Finding of an error at an address. A proxy that runs is no obstacle: it is restarted, reloads, or hands the address over.
-fn taken(address: std::net::SocketAddr, error: &std::io::Error) -> Option<Finding> {
-    if error.kind() != std::io::ErrorKind::AddrInUse {
-        return Some(Finding::fatal(error));
+fn taken(address: SocketAddr, error: &io::Error, refused: &dyn Fn(String) -> Finding) -> Option<Finding> {
+    if error.kind() != io::ErrorKind::AddrInUse {
+        return Some(refused(error.to_string()));
     }
     match holder::of(address) {
         Some(Holder { process: Some((_, name)), .. }) if name == holder::own_name() => None,
-        Some(Holder { process: Some((id, name)), .. }) => {
-            Some(Finding::fatal(&format!("{error}: {name} (process {id}) has it")))
-        }
         Some(Holder { user, process: None }) => Some(Finding::warning(&format!(
             "{error}: a process of the user {user} has it, which is an obstacle unless it is the proxy that runs already"
         ))),
-        None => Some(Finding::fatal(error)),
+        holder => Some(refused(held(error, holder))),
     }
+}
+
+/// An error at an address that is taken, with who has it, and the remedy.
+fn held(error: &io::Error, holder: Option<Holder>) -> String {
+    match holder {
+        Some(Holder { process: Some((id, name)), .. }) => {
+            format!("{error}: {name} (process {id}) has it; end it, or choose another address")
+        }
+        Some(Holder { user, process: None }) => {
+            format!("{error}: a process of the user {user} has it; end it, or choose another address")
+        }
+        None => format!("{error}; end the process that has it, or choose another address"),
+    }
+}
+
+/// An error at an address; with who has it, as far as this process may see that, and a remedy where it is taken.
+pub fn explained(address: SocketAddr, error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::AddrInUse {
+        return error;
+    }
+    io::Error::new(error.kind(), held(&error, holder::of(address)))
+}
+
+/// Fails where another process has an address of the configuration, as another proxy has that was started by mistake.
+pub fn claim(config: &Config) -> io::Result<()> {
+    for of in &config.listeners {
+        listener::claim(of).map_err(|error| explained(of.listen.address.0, error))?;
+    }
+    let metrics = config.file.metrics.address.map(|address| address.0);
+    metrics.map_or(Ok(()), |at| http::bind(at, false).map(drop).map_err(|error| explained(at, error)))
 }
 
 /// Error of the programs that the commands of rules take: nft reads the rules, and keeps nothing.
@@ -113,17 +149,21 @@ fn of_rules(commands: &str) -> Option<String> {
     }
 }
 
-/// Warning where fewer descriptors may be open than a configuration can need.
-pub fn descriptors(config: &Config, files: u64) -> Option<String> {
-    let limits = &config.file.limits;
-    let (connections, workers) = (limits.connections as u64, config.workers as u64);
+/// Number of connections for which there are descriptors if so many `files` may be open.
+pub fn room(config: &Config, files: u64) -> u64 {
+    let (limits, workers) = (&config.file.limits, config.workers as u64);
     // Both ends of a pipe; a listening socket of each thread, and another to hand it over; epoll, wake and its copies.
     let of_workers = workers * (2 * limits.pipes as u64 + 2 * config.listeners.len() as u64 + 4);
     let servers = config.listeners.iter().flat_map(Listener::pools).flatten();
     let upstreams: usize = servers.map(|server| server.addresses.len()).sum();
     let others = of_workers + MOST_ASKERS as u64 + upstreams as u64 + 16;
-    (files < 2 * connections + others).then(|| {
-        let room = files.saturating_sub(others) / 2;
+    files.saturating_sub(others) / 2
+}
+
+/// Warning where fewer descriptors may be open than a configuration can need.
+pub fn descriptors(config: &Config, files: u64) -> Option<String> {
+    let (connections, room) = (config.file.limits.connections as u64, room(config, files));
+    (room < connections).then(|| {
         format!(
             "limits.connections is {connections}, and the limit of open files ({files}) has room for {room}: more wait; \
              raise it (ulimit -n, or LimitNOFILE in the unit), or lower limits.connections"

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use ackclock_declare::{About, Context, Entry};
+use ackclock_declare::{About, Context, Entry, Mistake};
 use ackclock_relay::DisciplineConfig;
 use ackclock_units::SimDuration;
 use ipnet::IpNet;
@@ -101,7 +101,7 @@ pub struct Flow<'name> {
     pub client: SocketAddr,
     /// The client's round trip.
     pub near_rtt: Duration,
-    /// Server name that the client has told in lower case, if it is known.
+    /// Server name that the client has sent, in lower case, if it is known.
     pub sni: Option<&'name str>,
 }
 
@@ -286,6 +286,15 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 /// Reads a text; every mistake that is in it.
 pub fn parse(name: &str, text: &str) -> Result<Config, Vec<Diagnostic>> {
     parse_again(name, text, &Known::new())
+}
+
+/// Refusal of a field by this host, in the form of a mistake in the file; `text` may end with `; ` and a remedy.
+pub fn refused(path: &Path, field: &str, text: &str) -> String {
+    let (what, remedy) = text.split_once("; ").unwrap_or((text, ""));
+    let mistake = Mistake::new(format!("is refused by this host: {what}"), remedy).within(field);
+    let (name, written) = (path.display().to_string(), read(path).ok().flatten().unwrap_or_default());
+    let source = Source::parse(&name, &written);
+    source.map_or_else(|_| text.to_owned(), |(source, _)| source.of_mistake(&mistake).to_string())
 }
 
 fn parse_again(name: &str, text: &str, known: &Known) -> Result<Config, Vec<Diagnostic>> {

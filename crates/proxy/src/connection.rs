@@ -97,7 +97,7 @@ pub struct Connection {
     pub near_rtt: Duration,
     /// The place of its servers among the listener's pools.
     pub pool: usize,
-    /// Server name that the client has told by TLS, where a rule asks for it.
+    /// Server name that the client has sent by TLS, where a rule asks for it.
     pub sni: Option<Box<str>>,
     /// Bounds on the octets kept, in both directions.
     pub bounded: Option<Box<[Bounded; 2]>>,
@@ -204,7 +204,7 @@ impl Connection {
         After::Later(self.patience)
     }
 
-    /// Takes down which side was the first to end, and which the first to be gone.
+    /// Records which side was the first to end, and which the first to be gone.
     fn note_ends(&mut self) {
         let first = |near: bool, far: bool| near.then_some(Side::Near).or(far.then_some(Side::Far));
         let ended = first(self.up.end != End::Open, self.down.end != End::Open);

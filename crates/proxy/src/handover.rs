@@ -31,6 +31,9 @@ const SOCKETS: &str = "ACKCLOCK_PROXY_SOCKETS";
 /// Names the descriptor on which the successor says that it listens.
 const READY: &str = "ACKCLOCK_PROXY_READY";
 
+/// Names the descriptor that holds the claim to the rules of this host.
+const CLAIM: &str = "ACKCLOCK_PROXY_CLAIM";
+
 /// A successor has to listen within this; one that does not is killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -44,6 +47,7 @@ pub struct Inherited {
     sockets: Vec<(SocketAddr, OwnedFd)>,
     settings: HashMap<String, String>,
     rules: Rules,
+    claim: Option<OwnedFd>,
     ready: Option<OwnedFd>,
 }
 
@@ -53,11 +57,12 @@ impl Inherited {
         let named = env::var(SOCKETS).unwrap_or_default();
         let sockets =
             read(&named).into_iter().filter_map(|(address, number)| Some((address, taken(number)?))).collect();
-        let ready = env::var(READY).ok().and_then(|number| taken(number.parse().ok()?));
+        let [ready, claim] =
+            [READY, CLAIM].map(|name| env::var(name).ok().and_then(|number| taken(number.parse().ok()?)));
         let told = |name: &str| env::var(name).unwrap_or_default();
         let settings = serde_json::from_str(&told(SETTINGS)).unwrap_or_default();
         let [added, removal] = serde_json::from_str(&told(RULES)).unwrap_or_default();
-        Self { sockets, settings, rules: Rules { added, removal }, ready }
+        Self { sockets, settings, rules: Rules { added, removal }, claim, ready }
     }
 
     /// Takes the sockets that listen at a listener's address, if their settings are those that it wants: settings of a
@@ -74,6 +79,16 @@ impl Inherited {
     /// The rules that the predecessor has put in.
     pub fn take_rules(&mut self) -> Rules {
         std::mem::take(&mut self.rules)
+    }
+
+    /// True if there is a predecessor.
+    pub fn is_successor(&self) -> bool {
+        self.ready.is_some()
+    }
+
+    /// The claim to the rules that the predecessor has.
+    pub fn take_claim(&mut self) -> Option<OwnedFd> {
+        self.claim.take()
     }
 
     /// Descriptor at which the predecessor waits until this process is ready, if there is one.
@@ -109,8 +124,8 @@ fn taken(number: RawFd) -> Option<OwnedFd> {
 }
 
 /// Starts a successor with these sockets, and waits until it listens. `has_confined` says that this process is, and so the other;
-/// `rules` are those that it is to go on with.
-pub fn start_successor(active: &[Active], has_confined: bool, rules: Option<&Rules>) -> io::Result<Child> {
+/// `rules` are those that it is to go on with, and the claim to them.
+pub fn start_successor(active: &[Active], has_confined: bool, rules: Option<(&Rules, &OwnedFd)>) -> io::Result<Child> {
     let (word, ready) = pipe_with(PipeFlags::CLOEXEC)?;
     let numbers = |active: &Active| -> String {
         let numbers: Vec<String> = active.sockets.iter().map(|socket| socket.as_raw_fd().to_string()).collect();
@@ -122,12 +137,16 @@ pub fn start_successor(active: &[Active], has_confined: bool, rules: Option<&Rul
         command.env(CONFINED, "1");
     }
     let of_sockets = active.iter().map(|active| (active.address.to_string(), settings_of(&active.service.listener)));
+    let (rules, claim) = rules.unzip();
+    if let Some(claim) = claim {
+        command.env(CLAIM, claim.as_raw_fd().to_string());
+    }
     let rules = rules.map_or([""; 2], |rules| [&rules.added, &rules.removal]);
     command.args(env::args_os().skip(1)).env(SOCKETS, named.join(";")).env(READY, ready.as_raw_fd().to_string());
     command
         .env(SETTINGS, json!(of_sockets.collect::<HashMap<_, _>>()).to_string())
         .env(RULES, json!(rules).to_string());
-    let all = || active.iter().flat_map(|active| &active.sockets).chain([&ready]);
+    let all = || active.iter().flat_map(|active| &active.sockets).chain([&ready]).chain(claim);
     // Whatever else is started meanwhile would have them too; nothing else is.
     all().try_for_each(|descriptor| fcntl_setfd(descriptor, FdFlags::empty()))?;
     let started = command.spawn();

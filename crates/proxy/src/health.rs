@@ -13,9 +13,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::Socket;
 
 use crate::app::Active;
+use crate::config::Listener;
 use crate::config::duration;
-use crate::config::file::Listen;
+use crate::end_reason::Failure;
 use crate::service::Service;
+use crate::trouble::{Trouble, Troubles};
 use crate::upstream::{Upstream, is_own_failure};
 use crate::{side, sys};
 
@@ -26,9 +28,9 @@ const LONGEST: Duration = Duration::from_secs(2);
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Checks the servers of these listeners from now on.
-pub fn look_after(active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
+pub fn look_after(active: Arc<Mutex<Vec<Active>>>, troubles: Arc<Troubles>) -> io::Result<()> {
     thread::Builder::new().name("health".to_owned()).spawn(move || {
-        let mut checks = Checks::default();
+        let mut checks = Checks { troubles, running: Vec::new(), tried: HashMap::new() };
         loop {
             let services: Vec<_> = {
                 let active = active.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,8 +45,9 @@ pub fn look_after(active: Arc<Mutex<Vec<Active>>>) -> io::Result<()> {
 }
 
 /// Running health checks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Checks {
+    troubles: Arc<Troubles>,
     running: Vec<Check>,
     /// Time of the last check of a listener's servers.
     tried: HashMap<SocketAddr, Instant>,
@@ -53,6 +56,7 @@ struct Checks {
 /// A connection to a server that is tried.
 #[derive(Debug)]
 struct Check {
+    listener: String,
     upstream: Arc<Upstream>,
     socket: Socket,
     until: Instant,
@@ -71,14 +75,15 @@ impl Checks {
             let until = now + service.timeouts.connect.min(LONGEST);
             for upstream in service.upstreams.replaceable() {
                 if !self.running.iter().any(|check| Arc::ptr_eq(&check.upstream, &upstream)) {
-                    self.start(&upstream, &service.listener.listen, until);
+                    self.start(&upstream, &service.listener, until);
                 }
             }
         }
     }
 
     /// Tries a server by a socket like those that carry connections to it: a mark decides on its way, too.
-    fn start(&mut self, upstream: &Arc<Upstream>, listen: &Listen, until: Instant) {
+    fn start(&mut self, upstream: &Arc<Upstream>, of: &Listener, until: Instant) {
+        let (listener, listen) = (of.name.clone(), &of.listen);
         let connected = side::open_marked(upstream.address, &listen.far, listen.mark).and_then(|socket| {
             // What is tried ends in order.
             sys::set_reset_on_close(&socket, false)?;
@@ -88,13 +93,13 @@ impl Checks {
             }
         });
         match connected {
-            Ok(socket) => self.running.push(Check { upstream: Arc::clone(upstream), socket, until }),
+            Ok(socket) => self.running.push(Check { listener, upstream: Arc::clone(upstream), socket, until }),
             Err(error) if is_own_failure(&error) => {}
-            Err(_) => upstream.note(false),
+            Err(error) => failed(&self.troubles, listener, upstream, Failure::of(&error)),
         }
     }
 
-    /// Waits for answers for a while, and takes down those that came and those that did not come in time.
+    /// Waits for answers for a while, and records those that came and those that did not come in time.
     fn wait(&mut self) {
         let mut sockets: Vec<PollFd<'_>> =
             self.running.iter().map(|check| PollFd::new(&check.socket, PollFlags::OUT)).collect();
@@ -105,10 +110,25 @@ impl Checks {
         self.running.retain(|check| {
             let is_answered = answered.next().unwrap_or(false);
             let is_over = is_answered || now >= check.until;
-            if is_over {
-                check.upstream.note(is_answered && matches!(check.socket.take_error(), Ok(None)));
+            let outcome = if is_answered { check.socket.take_error() } else { Ok(None) };
+            match outcome {
+                Ok(None) if is_answered => {
+                    check.upstream.note(true);
+                    self.troubles.answered(&check.listener, check.upstream.address);
+                }
+                Ok(None) if !is_over => {}
+                Ok(None) => failed(&self.troubles, check.listener.clone(), &check.upstream, Failure::TimedOut),
+                Ok(Some(error)) | Err(error) => {
+                    failed(&self.troubles, check.listener.clone(), &check.upstream, Failure::of(&error));
+                }
             }
             !is_over
         });
     }
+}
+
+/// Records that a server could not be reached.
+fn failed(troubles: &Troubles, listener: String, upstream: &Upstream, why: Failure) {
+    upstream.note(false);
+    troubles.show(Trouble::Unanswered(listener, upstream.address), &why.label(), Instant::now());
 }

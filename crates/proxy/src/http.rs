@@ -1,5 +1,6 @@
 //! `/metrics`, `/connections` and `/pairs` over HTTP, on an address of their own; and how other commands of this program ask for them.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
@@ -48,7 +49,7 @@ pub fn serve(
     active: &Arc<Mutex<Vec<Active>>>,
     handles: Vec<Handle>,
 ) -> io::Result<TcpListener> {
-    let socket = bind(address)?;
+    let socket = bind(address, true)?;
     socket.listen(128).map_err(|error| named(address, &error))?;
     let listener: TcpListener = socket.into();
     let (kept, shared, active) = (listener.try_clone()?, Arc::clone(shared), Arc::clone(active));
@@ -62,14 +63,14 @@ pub fn serve(
     Ok(kept)
 }
 
-/// A socket at this address, at which nothing is taken yet.
-pub fn bind(address: SocketAddr) -> io::Result<Socket> {
+/// A socket at this address, at which nothing is taken yet. Unless it `is_shared`, no other process of this user has one there.
+pub fn bind(address: SocketAddr, is_shared: bool) -> io::Result<Socket> {
     let open = || {
         let kind = Type::STREAM.cloexec().nonblocking();
         let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
         // A successor serves before its predecessor ceases to.
-        socket.set_reuse_port(true)?;
+        socket.set_reuse_port(is_shared)?;
         socket.bind(&address.into())?;
         Ok(socket)
     };
@@ -325,14 +326,28 @@ pub fn get(address: SocketAddr, path: &str) -> io::Result<Json> {
 }
 
 fn metrics(shared: &Shared, active: &Mutex<Vec<Active>>, handles: &[Handle]) -> String {
-    let mut waiting = std::collections::BTreeMap::<String, [u64; 2]>::new();
+    let mut waiting = BTreeMap::<String, [u64; 2]>::new();
     for (listener, [up, down]) in App::backlogs(handles) {
         let of = waiting.entry(listener).or_default();
         *of = [of[0] + up, of[1] + down];
     }
     shared.metrics.set_backlogs(&waiting);
     shared.metrics.set_upstreams(&upstreams(active));
+    shared.metrics.set_pools(&pools(active));
     shared.metrics.text()
+}
+
+/// The number of servers for new connections of each pool, by listener and hosts: the smallest where hosts are those of several.
+fn pools(active: &Mutex<Vec<Active>>) -> BTreeMap<(String, String), usize> {
+    let active = active.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = BTreeMap::new();
+    for service in active.iter().map(|active| &active.service) {
+        for (hosts, open) in service.upstreams.open() {
+            let least = pools.entry((service.listener.name.clone(), hosts)).or_insert(open);
+            *least = open.min(*least);
+        }
+    }
+    pools
 }
 
 /// State of the servers of all listeners.

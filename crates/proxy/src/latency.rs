@@ -201,7 +201,7 @@ impl Bounded {
         }
     }
 
-    /// Takes down how long octets waited that have been sent by now.
+    /// Records how long octets waited that have been sent by now.
     fn observe(&mut self, readings: &Readings, now: Instant, waited: &Histogram) {
         if readings.arrived > self.last.arrived && self.marks.len() < MARKS {
             self.marks.push_back((readings.arrived.0, now));

@@ -20,7 +20,13 @@ pub fn listen(listener: &Listener) -> io::Result<OwnedFd> {
 
 /// A socket with a listener's address and settings, at which nothing is taken yet.
 pub fn bind(listener: &Listener) -> io::Result<Socket> {
-    open(listener).map_err(|error| named(listener, &error))
+    open(listener, true).map_err(|error| named(listener, &error))
+}
+
+/// Fails where another process listens at a listener's address. One of the same user would share its connections otherwise
+/// (`SO_REUSEPORT`, socket(7)).
+pub fn claim(listener: &Listener) -> io::Result<()> {
+    open(listener, false).map(drop).map_err(|error| named(listener, &error))
 }
 
 /// An error says of which listener it is, and what helps.
@@ -40,12 +46,12 @@ fn remedy(listen: &Listen, error: &io::Error) -> &'static str {
     }
 }
 
-fn open(listener: &Listener) -> io::Result<Socket> {
+fn open(listener: &Listener, is_shared: bool) -> io::Result<Socket> {
     let address = listener.listen.address.0;
     let kind = Type::STREAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
-    socket.set_reuse_port(true)?;
+    socket.set_reuse_port(is_shared)?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }

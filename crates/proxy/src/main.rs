@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError};
@@ -21,23 +22,35 @@ use signal_hook::iterator::Signals;
 const HELP: &str = "\
 A TCP proxy with bounded latency and a choice of congestion control on each side.
 
-usage: ackclock-proxy [--apply] CONFIG     carry connections as CONFIG says
-       ackclock-proxy --check [--apply] CONFIG
-                                           print every mistake in CONFIG, and what this host refuses
-       ackclock-proxy rules [--undo] CONFIG
-                                           print the commands that redirect connections here, or undo that
-       ackclock-proxy top [--once] ADDRESS
-                                           show the connections of a proxy with metrics at ADDRESS
-       ackclock-proxy record [--output DIR] [--seconds S] ADDRESS
-                                           record the TCP state of both sides of its connections, at each ACK (root)
-       ackclock-proxy --version
+Usage: ackclock-proxy [--apply] CONFIG
+  or:  ackclock-proxy --check [--apply] CONFIG
+  or:  ackclock-proxy rules [--undo] CONFIG
+  or:  ackclock-proxy top [--once] ADDRESS
+  or:  ackclock-proxy record [--output DIR] [--seconds S] ADDRESS
+  or:  ackclock-proxy --version
 
-  --apply   run the commands of `rules` at the start, and those of `rules --undo` at the end
+  CONFIG          carry connections as CONFIG says
+  --check CONFIG  print every mistake in CONFIG, and what this host refuses
+  rules CONFIG    print the commands that redirect connections here; with --undo those that undo it
+  top ADDRESS     show the connections of a proxy with metrics at ADDRESS; with --once, print them
+  record ADDRESS  record the TCP state of both sides of its connections, at each ACK (root)
 
-signals: HUP reads CONFIG again, USR2 hands over to the binary that is at the same path now,
-         TERM accepts no more connections and waits for the open ones, INT ends at once
-exit:    0 done, 1 failed, 2 wrong input, 130 interrupted
+  --apply         run the commands of `rules` at the start, and those of `rules --undo` at the end;
+                  one process of a host may
+  --output DIR    record into this folder (default recording)
+  --seconds S     end the recording after S seconds (default: at Ctrl-C)
+
+Signals:
+  HUP             read CONFIG again
+  USR2            hand over to the binary that is at the same path now
+  TERM            accept no more connections, and wait for the open ones
+  INT             end at once
+
+Exit codes: 0 done, 1 failed, 2 wrong input, 130 interrupted
 ";
+
+/// Rules that were put in, and the claim to them.
+type Applied = (Rules, OwnedFd);
 
 /// Task of the command line.
 enum Task {
@@ -200,8 +213,14 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
         tracing::info!(controller = name, "loaded; `ackclock-kernel unload` removes it from the kernel");
     }
     let files = sys::raise_file_limit();
+    let claim = inherited.take_claim();
+    let claim = if apply && claim.is_none() { Some(rules::claim()?) } else { claim };
+    // Before anything is given up: whoever is confined cannot see who has an address.
+    if !inherited.is_successor() {
+        check::claim(&config)?;
+    }
     let has_confined = confine::is_confined() || config.file.confine && confine(&path);
-    let mut rules = apply.then(|| inherited.take_rules());
+    let mut rules = claim.map(|claim| (inherited.take_rules(), claim));
     let ready = inherited.take_ready();
     // Before anything can be interrupted.
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])?;
@@ -210,9 +229,9 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
     let metrics =
         of_metrics.address.map(|at| http::serve(at.0, of_metrics.public, &app.shared, &app.active, app.handles()));
     let metrics = metrics.transpose()?;
-    health::look_after(Arc::clone(&app.active))?;
+    health::look_after(Arc::clone(&app.active), Arc::clone(&app.shared.troubles))?;
     resolver::look_after(Arc::clone(&app.active))?;
-    if let Some(rules) = &mut rules {
+    if let Some((rules, _)) = &mut rules {
         rules.follow(app.config())?;
     }
     let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id()), NotifyState::Ready]);
@@ -224,7 +243,7 @@ fn run(path: PathBuf, apply: bool) -> io::Result<u8> {
         handover::say_ready(ready);
     }
     let (code, is_succeeded) = serve(app, &mut signals, &mut rules, metrics.as_ref());
-    if let Some(rules) = rules.filter(|_| !is_succeeded) {
+    if let Some((rules, _claim)) = rules.filter(|_| !is_succeeded) {
         rules.remove()?;
     }
     Ok(code)
@@ -253,13 +272,18 @@ fn haste(signals: &mut Signals) -> Option<Haste> {
 }
 
 /// Does what signals say until the end; the exit code, and whether a successor goes on.
-fn serve(mut app: App, signals: &mut Signals, rules: &mut Option<Rules>, metrics: Option<&TcpListener>) -> (u8, bool) {
+fn serve(
+    mut app: App,
+    signals: &mut Signals,
+    rules: &mut Option<Applied>,
+    metrics: Option<&TcpListener>,
+) -> (u8, bool) {
     loop {
         let Some(signal) = signals.forever().next() else { return (0, false) };
         match signal {
             SIGHUP => reload(&mut app, rules),
             SIGUSR2 => {
-                if hand_over(&app, rules.as_ref()) {
+                if hand_over(&app, rules.as_ref().map(|(rules, claim)| (rules, claim))) {
                     // Two that answer in turns would make counters jump.
                     let _ = metrics.map(|listener| rustix::net::shutdown(listener, rustix::net::Shutdown::Both));
                     app.drain(|| haste(signals));
@@ -288,26 +312,38 @@ fn patience(app: &App) -> u32 {
     u32::try_from(wanted.as_micros()).unwrap_or(u32::MAX)
 }
 
-fn reload(app: &mut App, rules: &mut Option<Rules>) {
+fn reload(app: &mut App, rules: &mut Option<Applied>) {
     let monotonic = NotifyState::monotonic_usec_now();
     let states = [Some(NotifyState::Reloading), monotonic.ok()].into_iter().flatten().collect::<Vec<_>>();
     let _ = sd_notify::notify(&states);
     match app.reload() {
-        Ok(()) => {
-            tracing::info!("the configuration was reloaded");
-            if let Some(Err(error)) = rules.as_mut().map(|rules| rules.follow(app.config())) {
+        Ok(failed) => {
+            if failed.is_empty() {
+                tracing::info!("the configuration was reloaded");
+            } else {
+                let listeners = failed.join(", ");
+                tracing::error!(
+                    listeners,
+                    "the configuration was reloaded in part; mend these listeners and reload again"
+                );
+            }
+            if let Some(Err(error)) = rules.as_mut().map(|(rules, _)| rules.follow(app.config())) {
                 tracing::error!(%error, "the rules are not as configured");
             }
         }
         Err(mistakes) => {
             tracing::error!("the new configuration has mistakes; the old one stays in force");
-            complain_of(&mistakes);
+            for mistake in &mistakes {
+                let Diagnostic { field, message, remedy, .. } = mistake;
+                let gap = if field.is_empty() { "" } else { " " };
+                tracing::error!(place = mistake.at(), remedy, "{field}{gap}{message}");
+            }
         }
     }
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 }
 
-fn hand_over(app: &App, rules: Option<&Rules>) -> bool {
+fn hand_over(app: &App, rules: Option<(&Rules, &OwnedFd)>) -> bool {
     let active = app.active.lock().unwrap_or_else(PoisonError::into_inner);
     match handover::start_successor(&active, app.has_confined, rules) {
         Ok(child) => {

@@ -1,6 +1,6 @@
 //! Metrics by listener and side, as `OpenMetrics`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -95,6 +95,9 @@ pub struct Metrics {
     upstream_up: Family<Labels, Gauge>,
     upstream_connections: Family<Labels, Gauge>,
     upstream_draining: Family<Labels, Gauge>,
+    pool_servers: Family<Labels, Gauge>,
+    /// Servers when they were shown last, and before that.
+    shown: Mutex<[BTreeSet<Labels>; 2]>,
     connect_failures: Family<Labels, Counter>,
     connect: HistogramFamily,
     /// Largest number of connections.
@@ -159,11 +162,21 @@ impl Metrics {
         registry.register("upstream_connect_failures", "Failed attempts to connect", Family::clone(&connect_failures));
         registry.register("upstream_connect_seconds", "Time to connect to a server", Family::clone(&connect));
         let limit = Gauge::default();
-        registry.register("connection_limit", "Largest number of open connections", limit.clone());
+        registry.register(
+            "connection_limit",
+            "Largest number of open connections, by limits.connections and by descriptors",
+            limit.clone(),
+        );
         registry.register(
             "upstream_draining",
             "1 for a server that is given no new connections",
             Family::clone(&upstream_draining),
+        );
+        let pool_servers = Family::default();
+        registry.register(
+            "pool_servers",
+            "Servers of a listener or a rule that are given connections and answered when last tried",
+            Family::clone(&pool_servers),
         );
         registry.register(
             "rate_limited",
@@ -173,7 +186,7 @@ impl Metrics {
         registry.register("pipes_in_use", "Pipes with octets in them", pipes.clone());
         registry.register("held_bytes", "Octets buffered in user space", held.clone());
         registry.register("log_messages_lost", "Messages that nobody read in time", log::LOST.clone());
-        let (registry, backlogs) = (Mutex::new(registry), Mutex::default());
+        let (registry, backlogs, shown) = (Mutex::new(registry), Mutex::default(), Mutex::default());
         Self {
             registry,
             events,
@@ -189,6 +202,8 @@ impl Metrics {
             upstream_up,
             upstream_connections,
             upstream_draining,
+            pool_servers,
+            shown,
             connect_failures,
             connect,
             limit,
@@ -227,7 +242,7 @@ impl Metrics {
         }
     }
 
-    /// Takes down what waits, up and down, by listener; of one that is not named nothing does.
+    /// Records what waits, up and down, by listener; of one that is not named nothing does.
     pub fn set_backlogs(&self, waiting: &BTreeMap<String, [u64; 2]>) {
         for (name, gauges) in self.backlogs.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let octets = waiting.get(name).copied().unwrap_or_default();
@@ -242,21 +257,40 @@ impl Metrics {
         self.failures(of_upstream(listener, upstream), failure).inc();
     }
 
-    fn failures(&self, mut labels: Labels, failure: Failure) -> Counter {
-        labels.push(("reason", failure.label().to_owned()));
-        self.connect_failures.get_or_create_owned(&labels)
+    /// Records the number of servers that each pool has for new connections, by listener and the hosts of the pool.
+    pub fn set_pools(&self, pools: &BTreeMap<(String, String), usize>) {
+        self.pool_servers.clear();
+        for ((listener, hosts), servers) in pools {
+            let labels = vec![("listener", listener.clone()), ("pool", hosts.clone())];
+            self.pool_servers.get_or_create(&labels).set(*servers as i64);
+        }
     }
 
-    /// Takes down how long it took to connect to a server.
+    fn failures(&self, labels: Labels, failure: Failure) -> Counter {
+        self.connect_failures.get_or_create_owned(&of_failure(labels, failure))
+    }
+
+    /// Records how long it took to connect to a server.
     pub fn note_connect(&self, listener: &str, upstream: &str, took: Duration) {
         self.connect.get_or_create(&of_upstream(listener, upstream)).observe(took.as_secs_f64());
     }
 
-    /// Takes down the state of all servers that there are: those of before that are not named are no longer shown.
+    /// Records the state of all servers that there are. Those of before that are not named are no longer shown, what is counted of a
+    /// last attempt to connect after that included.
     pub fn set_upstreams(&self, states: &[UpstreamState]) {
         self.upstream_up.clear();
         self.upstream_connections.clear();
         self.upstream_draining.clear();
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let now: BTreeSet<Labels> = states.iter().map(|state| of_upstream(&state.listener, &state.upstream)).collect();
+        for gone in shown.iter().flatten().filter(|labels| !now.contains(*labels)) {
+            self.connect.remove(gone);
+            for failure in Failure::ALL {
+                self.connect_failures.remove(&of_failure(gone.clone(), failure));
+            }
+        }
+        shown.swap(0, 1);
+        shown[0] = now;
         for state in states {
             let labels = of_upstream(&state.listener, &state.upstream);
             self.upstream_up.get_or_create(&labels).set(i64::from(state.is_up));
@@ -295,6 +329,11 @@ fn of_upstream(listener: &str, upstream: &str) -> Labels {
     vec![("listener", listener.to_owned()), ("upstream", upstream.to_owned())]
 }
 
+fn of_failure(mut upstream: Labels, failure: Failure) -> Labels {
+    upstream.push(("reason", failure.label().to_owned()));
+    upstream
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
@@ -304,6 +343,34 @@ impl Default for Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Attempts to connect may end after a server is gone, and would show it again for ever.
+    #[test]
+    fn a_server_that_is_gone_leaves_nothing() {
+        let metrics = Metrics::new();
+        let state = UpstreamState {
+            listener: "one".to_owned(),
+            upstream: "192.0.2.1:80".to_owned(),
+            is_up: true,
+            connections: 0,
+            is_draining: false,
+        };
+        let use_it = || {
+            metrics.note_connect("one", &state.upstream, Duration::from_millis(1));
+            metrics.count_failure("one", &state.upstream, Failure::ALL[0]);
+            metrics.note_connect("one", "intercepted", Duration::from_millis(1));
+        };
+        use_it();
+        metrics.set_upstreams(std::slice::from_ref(&state));
+        assert!(metrics.text().contains("connect_seconds_count{listener=\"one\",upstream=\"192.0.2.1:80\"} 1"));
+        use_it();
+        metrics.set_upstreams(&[]);
+        assert!(!metrics.text().contains("192.0.2.1"), "{}", metrics.text());
+        use_it();
+        metrics.set_upstreams(&[]);
+        assert!(!metrics.text().contains("192.0.2.1"), "{}", metrics.text());
+        assert!(metrics.text().contains("upstream=\"intercepted\"} 3"), "servers that clients choose stay");
+    }
 
     #[test]
     fn what_waited_once_waits_no_more_when_nothing_does() {

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::process::{Command, Stdio};
 
 use crate::config::file::Mode;
@@ -16,6 +19,9 @@ const TABLE: &str = "24931";
 
 /// The name of the table of rules.
 const NAME: &str = "ackclock_proxy";
+
+/// The name by which a process claims it.
+const CLAIM: &str = "ackclock-proxy-rules";
 
 /// Commands that put the rules in, and those that take them out. What a proxy that was killed has left is no hindrance.
 pub fn commands(config: &Config) -> (String, String) {
@@ -169,6 +175,23 @@ impl Rules {
     pub fn remove(self) -> io::Result<()> {
         run(&self.removal)
     }
+}
+
+/// Claims the rules of this host, which have one name: those of a process go where another puts in its own. The claim is a name
+/// among the abstract ones of unix(7), which are the network namespace's as the rules are, and which end with the process.
+pub fn claim() -> io::Result<OwnedFd> {
+    let name = UnixAddress::from_abstract_name(CLAIM)?;
+    let socket = UnixDatagram::bind_addr(&name).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => io::Error::new(
+            error.kind(),
+            format!(
+                "another process has put in its rules, which --apply would replace; end it, or leave --apply out \
+                 (`ss -xap | grep {CLAIM}` finds it)"
+            ),
+        ),
+        _ => error,
+    })?;
+    Ok(socket.into())
 }
 
 /// Runs such commands, if there are any.

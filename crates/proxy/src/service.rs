@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rustix::process::{Resource, getrlimit};
+
+use crate::check;
 use crate::config::{Config, Listener, duration};
 use crate::metrics::{ListenerMetrics, Metrics};
 use crate::rate::Rate;
@@ -121,7 +124,8 @@ impl Shared {
     /// Takes over the limits of a configuration.
     pub fn limit(&self, config: &Config) {
         self.connections_most.store(config.file.limits.connections, Ordering::Relaxed);
-        self.metrics.limit.set(config.file.limits.connections as i64);
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        self.metrics.limit.set(check::room(config, files).min(config.file.limits.connections as u64) as i64);
         self.per_source_most.store(config.file.limits.per_source, Ordering::Relaxed);
     }
 

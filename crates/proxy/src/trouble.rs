@@ -25,7 +25,7 @@ pub enum Trouble {
     Unopened(String),
     /// The settings that rules have for a listener's clients cannot be applied.
     Unsettled(String),
-    /// A server of a listener does not answer. It lasts until the server has.
+    /// A server of a listener cannot be reached: it is silent, or refuses. It lasts until the server has.
     Unanswered(String, SocketAddr),
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Trouble {
             Self::NoRoomForQuestions => f.write_str("no descriptors for requests of metrics: they wait"),
             Self::Unopened(listener) => write!(f, "{listener}: connections to servers cannot be opened"),
             Self::Unsettled(listener) => write!(f, "{listener}: settings of a rule cannot be applied to clients"),
-            Self::Unanswered(listener, server) => write!(f, "{listener}: the server {server} does not answer"),
+            Self::Unanswered(listener, server) => write!(f, "{listener}: the server {server} cannot be reached"),
         }
     }
 }
@@ -60,7 +60,7 @@ pub struct Troubles {
 }
 
 impl Troubles {
-    /// Takes down that a condition showed. It is logged with `why` if it begins.
+    /// Records that a condition showed. It is logged with `why` if it begins.
     pub fn show(&self, trouble: Trouble, why: &dyn fmt::Display, now: Instant) {
         let is_answered = !matches!(trouble, Trouble::Unanswered(..));
         let mut lasting = self.lasting();
@@ -73,7 +73,7 @@ impl Troubles {
         self.begun.notify_one();
     }
 
-    /// Takes down that a server answered.
+    /// Records that a server answered.
     pub fn answered(&self, listener: &str, server: SocketAddr) {
         let mut lasting = self.lasting();
         if lasting.is_empty() {

@@ -164,6 +164,15 @@ impl Upstreams {
         drained.into_iter().collect()
     }
 
+    /// The hosts of each pool that has servers, and how many of those it has for new connections.
+    pub fn open(&self) -> Vec<(String, usize)> {
+        let is_open = |member: &&Member| !member.is_draining && member.upstream.is_healthy.load(Ordering::Relaxed);
+        let hosts = |pool: &Pool| pool.servers.iter().map(|server| server.host.as_str()).collect::<Vec<_>>().join(",");
+        let pools = self.pools();
+        let used = pools.iter().filter(|pool| !pool.members.is_empty());
+        used.map(|pool| (hosts(pool), pool.members.iter().filter(is_open).count())).collect()
+    }
+
     /// Hosts that are names, with their ports; and the addresses that they are known to have.
     pub fn known(&self) -> Known {
         let pools = self.pools();
@@ -171,7 +180,7 @@ impl Upstreams {
         named.map(|server| (server.host.clone(), server.addresses.clone())).collect()
     }
 
-    /// Takes down that a name stands for these addresses. Those that it had keep their order, new ones come after them: a name
+    /// Records that a name stands for these addresses. Those that it had keep their order, new ones come after them: a name
     /// server may tell them in another order each time.
     pub fn resolve(&self, name: &str, addresses: &[SocketAddr]) -> Change {
         let mut pools = self.pools();
@@ -212,14 +221,11 @@ impl Upstream {
         Self { address, is_healthy, connections, failures }
     }
 
-    /// Takes down whether it answered.
+    /// Records whether it answered.
     pub fn note(&self, answered: bool) {
         let failures = if answered { 0 } else { self.failures.load(Ordering::Relaxed) + 1 };
         self.failures.store(failures, Ordering::Relaxed);
-        let is_healthy = failures < FAILURES;
-        if self.is_healthy.swap(is_healthy, Ordering::Relaxed) != is_healthy {
-            tracing::warn!(upstream = %self.address, is_healthy, "a server's health changed");
-        }
+        self.is_healthy.store(failures < FAILURES, Ordering::Relaxed);
     }
 }
 

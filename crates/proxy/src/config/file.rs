@@ -205,7 +205,7 @@ declare! {
         connections: usize = default(100_000).at_least(1).at_most(10_000_000),
         /// Connections at a time of one client's address; more are reset.
         per_source: usize = default(100_000).at_least(1).at_most(10_000_000),
-        /// Pipes of each thread; who finds none copies.
+        /// Pipes of each thread; where none is free, octets are copied.
         pipes: usize = default(256).at_most(100_000),
         /// Octets that a pipe is to hold.
         pipe_size: Bytes = default(Bytes(262_144)).at_least(Bytes(4096)).at_most(Bytes(1 << 24)),

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
-use std::thread::available_parallelism;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, available_parallelism};
+use std::time::{Duration, Instant};
 
 use ackclock_declare::{Json, Mistake, Table};
 use ackclock_units::Bytes;
@@ -30,16 +33,21 @@ pub(crate) fn review(
         mistakes.push(if place.is_empty() { mistake } else { mistake.within(place) });
     }
     let own: Vec<SocketAddr> = file.listen.iter().map(|listen| listen.address.0).collect();
-    let resolve = |host: &str| -> Vec<SocketAddr> {
-        let found: Vec<_> = host.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-        if found.is_empty() { known.get(host).cloned().unwrap_or_default() } else { found }
-    };
-    let names = Names { resolve: &resolve, own: &own };
+    let servers = file.listen.iter().flat_map(|it| &it.upstream).chain(file.rule.iter().flat_map(|it| &it.upstream));
+    let hosts: BTreeSet<String> = servers.map(|Listed(upstream)| upstream.address.0.clone()).collect();
+    let found = resolved(hosts, |host| host.to_socket_addrs().map(Iterator::collect).unwrap_or_default(), PATIENCE);
+    let names = Names { found: &found, known, own: &own };
     let mut listeners = Vec::new();
     for (index, listen) in file.listen.iter().enumerate() {
         let written = table.get("listen").and_then(|all| all.get(index)).and_then(Json::as_object);
         let name = listen.name.clone().unwrap_or_else(|| listen.address.to_string());
-        let has_routes = !has_rules || file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty());
+        let has_routes = if has_rules {
+            file.rule.iter().any(|rule| rule.is_for(&name) && !rule.upstream.is_empty())
+        } else {
+            // Rules that could not be read: some may be for this listener.
+            let mut written = table.get("rule").and_then(Json::as_array).into_iter().flatten();
+            written.any(|rule| rule.get("upstream").is_some())
+        };
         let (upstreams, wrong) = of_listener(listen, written, &names, has_routes);
         mistakes.extend(wrong.into_iter().map(|mistake| mistake.within(&format!("listen[{index}]"))));
         let (listen, own) = (listen.clone(), own.clone());
@@ -69,10 +77,57 @@ pub(crate) fn review(
     if mistakes.is_empty() { Ok(Config { file, workers, listeners }) } else { Err(mistakes) }
 }
 
-/// Addresses that hosts stand for, and those of the listeners, to which none may.
+/// Time for the answers about names. A resolver asks its second name server after 5 s (resolv.conf(5)), which has to answer.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Largest number of names that are asked about at a time.
+const MOST: usize = 64;
+
+/// Addresses of the hosts that are resolved in time, all of which are asked about together.
+fn resolved(
+    hosts: BTreeSet<String>,
+    resolve: impl Fn(&str) -> Vec<SocketAddr> + Clone + Send + 'static,
+    patience: Duration,
+) -> Known {
+    let until = Instant::now() + patience;
+    let (written, names): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.parse::<SocketAddr>().is_ok());
+    let mut found: Known =
+        written.into_iter().filter_map(|host| Some((host.clone(), vec![host.parse().ok()?]))).collect();
+    let (sender, answers) = channel();
+    let threads = names.len().min(MOST);
+    let names = Arc::new(Mutex::new(names));
+    for _ in 0..threads {
+        let (names, sender, resolve) = (Arc::clone(&names), sender.clone(), resolve.clone());
+        let next = move || names.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // One that cannot be started leaves its names to the others.
+        let _ = thread::Builder::new().name("name".to_owned()).spawn(move || {
+            while let Some(name) = next() {
+                let addresses = resolve(&name);
+                if sender.send((name, addresses)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    drop(sender);
+    while let Ok(answer) = answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        found.extend([answer]);
+    }
+    found
+}
+
+/// Addresses that hosts stand for, those that they are known to have had, and those of the listeners, to which none may.
 struct Names<'file> {
-    resolve: &'file dyn Fn(&str) -> Vec<SocketAddr>,
+    found: &'file Known,
+    known: &'file Known,
     own: &'file [SocketAddr],
+}
+
+impl Names<'_> {
+    fn addresses(&self, host: &str) -> Vec<SocketAddr> {
+        let mut all = [self.found, self.known].into_iter().filter_map(|known| known.get(host));
+        all.find(|addresses| !addresses.is_empty()).cloned().unwrap_or_default()
+    }
 }
 
 /// Fields that mean something to mode forward only, and those that do to the others.
@@ -160,7 +215,7 @@ fn upstreams(written: &[Listed], is_by_order: bool, names: &Names<'_>, mistakes:
     let mut found = Vec::new();
     for (index, Listed(Upstream { address: HostPort(host), weight, drain })) in written.iter().enumerate() {
         let place = format!("upstream[{index}]");
-        let addresses = (names.resolve)(host);
+        let addresses = names.addresses(host);
         if addresses.is_empty() {
             let message = format!("cannot be resolved: {host}");
             mistakes
@@ -323,4 +378,39 @@ fn of_metrics(file: &File, own: &[SocketAddr]) -> Vec<Mistake> {
         mistakes.push(Mistake::new("is that of a listener", "write another address or port"));
     }
     mistakes.into_iter().map(|mistake| mistake.within("address").within("metrics")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    fn hosts(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// Each answer waits for the other question: one after the other they would never come.
+    #[test]
+    fn names_are_asked_about_together() {
+        let (both, server) = (Arc::new(Barrier::new(2)), SocketAddr::from(([192, 0, 2, 1], 80)));
+        let resolve = move |_: &str| {
+            both.wait();
+            vec![server]
+        };
+        let found = resolved(hosts(&["a:80", "b:80", "192.0.2.2:80"]), resolve, Duration::from_mins(5));
+        let other = SocketAddr::from(([192, 0, 2, 2], 80));
+        let wanted = [("192.0.2.2:80", other), ("a:80", server), ("b:80", server)];
+        assert_eq!(found, wanted.map(|(host, address)| (host.to_owned(), vec![address])).into());
+    }
+
+    #[test]
+    fn questions_that_nobody_answers_have_one_deadline() {
+        let resolve = |_: &str| loop {
+            thread::park();
+        };
+        let names = hosts(&["a:80", "b:80", "[::1]:80"]);
+        let found = resolved(names, resolve, Duration::from_millis(10));
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), ["[::1]:80"]);
+    }
 }

@@ -113,6 +113,33 @@ fn a_message_shows_the_line_the_mark_and_the_remedy() {
     assert!(found[0].to_string().starts_with(wanted), "{}", found[0]);
 }
 
+/// Each thing is said once, with what to write.
+#[test]
+fn a_value_of_another_type_is_told_what_to_be_and_how_it_is_written() {
+    let start = "[[listen]]\naddress = \"127.0.0.1:18080\"\n";
+    let told = |text: &str| {
+        let found = parse("proxy.toml", &format!("{start}{text}\n")).expect_err("there is a mistake in it");
+        (found[0].message.clone(), found[0].remedy.clone())
+    };
+    let (message, remedy) = told("upstream = \"127.0.0.1:80\"");
+    assert!(message.starts_with("is a string, and must be a list") && !message.contains("write"), "{message}");
+    assert_eq!(remedy, "write [\"127.0.0.1:80\"]");
+    let (message, remedy) = told("upstream = [{ address = \"127.0.0.1:80\", weight = \"3\" }]");
+    assert_eq!(message, "is a string, and must be a whole number, at least 1 and at most 256");
+    assert_eq!(remedy, "write 3, without quotes");
+    let (message, remedy) = told("upstream = [\"127.0.0.1:80\"]\n[log]\nformat = \"xml\"");
+    assert_eq!((message.as_str(), remedy.as_str()), ("must be \"text\" or \"json\"", "the default is \"text\""));
+}
+
+#[test]
+fn a_mistake_in_a_rule_hides_no_missing_upstream() {
+    let start = "[[listen]]\naddress = \"127.0.0.1:18080\"\n[[rule]]\nrefuse = 7\n";
+    let found = mistakes(start);
+    assert!(found.iter().any(|one| one.starts_with("listen[0].upstream: is missing")), "{found:#?}");
+    let found = mistakes(&format!("{start}[[rule]]\nupstream = [\"127.0.0.1:80\"]\n"));
+    assert!(!found.iter().any(|one| one.contains("is missing")), "{found:#?}");
+}
+
 #[test]
 fn what_is_no_toml_is_said_with_its_place() {
     let found = parse("proxy.toml", "workers = \n").expect_err("no value");
@@ -315,7 +342,8 @@ fn routes_that_cannot_be_are_refused() {
         ]
     );
     let only = "[[listen]]\naddress = \"127.0.0.1:18443\"\n[[rule]]\nsni = [\"é.org\", \"a..b\", \"*\"]\n";
-    let found = mistakes(only);
+    let mut found = mistakes(only);
+    assert_eq!(found.remove(0), "listen[0].upstream: is missing");
     assert_eq!(found.len(), 3, "{found:#?}");
     for (index, found) in found.iter().enumerate() {
         assert!(found.starts_with(&format!("rule[0].sni[{index}]: must be a server name in ASCII")), "{found}");

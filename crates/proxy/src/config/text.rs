@@ -27,12 +27,16 @@ pub struct Diagnostic {
     position: usize,
 }
 
+impl Diagnostic {
+    /// Where it stands, as compilers write it: `file:line:column`.
+    pub fn at(&self) -> String {
+        self.place.map_or_else(|| self.file.clone(), |(line, column)| format!("{}:{line}:{column}", self.file))
+    }
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some((line, column)) = self.place {
-            write!(f, ":{line}:{column}")?;
-        }
+        f.write_str(&self.at())?;
         let gap = if self.field.is_empty() { "" } else { " " };
         write!(f, ": {}{gap}{}", self.field, self.message)?;
         if let Some(Excerpt { line, marks }) = &self.excerpt {
@@ -82,7 +86,8 @@ impl<'text> Source<'text> {
                 },
             }
         };
-        self.diagnostic(&mistake.field, span, &mistake.message, &mistake.remedy)
+        let (message, remedy) = said_once(mistake);
+        self.diagnostic(&mistake.field, span, message, &remedy)
     }
 
     /// Every key that no table has.
@@ -156,6 +161,18 @@ impl<'text> Source<'text> {
             }
             DeValue::Table(table) => Json::Object(self.table(path, table)),
         }
+    }
+}
+
+/// Message and remedy of a mistake. A message may have a remedy of its own, `must be X; write Y`, which goes before a general one unless
+/// it is X again.
+fn said_once(mistake: &Mistake) -> (&str, String) {
+    match mistake.message.rsplit_once("; write ") {
+        Some((message, write)) if message.ends_with(write) && !mistake.remedy.is_empty() => {
+            (message, mistake.remedy.clone())
+        }
+        Some((message, write)) => (message, format!("write {write}")),
+        None => (&mistake.message, mistake.remedy.clone()),
     }
 }
 

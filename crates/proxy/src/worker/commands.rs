@@ -85,7 +85,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Takes down one that ends, if it is wanted.
+    /// Records one that ends, if it is wanted.
     pub(super) fn note(&mut self, connection: &Connection) {
         let Some(asked) = self.asked else { return };
         if asked.elapsed() > PAIRS_WANTED.0 {
@@ -117,7 +117,7 @@ pub struct ConnectionInfo {
     pub listener: String,
     pub client: String,
     pub server: String,
-    /// Server name that the client has told by TLS, where a rule asks for it.
+    /// Server name that the client has sent by TLS, where a rule asks for it.
     pub sni: Option<String>,
     pub age_s: f64,
     pub up_bytes: u64,

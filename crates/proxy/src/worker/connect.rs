@@ -138,7 +138,6 @@ impl Worker {
                 Ok(None) if flags.contains(EventFlags::OUT) => {}
                 Ok(None) => return,
                 Ok(Some(error)) | Err(error) => {
-                    tracing::debug!(server = %connection.server, %error, "the server did not answer");
                     let failure = Failure::of(&error);
                     return self.on_unreachable(key, failure, now);
                 }

@@ -126,10 +126,11 @@ fn a_check_refuses_what_a_start_is_refused_for_in_the_same_words() {
     for (user, config, wanted) in cases {
         let place = Place::new(&config);
         let (code, checked) = place.run(&["--check"], user).unwrap();
-        assert!(code == 1 && checked.contains(&wanted), "{config}\n{code} {checked}");
+        let has = |text: &str| text.split("; ").all(|part| checked.contains(part));
+        assert!(code == 1 && has(&wanted), "{config}\n{code} {checked}");
         let (code, started) = place.run(&[], user).expect("a start is refused, too");
         let complaint = started.trim().lines().next_back().unwrap();
-        assert!(code == 1 && checked.contains(complaint), "{config}\n{code} {started}\nnot in: {checked}");
+        assert!(code == 1 && has(complaint), "{config}\n{code} {started}\nnot in: {checked}");
     }
 }
 
@@ -139,8 +140,32 @@ fn a_check_names_who_has_an_address() {
     let place = Place::new(&listener(taken.local_addr().unwrap(), ""));
     let (code, told) = place.run(&["--check"], None).unwrap();
     let name = fs::read_to_string("/proc/self/comm").unwrap();
-    let wanted = format!("{} (process {}) has it", name.trim(), std::process::id());
+    let wanted = format!(
+        "{} (process {}) has it\n    address = \"{}\"\n",
+        name.trim(),
+        std::process::id(),
+        taken.local_addr().unwrap()
+    );
+    let place =
+        format!("{}:3:11: listen[0].address is refused by this host: cannot listen at ", place.config().display());
+    let remedy = "\n  remedy: end it, or choose another address\n";
+    assert!(told.contains(&place) && told.ends_with(remedy), "{told}");
     assert!(code == 1 && told.contains(&wanted), "{told}");
+}
+
+/// socket(7): sockets of one user share a port by `SO_REUSEPORT`, and so would two proxies that were started by mistake.
+#[test]
+fn a_second_proxy_at_an_address_is_refused_and_says_who_has_it() {
+    let (listen, at, other) = (free(), free(), free());
+    let config =
+        |listen: SocketAddr, at: SocketAddr| format!("{}[metrics]\naddress = \"{at}\"\n", listener(listen, ""));
+    let first = Proxy::start(&config(listen, at));
+    let wanted = format!("(process {}) has it; end it, or choose another address", first.child.id());
+    for (config, what) in [(config(listen, other), "cannot listen at"), (config(other, at), "cannot serve metrics at")]
+    {
+        let (code, told) = Place::new(&config).run(&[], None).expect("it is refused");
+        assert!(code == 1 && told.contains(what) && told.contains(&wanted), "{told}");
+    }
 }
 
 /// docs/how-to/run-the-proxy.md: a check may be made at any time, beside the proxy that runs.

@@ -241,6 +241,40 @@ fn a_reload_changes_the_log() {
     });
 }
 
+/// docs/reference/proxy.md: with `format = "json"` each message is a line of JSON.
+#[test]
+fn mistakes_of_a_reload_are_messages_like_others() {
+    let (listen, upstream) = (free(), echo());
+    let config = listener("one", listen, upstream, "") + "[log]\nformat = \"json\"\n";
+    let proxy = Proxy::start(&config);
+    proxy.write(&format!("workers = 0\nconfine = 7\n{config}"));
+    proxy.signal(Signal::HUP);
+    until("the mistakes are told", || proxy.log().matches("remedy").count() == 2);
+    let log = proxy.log();
+    let lines: Vec<Json> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let told: Vec<_> = lines.iter().filter(|line| line["remedy"].is_string()).collect();
+    for (line, (field, place)) in told.iter().zip([("workers ", ":1:11"), ("confine ", ":2:11")]) {
+        assert!(line["message"].as_str().unwrap().starts_with(field), "{line}");
+        assert!(line["place"].as_str().unwrap().ends_with(place), "{line}");
+    }
+}
+
+#[test]
+fn a_reload_that_is_done_in_part_says_so() {
+    let (listen, upstream) = (free(), echo());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = listener("one", listen, upstream, "");
+    let proxy = Proxy::start(&config);
+    proxy.write(&(config + &listener("two", taken.local_addr().unwrap(), upstream, "")));
+    proxy.signal(Signal::HUP);
+    until("it is told", || proxy.log().contains("reloaded"));
+    let log = proxy.log();
+    let part = "the configuration was reloaded in part; mend these listeners and reload again listeners=\"two\"";
+    assert!(log.contains(part) && log.matches("was reloaded").count() == 1, "{log}");
+    assert!(log.contains("has it, or choose another address") || log.contains("has it; end it"), "{log}");
+    assert!(answers(&mut connect(listen)));
+}
+
 #[test]
 fn a_reload_names_what_takes_a_restart_until_it_is_as_it_was() {
     let (listen, upstream) = (free(), echo());
@@ -310,13 +344,13 @@ fn descriptors_that_run_out_are_told_once_and_once_it_is_over() {
     assert_eq!(told(&proxy, "no descriptors or no memory"), [1, 1], "{}", proxy.log());
 }
 
-/// docs/reference/proxy.md: at the default level, a server that does not answer is named once, and once it answers again.
+/// docs/reference/proxy.md: at the default level, a server that cannot be reached is named once, and once it answers again.
 #[test]
 fn a_server_that_does_not_answer_is_told_once_and_once_it_answers_again() {
     let (listen, upstream) = (free(), free());
     let proxy = Proxy::start(&listener("one", listen, upstream, ""));
     (0..5).for_each(|_| rest(connect(listen)));
-    let text = format!("one: the server {upstream} does not answer");
+    let text = format!("one: the server {upstream} cannot be reached");
     until("it is told", || told(&proxy, &text)[0] > 0);
     assert!(proxy.log().contains("why=refused"), "{}", proxy.log());
     let server = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use serde_json::Value as Json;
 
-use crate::program::{Proxy, answers, connect, echo, free, until};
+use crate::program::{PROXY, Proxy, answers, connect, echo, free, until};
 
 fn metrics(at: SocketAddr) -> String {
     let mut socket = connect(at);
@@ -23,7 +23,7 @@ fn used() -> (Proxy, SocketAddr, [SocketAddr; 3]) {
     let (listen, at, sound, absent) = (free(), free(), echo(), free());
     let config = format!(
         "workers = 1\n[[listen]]\nname = \"web\"\naddress = \"{listen}\"\nupstream = [\"{absent}\", \"{sound}\"]\nbalance = \"first\"\n\
-         health_interval = \"60 s\"\nbuffer_policy = \"credit\"\n[metrics]\naddress = \"{at}\"\n"
+         health_interval = \"60 s\"\nbuffer_policy = \"credit\"\n[limits]\nconnections = 100\npipes = 10\n[metrics]\naddress = \"{at}\"\n"
     );
     let proxy = Proxy::start(&config);
     let mut client = connect(listen);
@@ -55,7 +55,8 @@ fn each_server_has_its_state_its_connections_and_its_failures() {
         format!("ackclock_proxy_upstream_connect_seconds_count{{{}}} 0", labels(absent)),
         format!("ackclock_proxy_upstream_connect_failures_total{{{},reason=\"refused\"}} 0", labels(sound)),
         format!("ackclock_proxy_upstream_connect_failures_total{{{},reason=\"timed_out\"}} 0", labels(absent)),
-        "ackclock_proxy_connection_limit 100000".to_owned(),
+        "ackclock_proxy_connection_limit 100".to_owned(),
+        format!("ackclock_proxy_pool_servers{{listener=\"web\",pool=\"{absent},{sound}\"}} 1"),
     ] {
         assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
     }
@@ -68,8 +69,28 @@ fn each_server_has_its_state_its_connections_and_its_failures() {
     // A server that the file no longer names is shown no more.
     proxy.write(&std::fs::read_to_string(proxy.path()).unwrap().replace(&format!("\"{absent}\", "), ""));
     proxy.signal(Signal::HUP);
-    until("it is not shown", || !metrics(at).contains(&format!("upstream_up{{{}}}", labels(absent))));
+    until("it is not shown", || !metrics(at).contains(&format!("upstream=\"{absent}\"")));
     assert!(has(format!("ackclock_proxy_upstream_connections{{{}}} 1", labels(sound))), "{}", metrics(at));
+    // Nor are servers forgotten while the last connections end.
+    proxy.signal(Signal::TERM);
+    until("it takes no more connections", || proxy.log().contains("no more connections are accepted"));
+    until("no listener is left", || std::net::TcpStream::connect(listen).is_err());
+    assert!(has(format!("ackclock_proxy_upstream_connections{{{}}} 1", labels(sound))), "{}", metrics(at));
+}
+
+/// Two descriptors a connection, and those of threads, pipes and listeners: 2 * 10 + 2 * 1 + 4 + 64 + 1 + 16 are 107, and 200 leave room for 46.
+#[test]
+fn the_limit_of_connections_is_that_of_descriptors_where_it_is_smaller() {
+    let at = free();
+    let config = format!(
+        "workers = 1\n[limits]\nconnections = 100\npipes = 10\n[metrics]\naddress = \"{at}\"\n\
+         [[listen]]\naddress = \"{}\"\nupstream = [\"127.0.0.1:9\"]\n",
+        free()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 200; exec \"$0\" \"$1\"", PROXY]);
+    let _proxy = Proxy::start_by(command, &config);
+    assert!(metrics(at).contains("ackclock_proxy_connection_limit 46\n"), "{}", metrics(at));
 }
 
 /// The parser of the Prometheus project's library for Python refuses what the `OpenMetrics` specification does.

@@ -192,7 +192,7 @@ fn the_second_server_is_taken_where_the_first_does_not_answer() {
     );
     let proxy = Proxy::start(&text);
     assert!((0..4).all(|_| answers(&mut connect(listen))));
-    until("it is known that the first does not answer", || proxy.log().contains("is_healthy=false"));
+    until("it is known that the first cannot be reached", || proxy.log().contains("cannot be reached"));
 }
 
 /// Octets that the server gets through two proxies: the first names the client to the second, which names it to the

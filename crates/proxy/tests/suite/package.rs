@@ -71,12 +71,35 @@ fn the_package_has_what_it_needs_and_lintian_finds_no_fault() {
         "usr/share/ackclock-proxy/grafana.json",
         "usr/share/doc/ackclock-proxy/changelog.gz",
         "usr/share/doc/ackclock-proxy/copyright",
-        "usr/share/doc/ackclock-proxy/run-the-proxy.md",
+        "usr/share/doc/ackclock-proxy/how-to/run-the-proxy.md",
         "usr/share/man/man1/ackclock-torture.1.gz",
         "usr/share/man/man8/ackclock-kernel.8.gz",
         "usr/share/man/man8/ackclock-proxy.8.gz",
     ] {
         assert!(files.join(file).is_file(), "{file} is not in the package");
+    }
+    let docs = files.join("usr/share/doc/ackclock-proxy");
+    for page in ["how-to/run-the-proxy.md", "reference/proxy.md", "explanation/proxy.md"] {
+        let text = std::fs::read_to_string(docs.join(page)).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            assert!(
+                docs.join(page).parent().unwrap().join(link).is_file(),
+                "{page} leads to {link}, which is not there"
+            );
+        }
+    }
+    // man-pages(7): the sections that a page of a program has.
+    for (page, sections) in [
+        ("man8/ackclock-proxy.8.gz", &["SYNOPSIS", "FILES", "SEE ALSO"][..]),
+        ("man1/ackclock-torture.1.gz", &["SYNOPSIS", "SEE ALSO"]),
+    ] {
+        let path = files.join("usr/share/man").join(page);
+        let text = succeeds("gzip", &["--decompress", "--stdout", path.to_str().unwrap()]);
+        for section in sections {
+            let is_there = text.contains(&format!(".SH {section}\n")) || text.contains(&format!(".SH \"{section}\"\n"));
+            assert!(is_there, "{page} lacks {section}: {text}");
+        }
     }
     assert_eq!(succeeds("dpkg-deb", &["--info", package, "conffiles"]).trim(), "/etc/ackclock-proxy/proxy.toml");
 

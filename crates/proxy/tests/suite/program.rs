@@ -30,6 +30,8 @@ pub(crate) fn free() -> SocketAddr {
     socket.set_reuse_port(true).unwrap();
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let address = socket.local_addr().unwrap().as_socket().unwrap();
+    // A proxy looks first whether it would be alone there: among sockets that do not listen it is (SO_REUSEADDR, socket(7)).
+    socket.set_reuse_address(true).unwrap();
     std::mem::forget(socket);
     address
 }

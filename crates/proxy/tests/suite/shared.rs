@@ -46,7 +46,7 @@ fn servers_that_do_not_answer_delay_no_check_of_others() {
     );
     let proxy = Proxy::start(&config);
     until("it is known that a server is absent", || {
-        proxy.log().contains(&format!("upstream={absent} is_healthy=false"))
+        proxy.log().contains(&format!("the server {absent} cannot be reached"))
     });
 }
 

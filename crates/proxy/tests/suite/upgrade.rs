@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use socket2::SockRef;
 
-use crate::program::{Proxy, answers, connect, echo, free, knock, until};
+use crate::program::{PROXY, Proxy, answers, connect, echo, free, knock, run, until};
 
 fn config(listen: SocketAddr, server: SocketAddr, more: &str) -> String {
     format!("workers = 2\n[[listen]]\nname = \"one\"\naddress = \"{listen}\"\nupstream = [\"{server}\"]\n{more}\n")
@@ -96,6 +96,15 @@ fn rules_follow_the_configuration_through_reload_and_upgrade() {
     let told = || fs::read_to_string(folder.path().join("told")).unwrap_or_default();
     let proxy = Proxy::start_with(&redirecting(80), &["--apply"], &[("PATH", &path)]);
     assert!(told().contains("dport { 80 }"), "{}", told());
+    // Rules have one name: a second process would take those of the first away.
+    let refused = || {
+        let second = folder.path().join("second.toml");
+        fs::write(&second, redirecting(83).replace(&listen.to_string(), &free().to_string())).unwrap();
+        let (code, complaint) = run(PROXY, &["--apply", &second.to_string_lossy()]);
+        assert!(code == Some(1) && complaint.contains("another process has put in its rules"), "{complaint}");
+        assert!(!told().contains("dport { 83 }"), "{}", told());
+    };
+    refused();
     proxy.write(&redirecting(81));
     proxy.signal(Signal::HUP);
     until("the rules are those of the new file", || told().contains("dport { 81 }"));
@@ -104,6 +113,7 @@ fn rules_follow_the_configuration_through_reload_and_upgrade() {
     assert!(told().contains("dport { 82 }"), "{}", told());
     let removals = told().matches("delete table inet ackclock_proxy").count();
     assert_eq!(removals, 2, "each before its successor");
+    refused();
     // Without a listener that intercepts no rule is left.
     proxy.write(&format!("confine = false\n{}", config(listen, server, "")));
     kill_process(first.0, Signal::HUP).unwrap();

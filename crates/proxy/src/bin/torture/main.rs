@@ -30,8 +30,8 @@ use proxy::Proxy;
 const HELP: &str = "\
 Exchanges of every order of octets, FINs and resets, directly and through a TCP proxy, which must make no difference.
 
-usage: ackclock-torture --proxy COMMAND [--name NAME] [--cases PART] [--jobs N] [--random N] [--repeat N] [--json FILE]
-       ackclock-torture --list [--cases PART]
+Usage: ackclock-torture --proxy COMMAND [--name NAME] [--cases PART] [--jobs N] [--random N] [--repeat N] [--json FILE]
+  or:  ackclock-torture --list [--cases PART]
 
   --proxy COMMAND  start the proxy with this shell command; {listen} and {upstream} in it are ports of 127.0.0.1
   --name NAME      call the proxy NAME in the report (default proxy)
