@@ -9,7 +9,7 @@ import { Legend } from "./legend";
 import type { Checked, Diagnostic, FromWorker, Progress, ScenarioInfo, ToWorker } from "./messages";
 import { Network } from "./network";
 import { linksAt } from "./links";
-import { FIRST, type Path, changesIn, edit, fromText, isAmong, withoutChanges } from "./path";
+import { FIRST, type Path, changesIn, edit, fromText, isAmong, nameOfRun, withoutChanges } from "./path";
 import { csv, fileName, png, svg, type Picture } from "./picture";
 import { LIGHT, PLOTS, type Plot, Plots, colorOf, look } from "./plots";
 import { Sequence } from "./sequence";
@@ -40,6 +40,7 @@ let scenario: ScenarioInfo | null = null;
 let checks = 0;
 let checked_s = 60; // how long the scenario of the text is
 let isRunning = false;
+let loadedText = ""; // of the run that is shown, with its changes
 let isStale = true; // the text is not what is loaded
 let runsWhenLoaded = false;
 let runsWhenChecked = false;
@@ -152,7 +153,7 @@ function load(thenRun: boolean): void {
   say({ kind: "load", text: text.value, sample_s: Math.max(checked_s / ROWS, 1e-4), packets: box.checked });
 }
 
-function begin({ scenario: loaded, row, diagnostics }: Checked): void {
+function begin({ scenario: loaded, row, diagnostics }: Checked, ofText: string): void {
   showMistakes(diagnostics);
   if (!loaded || !row) {
     onWrong(new Error(JSON.stringify(diagnostics)));
@@ -160,7 +161,7 @@ function begin({ scenario: loaded, row, diagnostics }: Checked): void {
   }
   notice(tellsOfReplay ? "Begun anew: your changes happen again at their times. “Drop changes”, below the sliders, takes them out." : "");
   tellsOfReplay = false;
-  [scenario, isStale, cost_s, hasChanges] = [loaded, false, 0, false];
+  [scenario, loadedText, isStale, cost_s, hasChanges] = [loaded, ofText, ofText !== text.value, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
   forgetDrag();
   series.begin(loaded, row);
@@ -265,16 +266,9 @@ async function keep(): Promise<void> {
   if (!scenario || series.time.length < 2) return notice("Nothing has run yet: run it, then keep it.");
   if (kept.runs.length === MOST_KEPT) return notice(`At most ${MOST_KEPT} runs are kept: remove one in the legend.`);
   const [loaded, now_s] = [scenario, progress.now_s];
-  const run = kept.keep(nameOfRun(loaded.name), now_s, loaded, series, JSON.parse(new TextDecoder().decode(await summary())));
+  const run = kept.keep(nameOfRun(loadedText, loaded.name), now_s, loaded, series, JSON.parse(new TextDecoder().decode(await summary())));
   if (run) notice(`Kept “${run.name}” up to ${now_s.toFixed(1)} s: change the scenario and run it again; the kept run is drawn behind.`);
   keptChanged();
-}
-
-/** What a person would call it: the queue and the controllers, where the form knows them. */
-function nameOfRun(otherwise: string): string {
-  const path = fromText(text.value);
-  if (!path) return otherwise;
-  return `${path.queue}: ${[...new Set(path.flows.map((flow) => flow.controller))].slice(0, 3).join(" + ")}`;
 }
 
 function keptChanged(): void {
@@ -320,7 +314,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
         runsWhenChecked = false;
       }
       return;
-    case "loaded": return begin(data.checked);
+    case "loaded": return begin(data.checked, data.text);
     case "slice": return onSlice(data);
     case "changed": return onChanged(data);
     case "summary": return wanted.shift()?.(data.bytes);

@@ -76,6 +76,13 @@ export function fromText(text: string): Path | null {
   };
 }
 
+/** The name of a run of this text: its queue and controllers, where a form can show them. */
+export function nameOfRun(text: string, otherwise: string): string {
+  const path = fromText(text);
+  if (!path) return otherwise;
+  return `${path.queue}: ${[...new Set(path.flows.map((flow) => flow.controller))].slice(0, 3).join(" + ")}`;
+}
+
 function treeOf(text: string): any {
   try {
     return parse(text);

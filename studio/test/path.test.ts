@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { parse as read } from "@decimalturn/toml-patch";
-import { FIRST, type Path, changesIn, edit, fromText, seedOf, withoutChanges } from "../src/path";
+import { FIRST, type Path, changesIn, edit, fromText, nameOfRun, seedOf, withoutChanges } from "../src/path";
 
 declare const SCENARIOS: string;
 
@@ -170,6 +170,11 @@ test("of the examples nothing is lost", () => {
     }
   }
   assert.ok(edits > 100, `only ${edits} edits were tried`);
+});
+
+test("a run has the name of the text that ran", () => {
+  const after = edit(FIRST, { queue: "fq_codel" })!;
+  assert.deepEqual([nameOfRun(FIRST, "mine"), nameOfRun(after, "mine"), nameOfRun("[", "mine")], ["drop_tail: cubic + bbr3", "fq_codel: cubic + bbr3", "mine"]);
 });
 
 const comments = (text: string): string[] => (text.match(/(^|\s)# .*$/gm) ?? []).map((comment) => comment.trim()).sort();
