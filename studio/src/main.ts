@@ -58,8 +58,9 @@ const kept = new Kept();
 
 const form = new Form((path) => {
   const after = edit(text.value, path);
-  if (after === null) notice("The form cannot write this into the text as it stands: change it there.");
-  setText(after ?? text.value);
+  if (after !== null) return setText(after);
+  form.show(fromText(text.value));
+  notice("The form cannot write this into the text as it stands: change it there.");
 });
 const knobs = new Knobs((knob, path) => {
   if (isStale || progress.now_s === 0 || progress.is_finished) {
@@ -119,15 +120,18 @@ function setText(value: string): void {
   textChanged();
 }
 
+const EDITED = "The scenario has changed: Restart begins it from 0 s.";
 let waiting: ReturnType<typeof setTimeout> | undefined;
 
 function textChanged(): void {
+  if (dragged.size > 0) sendChanges();
   isStale = true;
   hasChanges = false;
   showRecorded();
   const path = fromText(text.value);
   form.show(path);
   editor.show();
+  if (scenario && progress.now_s > 0) notice(EDITED);
   clearTimeout(waiting);
   waiting = setTimeout(() => say({ kind: "check", text: text.value, number: ++checks }), 150);
 }
@@ -233,10 +237,13 @@ function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
   if (!scenario) return; // of the run before
   const given = changesIn(text.value);
   if (message.diagnostics) return notice(message.diagnostics.map((mistake) => `${mistake.field} ${mistake.message}; ${mistake.remedy}`).join(". "));
-  notice("");
   hasChanges = true;
-  text.value = message.text;
+  loadedText = message.text;
   scenario = message.scenario ?? scenario;
+  // Whoever edited the text meanwhile keeps the edit.
+  if (isStale) return notice(`${EDITED} The slider changed this run alone: the text was edited before the change could be written into it.`);
+  notice("");
+  text.value = message.text;
   const before = given.filter((change) => !isAmong(change, recorded));
   recorded = changesIn(text.value).filter((change) => !isAmong(change, before));
   showRecorded();
