@@ -12,6 +12,8 @@ import { linksAt } from "./links";
 import { FIRST, type Path, changesIn, edit, fromText, isAmong, nameOfRun, withoutChanges } from "./path";
 import { csv, fileName, png, svg, type Picture } from "./picture";
 import { LIGHT, PLOTS, type Plot, Plots, colorOf, look } from "./plots";
+import { Undo } from "./undo";
+import { type Focused, isShortcut, isUndo } from "./shortcuts";
 import { Sequence } from "./sequence";
 import { Series } from "./series";
 import { fromFragment, fromServer, readable, toFragment } from "./share";
@@ -65,7 +67,7 @@ const form = new Form((path) => {
 const knobs = new Knobs((knob, path) => {
   if (isStale || progress.now_s === 0 || progress.is_finished) {
     const after = path && says(path) ? edit(text.value, path) : null;
-    if (after !== null) setText(after);
+    if (after !== null) setText(after, true);
     return after !== null;
   }
   dragged.add(knob);
@@ -115,9 +117,25 @@ function forgetDrag(): void {
 
 // ---- the text -------------------------------------------------------------------------------------------------------
 
-function setText(value: string): void {
+const past = new Undo();
+
+/** An edit that can be undone; the parts of a drag are one edit. */
+function setText(value: string, isPart = false): void {
+  if (!isPart) past.note(text.value);
   text.value = value;
+  if (!isPart) past.note(value);
   textChanged();
+}
+
+function undo(): void {
+  const before = past.undo(text.value);
+  if (before === null) return notice("There is nothing to undo.");
+  text.value = before;
+  textChanged();
+}
+
+function showUndo(): void {
+  element<HTMLButtonElement>("undo").disabled = !past.isBefore(text.value);
 }
 
 const EDITED = "The scenario has changed: Restart begins it from 0 s.";
@@ -128,6 +146,7 @@ function textChanged(): void {
   isStale = true;
   hasChanges = false;
   showRecorded();
+  showUndo();
   const path = fromText(text.value);
   form.show(path);
   editor.show();
@@ -243,7 +262,10 @@ function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
   // Whoever edited the text meanwhile keeps the edit.
   if (isStale) return notice(`${EDITED} The slider changed this run alone: the text was edited before the change could be written into it.`);
   notice("");
+  past.note(text.value);
   text.value = message.text;
+  past.note(text.value);
+  showUndo();
   const before = given.filter((change) => !isAmong(change, recorded));
   recorded = changesIn(text.value).filter((change) => !isAmong(change, before));
   showRecorded();
@@ -536,7 +558,9 @@ async function start(catalogue: any): Promise<void> {
   files = shared?.files ?? {};
   element("recorded").hidden = !shared?.isRecorded;
   say({ kind: "files", files });
-  setText(shared?.text ?? FIRST);
+  text.value = shared?.text ?? FIRST;
+  past.note(text.value);
+  textChanged();
   requestAnimationFrame(frame);
 }
 
@@ -547,7 +571,7 @@ function restart(): void {
 }
 
 const actions: Record<string, () => void> = {
-  run: toggle, step, restart, keep: () => void keep(), dropChanges, edit: toggleEditor, record, open: () => element("chooser").click(), save, share: () => void share(),
+  run: toggle, step, restart, keep: () => void keep(), dropChanges, edit: toggleEditor, undo, record, open: () => element("chooser").click(), save, share: () => void share(),
   results: () => void summary().then((bytes) => download("summary.json", bytes as BlobPart, "application/json")),
   help: () => element<HTMLDialogElement>("keys").showModal(),
 };
@@ -563,14 +587,20 @@ const keys: Record<string, () => void> = {
   p: () => box.click(), k: actions.keep!, e: toggleEditor, v: record, "?": actions.help!,
 };
 document.addEventListener("keydown", (event) => {
-  const isTyped = (event.target as HTMLElement).closest("textarea, select, input:not([type=range]):not([type=checkbox]), button, dialog");
+  const target = event.target as HTMLInputElement;
+  const focused: Focused = { tagName: target.tagName, type: target.type, isInDialog: target.closest("dialog") !== null };
+  if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && isUndo(focused)) {
+    event.preventDefault();
+    return undo();
+  }
   const act = keys[event.key];
-  if (!act || event.ctrlKey || event.metaKey || event.altKey || (isTyped && !(event.key !== " " && isTyped.matches("button, select")))) return;
+  if (!act || event.ctrlKey || event.metaKey || event.altKey || !isShortcut(event.key, focused)) return;
   event.preventDefault();
   act();
 });
 
 text.addEventListener("input", textChanged);
+text.addEventListener("change", () => past.note(text.value));
 select("speed").addEventListener("change", () => { if (isRunning) say({ kind: "play", speed: Number(select("speed").value) }); });
 box.addEventListener("change", () => { if (!isStale) load(isRunning); });
 select("examples").addEventListener("change", () => { openExample(select("examples").value); select("examples").value = ""; });
