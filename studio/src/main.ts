@@ -35,7 +35,7 @@ const say = (message: ToWorker): void => worker.postMessage(message);
 const series = new Series();
 const network = new Network(element("network"));
 const sequence = new Sequence(element("sequence"));
-const plots = new Plots({ cwnd: element("cwnd"), goodput: element("goodput"), srtt: element("srtt"), queue: element("queue") });
+const plots = new Plots({ cwnd: element("cwnd"), goodput: element("goodput"), srtt: element("srtt"), queue: element("queue") }, () => { isDrawn = false; });
 
 let files: Record<string, Uint8Array> = {};
 let scenario: ScenarioInfo | null = null;
@@ -182,7 +182,7 @@ function begin({ scenario: loaded, row, diagnostics }: Checked, ofText: string):
     onWrong(new Error(JSON.stringify(diagnostics)));
     return notice("The scenario has mistakes; they are below its text.");
   }
-  notice(tellsOfReplay ? "Begun anew: your changes happen again at their times. “Drop changes”, below the sliders, takes them out." : "");
+  notice(tellsOfReplay ? "Restarted: your changes happen again at their times. “Drop changes”, below the sliders, takes them out." : "");
   tellsOfReplay = false;
   [scenario, loadedText, isStale, cost_s, hasChanges] = [loaded, ofText, ofText !== text.value, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
@@ -191,11 +191,16 @@ function begin({ scenario: loaded, row, diagnostics }: Checked, ofText: string):
   network.begin(loaded);
   knobs.begin(linksAt(loaded, 0));
   options(select("sequenceFlow"), loaded.flows.map((flow) => flow.name), select("sequenceFlow").value);
-  sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
+  beginSequence(loaded.flows.length);
   beginPlots();
   showLegend();
   showComparison();
   if (runsWhenLoaded) setRunning(true);
+}
+
+function beginSequence(flows: number): void {
+  sequence.begin(flows);
+  sequence.flow = Math.max(select("sequenceFlow").selectedIndex, 0);
 }
 
 function beginPlots(): void {
@@ -234,7 +239,7 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
   if (message.anew) {
     series.begin(scenario, { numbers: 1 + 7 * series.flows.length + 5 * series.queues.length, flows: series.flows.length, links: series.queues.length });
     network.forget();
-    sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
+    beginSequence(scenario.flows.length);
   }
   progress = message.progress;
   cost_s += message.cost_s;
@@ -419,7 +424,7 @@ function showNumbers(): void {
   const cost = Object.assign(document.createElement("span"), { textContent: speed });
   element("clock").replaceChildren(`${now_s.toFixed(3)} of ${scenario?.duration_s ?? 0} s`, cost);
   element<HTMLProgressElement>("progress").value = scenario ? now_s / scenario.duration_s : 0;
-  const head = "<tr><th>flow</th><th>cwnd, kB</th><th>in flight, kB</th><th>srtt, ms</th><th>goodput, Mbit/s</th><th>sent again</th></tr>";
+  const head = "<tr><th>flow</th><th>cwnd, kB</th><th>in flight, kB</th><th>srtt, ms</th><th>goodput, Mbit/s</th><th>retransmitted</th></tr>";
   const number = (value: number | undefined, scale: number) => (value === undefined || Number.isNaN(value) ? "–" : (value * scale).toFixed(2));
   const rows = series.flows.map(({ latest }, index) => {
     const row = document.createElement("tr");
@@ -509,7 +514,7 @@ async function open(chosen: FileList): Promise<void> {
   if (main !== null) take(main); else textChanged();
 }
 
-/** A scenario from elsewhere begins anew, and nothing of the one before is left. */
+/** A scenario from elsewhere starts at 0 s, and nothing of the one before is left. */
 function take(scenarioText: string, isSameNetwork = false): void {
   setRunning(false);
   forgetDrag();
@@ -518,7 +523,7 @@ function take(scenarioText: string, isSameNetwork = false): void {
   series.clear();
   network.clear();
   if (!isSameNetwork) editor.places.clear();
-  sequence.begin(0);
+  beginSequence(0);
   knobs.clear();
   options(select("sequenceFlow"), [], "");
   beginPlots();
@@ -564,7 +569,7 @@ async function start(catalogue: any): Promise<void> {
   requestAnimationFrame(frame);
 }
 
-/** Begins anew; what was changed on the way happens again. */
+/** Restarts; what was changed on the way happens again. */
 function restart(): void {
   tellsOfReplay = !element("recordedNote").hidden;
   load(isRunning);
@@ -604,7 +609,7 @@ text.addEventListener("change", () => past.note(text.value));
 select("speed").addEventListener("change", () => { if (isRunning) say({ kind: "play", speed: Number(select("speed").value) }); });
 box.addEventListener("change", () => { if (!isStale) load(isRunning); });
 select("examples").addEventListener("change", () => { openExample(select("examples").value); select("examples").value = ""; });
-select("sequenceFlow").addEventListener("change", () => { sequence.begin(select("sequenceFlow").selectedIndex); isDrawn = false; });
+select("sequenceFlow").addEventListener("change", () => { sequence.flow = select("sequenceFlow").selectedIndex; isDrawn = false; });
 knobs.onLink = () => {
   beginPlots();
   showComparison();
