@@ -16,7 +16,7 @@ import { Undo } from "./undo";
 import { type Focused, isShortcut, isUndo } from "./shortcuts";
 import { Sequence } from "./sequence";
 import { Series } from "./series";
-import { fromFragment, fromServer, readable, toFragment } from "./share";
+import { fromFragment, fromServer, readable, toFragment, withoutScenario } from "./share";
 import { Video } from "./video";
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
@@ -46,7 +46,7 @@ let loadedText = ""; // of the run that is shown, with its changes
 let isStale = true; // the text is not what is loaded
 let runsWhenLoaded = false;
 let runsWhenChecked = false;
-let tellsOfReplay = false;
+let noticeOfNext = ""; // what is said once the next scenario has been loaded
 let progress: Progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
 let cost_s = 0;
 let isDrawn = false;
@@ -177,13 +177,17 @@ function load(thenRun: boolean): void {
 }
 
 function begin({ scenario: loaded, row, diagnostics }: Checked, ofText: string): void {
+  const said = noticeOfNext;
+  noticeOfNext = "";
+  const isToRecord = recordsWhenLoaded;
+  recordsWhenLoaded = false;
   showMistakes(diagnostics);
   if (!loaded || !row) {
+    if (video.isRecording) record();
     onWrong(new Error(JSON.stringify(diagnostics)));
     return notice("The scenario has mistakes; they are below its text.");
   }
-  notice(tellsOfReplay ? "Restarted: your changes happen again at their times. “Drop changes”, below the sliders, takes them out." : "");
-  tellsOfReplay = false;
+  notice(said);
   [scenario, loadedText, isStale, cost_s, hasChanges] = [loaded, ofText, ofText !== text.value, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
   forgetDrag();
@@ -195,6 +199,7 @@ function begin({ scenario: loaded, row, diagnostics }: Checked, ofText: string):
   beginPlots();
   showLegend();
   showComparison();
+  if (isToRecord) startVideo();
   if (runsWhenLoaded) setRunning(true);
 }
 
@@ -393,22 +398,34 @@ function drawVideo(): void {
   });
 }
 
+let recordsWhenLoaded = false; // a scenario with mistakes is not recorded
+
 /** Begins a video, or ends it; the end of the run ends it too. */
 function record(): void {
-  const show = (): void => {
-    element("record").setAttribute("aria-pressed", String(video.isRecording));
-    element("record").textContent = video.isRecording ? "End video" : "Record video";
-  };
   if (video.isRecording) {
     video.stop();
-    return show();
+    return showVideo();
   }
+  if (isRunning || !(isStale || progress.is_finished)) {
+    startVideo();
+    if (!isRunning) setRunning(true);
+    return;
+  }
+  recordsWhenLoaded = true;
+  load(true);
+}
+
+function startVideo(): void {
   if (editor.isOpen) toggleEditor();
   const name = scenario?.name ?? "";
   const isOn = video.start((recorded, ending) => download(fileName(name, "run", ending), recorded, recorded.type));
-  if (!isOn) return notice("This browser records no video: use Chromium, Firefox or Safari of today.");
-  show();
-  if (!isRunning) toggle();
+  if (!isOn) notice("This browser records no video: use Chromium, Firefox or Safari of today.");
+  showVideo();
+}
+
+function showVideo(): void {
+  element("record").setAttribute("aria-pressed", String(video.isRecording));
+  element("record").textContent = video.isRecording ? "End video" : "Record video";
 }
 
 function toggleEditor(): void {
@@ -511,7 +528,11 @@ async function open(chosen: FileList): Promise<void> {
     else { files[file.name] = bytes; files[`traces/${file.name}`] = bytes; }
   }
   say({ kind: "files", files });
-  if (main !== null) take(main); else textChanged();
+  if (main !== null) return take(main);
+  textChanged();
+  const told = withoutScenario([...chosen].map(({ name }) => name), text.value);
+  notice(told);
+  if (progress.now_s === 0) noticeOfNext = told;
 }
 
 /** A scenario from elsewhere starts at 0 s, and nothing of the one before is left. */
@@ -559,7 +580,7 @@ async function start(catalogue: any): Promise<void> {
   addSaves();
   select("examples").append(...Object.keys(examples.texts).map((name) => new Option(name, name)));
   const shared = (await fromFragment(location.hash).catch(() => null)) ?? (location.hash ? null : await fromServer());
-  if (location.hash && !shared) notice("The address holds no scenario that can be read; this is the studio's own.");
+  if (location.hash && !shared) noticeOfNext = "The scenario in the address cannot be read: copy the whole address, to its end. The scenario shown is the studio's own.";
   files = shared?.files ?? {};
   element("recorded").hidden = !shared?.isRecorded;
   say({ kind: "files", files });
@@ -571,7 +592,7 @@ async function start(catalogue: any): Promise<void> {
 
 /** Restarts; what was changed on the way happens again. */
 function restart(): void {
-  tellsOfReplay = !element("recordedNote").hidden;
+  if (!element("recordedNote").hidden) noticeOfNext = "Restarted: your changes happen again at their times. “Drop changes”, below the sliders, takes them out.";
   load(isRunning);
 }
 
