@@ -63,7 +63,7 @@ const form = new Form((path) => {
   if (after !== null) return setText(after);
   form.show(fromText(text.value));
   notice("The form cannot write this into the text as it stands: change it there.");
-});
+}, notice);
 const knobs = new Knobs((knob, path) => {
   if (isStale || progress.now_s === 0 || progress.is_finished) {
     const after = path && says(path) ? edit(text.value, path) : null;
@@ -193,7 +193,7 @@ function begin({ scenario: loaded, row, diagnostics }: Checked, ofText: string):
   forgetDrag();
   series.begin(loaded, row);
   network.begin(loaded);
-  knobs.begin(linksAt(loaded, 0));
+  knobs.begin(linksAt(loaded, 0), loaded.flows);
   options(select("sequenceFlow"), loaded.flows.map((flow) => flow.name), select("sequenceFlow").value);
   beginSequence(loaded.flows.length);
   beginPlots();
