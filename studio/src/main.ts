@@ -9,7 +9,7 @@ import { Legend } from "./legend";
 import type { Checked, Diagnostic, FromWorker, Progress, ScenarioInfo, ToWorker } from "./messages";
 import { Network } from "./network";
 import { linksAt } from "./links";
-import { FIRST, type Path, changesIn, edit, fromText, isAmong, nameOfRun, withoutChanges } from "./path";
+import { FIRST, type Path, changesIn, edit, fromText, isAmong, nameOfRun, timesOf, withoutChanges } from "./path";
 import { csv, fileName, png, svg, type Picture } from "./picture";
 import { LIGHT, PLOTS, type Plot, Plots, colorOf, look } from "./plots";
 import { Undo } from "./undo";
@@ -283,7 +283,7 @@ function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
 
 /** How many changes were made here, and a button that drops them. */
 function showRecorded(): void {
-  const count = changesIn(text.value).filter((change) => isAmong(change, recorded)).length;
+  const count = timesOf(changesIn(text.value).filter((change) => isAmong(change, recorded)));
   element("dropChanges").hidden = element("recordedNote").hidden = count === 0;
   const told = count === 1 ? "1 change" : `${count} changes`;
   element("dropChanges").textContent = `Drop ${told}`;

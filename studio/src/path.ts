@@ -149,6 +149,9 @@ export function changesIn(text: string): { at: string; link: string }[] {
 export const isAmong = (change: { at: string; link: string }, changes: { at: string; link: string }[]): boolean =>
   changes.some(({ at, link }) => at === change.at && link === change.link);
 
+/** How often something was changed: a round trip is a change of two links at one time. */
+export const timesOf = (changes: { at: string }[]): number => new Set(changes.map(({ at }) => at)).size;
+
 /** The text without some of its changes; nothing where the text is written so that they cannot be taken out. */
 export function withoutChanges(text: string, changes: { at: string; link: string }[]): string | null {
   const tree = treeOf(text);
