@@ -64,7 +64,7 @@ export function compared(now: Results, kept: Results[], link: string): Compared[
     return [
       row(`${name}: goodput, Mbit/s`, 2, (run) => scaled(run.flows[index]?.goodput_bps, 1e-6), nameOf),
       row(`${name}: mean round trip, ms`, 1, (run) => run.flows[index]?.rtt_ms?.mean, nameOf),
-      row(`${name}: segments sent again`, 0, (run) => run.flows[index]?.retransmitted_segments, nameOf),
+      row(`${name}: retransmitted segments`, 0, (run) => run.flows[index]?.retransmitted_segments, nameOf),
     ];
   };
   const ofLink = (run: Results) => run.links.find(({ name }) => name === link);

@@ -67,6 +67,8 @@ export class Editor {
     const isThere = chosen && network && (chosen.kind === "node" ? network.nodes.some(({ name }) => name === chosen.name)
       : chosen.at < (chosen.kind === "link" ? network.links : network.flows).length);
     if (!isThere) this.chosen = null;
+    const from = this.joining?.from ?? null;
+    if (from !== null && !network?.nodes.some(({ name }) => name === from)) this.joining = null;
     this.draw();
   }
 
@@ -137,9 +139,17 @@ export class Editor {
     const { chosen } = this;
     if (!chosen) return;
     const text = this.around.text();
-    this.chosen = null;
+    const { nodes, links, flows } = this.network!;
+    const at = chosen.kind === "node" ? nodes.findIndex(({ name }) => name === chosen.name) : chosen.at;
+    const left = { node: nodes, link: links, flow: flows }[chosen.kind].length - 1;
+    [this.chosen, this.joining] = [null, null];
     if (chosen.kind === "node") this.places.delete(chosen.name);
-    this.write(chosen.kind === "node" ? removeNode(text, chosen.name) : chosen.kind === "link" ? removeLink(text, chosen.at) : removeFlow(text, chosen.at));
+    const isDone = this.write(chosen.kind === "node" ? removeNode(text, chosen.name) : chosen.kind === "link" ? removeLink(text, chosen.at) : removeFlow(text, chosen.at));
+    if (!isDone) this.draw();
+    // The focus goes to the next of its kind, and where there is none to the bar.
+    const all = { node: "#board [data-node]", link: "#board [data-link]", flow: "#properties .chip" }[chosen.kind];
+    const next = this.place.querySelectorAll<HTMLElement>(all)[Math.min(at, left - 1)];
+    (next ?? this.bar.querySelector<HTMLElement>("#addHost"))?.focus();
   }
 
   private add(isHost: boolean): void {
@@ -220,7 +230,7 @@ export class Editor {
 
   private drawBar(): void {
     const { joining, chosen, network } = this;
-    const starts = Object.assign(document.createElement("select"), { title: "A network to begin with, in place of this scenario" });
+    const starts = Object.assign(document.createElement("select"), { id: "beginWith", title: "A network to begin with, in place of this scenario" });
     starts.setAttribute("aria-label", "Begin with");
     starts.append(new Option("Begin with", ""), ...Object.keys(STARTS).map((name) => new Option(name, name)));
     starts.addEventListener("change", () => {

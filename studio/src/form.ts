@@ -11,11 +11,12 @@ export class Form {
   controllers: string[] = [];
   queues: string[] = [];
 
-  constructor(private readonly changed: (path: Path) => void) {
-    const change = (id: string, take: (path: Path, value: string) => Path) =>
-      element<HTMLInputElement>(id).addEventListener("change", (event) => {
-        if (this.path) this.changed(take(this.path, (event.target as HTMLInputElement).value));
-      });
+  /** `changed` takes what was changed; `refused` is told why a value was not taken. */
+  constructor(private readonly changed: (path: Path) => void, private readonly refused: (why: string) => void) {
+    const change = (id: string, take: (path: Path, value: string) => Path) => element<HTMLInputElement>(id).addEventListener("change", (event) => {
+      const control = event.target as HTMLInputElement;
+      if (this.path && this.isTaken(control, control.closest("label")!.firstChild!.textContent!.trim())) this.changed(take(this.path, control.value));
+    });
     change("queueKind", (path, queue) => ({ ...path, queue }));
     change("profile", (path, profile) => ({ ...path, profile }));
     change("duration", (path, value) => ({ ...path, duration_s: Number(value) }));
@@ -43,7 +44,8 @@ export class Form {
     choose(element("queueKind"), path.queue);
     choose(element("profile"), path.profile);
     showNumber(element<HTMLInputElement>("duration"), path.duration_s);
-    element<HTMLInputElement>("seed").value = String(path.seed);
+    const seed = element<HTMLInputElement>("seed");
+    seed.value = seed.defaultValue = String(path.seed);
     const heads = document.createElement("div");
     heads.className = "flow heads";
     heads.append(...["", "controller", "count", "start, s", ""].map((word) => Object.assign(document.createElement("span"), { textContent: word })));
@@ -61,6 +63,15 @@ export class Form {
     this.changed({ ...this.path!, flows });
   }
 
+  /** Whether a value can be written; what was there before is shown again where it cannot. */
+  private isTaken(control: HTMLInputElement, label: string): boolean {
+    const why = control.type === "number" ? refusal(label, control) : null;
+    if (why === null) return true;
+    control.value = control.defaultValue;
+    this.refused(why);
+    return false;
+  }
+
   private row(flow: FormFlow, index: number): HTMLElement {
     const row = document.createElement("div");
     row.className = "flow";
@@ -76,7 +87,7 @@ export class Form {
       const input = Object.assign(document.createElement("input"), { type: "number", min: step === "1" ? "1" : "0", step });
       showNumber(input, value);
       input.setAttribute("aria-label", `${label} of flow ${index + 1}`);
-      input.addEventListener("change", () => change(take(Number(input.value))));
+      input.addEventListener("change", () => { if (this.isTaken(input, `${label} of flow ${index + 1}`)) change(take(Number(input.value))); });
       return input;
     };
     const remove = Object.assign(document.createElement("button"), { textContent: "×", title: "Take this flow away" });
@@ -88,6 +99,16 @@ export class Form {
   }
 }
 
+const LEAST = 1e-6; // what is less is written with an exponent
+
+/** Why a number cannot be written into the text; null where it can. A field of numbers has no value where it holds anything else. */
+export function refusal(label: string, { value, min, step }: { value: string; min: string; step: string }): string | null {
+  const number = Number(value);
+  const isWhole = step === "1";
+  const isRight = value.trim() !== "" && number >= Number(min) && (isWhole ? /^\d+$/.test(value.trim()) : number === 0 || (number >= LEAST && number < 1e9));
+  return isRight ? null : `${label}: must be a ${isWhole ? "whole number" : "number"} of at least ${min}${isWhole ? "" : " and less than 1000000000"}; the value before is back.`;
+}
+
 /** A value that is not on the list is one of the text's, and is added. */
 function choose(select: HTMLSelectElement, value: string): void {
   if (![...select.options].some((option) => option.value === value)) select.append(new Option(value, value));
@@ -96,7 +117,7 @@ function choose(select: HTMLSelectElement, value: string): void {
 
 /** A number, or that the text says it in a way of its own. */
 function showNumber(input: HTMLInputElement, value: number | null): void {
-  input.value = value === null ? "" : String(value);
+  input.value = input.defaultValue = value === null ? "" : String(value);
   input.disabled = value === null;
   input.title = value === null ? "Written in the text, in a way that the form does not have" : "";
 }

@@ -1,6 +1,6 @@
 // Four sliders of one link: its rate, the round trip over it, its loss, and how much may wait before it.
-import { packetsOfLimit } from "./links";
-import type { Change, LinkInfo } from "./messages";
+import { narrowest, packetsOfLimit } from "./links";
+import type { Change, FlowInfo, LinkInfo } from "./messages";
 import { delayText, rateText, timeText, type Path } from "./path";
 
 export type Knob = "rate" | "rtt" | "loss" | "limit";
@@ -75,12 +75,11 @@ export class Knobs {
       : "While it does not run, change this in the scenario's text.";
   }
 
-  /** A scenario was loaded: the slowest link is chosen, unless another of this name was before. */
-  begin(links: LinkInfo[]): void {
+  /** A scenario was loaded: the slowest link that carries data is chosen, unless another of this name was before. */
+  begin(links: LinkInfo[], flows: FlowInfo[]): void {
     const chosen = element<HTMLSelectElement>("link").value;
     const names = links.map((link) => link.name);
-    const slowest = links.reduce((least, link, index) => (link.rate_bps < links[least]!.rate_bps ? index : least), 0);
-    this.link = names.includes(chosen) ? names.indexOf(chosen) : slowest;
+    this.link = names.includes(chosen) ? names.indexOf(chosen) : narrowest(links, flows);
     this.links = links;
     element("link").replaceChildren(...names.map((name, index) => new Option(name, name, false, index === this.link)));
     this.show();

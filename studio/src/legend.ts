@@ -33,7 +33,12 @@ export class Legend {
     name.addEventListener("change", () => { run.name = name.value.trim() || run.name; name.value = run.name; this.renamed(); });
     const remove = Object.assign(document.createElement("button"), { textContent: "×", title: "Remove this kept run" });
     remove.setAttribute("aria-label", `Remove the kept run ${run.name}`);
-    remove.addEventListener("click", () => this.removed(run));
+    remove.addEventListener("click", () => {
+      const removers = (): HTMLElement[] => [...this.place.querySelectorAll<HTMLElement>("button")];
+      const at = removers().indexOf(remove);
+      this.removed(run);
+      (removers()[at] ?? removers().at(-1) ?? document.getElementById("keep"))?.focus();
+    });
     const others = run.flows.flatMap((flow, index) => {
       if (flow.name === flows[index]?.name) return [];
       const other = document.createElement("span");

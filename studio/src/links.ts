@@ -1,5 +1,5 @@
 // Links as they are at a time: as they begin, and what has been changed of them since.
-import type { LinkInfo, ScenarioInfo } from "./messages";
+import type { FlowInfo, LinkInfo, ScenarioInfo } from "./messages";
 
 export function linksAt({ links, changes }: ScenarioInfo, now_s: number): LinkInfo[] {
   const now = links.map((link) => ({ ...link }));
@@ -8,6 +8,22 @@ export function linksAt({ links, changes }: ScenarioInfo, now_s: number): LinkIn
     for (const [name, value] of Object.entries(values)) if (value !== null) (now[link] as any)[name] = value;
   }
   return now;
+}
+
+/** The slowest link over which a flow sends data, by a route of as few links as there can be; of all links where there is none. */
+export function narrowest(links: LinkInfo[], flows: Pick<FlowInfo, "from" | "to">[]): number {
+  const carrying = new Set(flows.flatMap(({ from, to }) => routeOf(links, from, to)));
+  const among = links.map((_, index) => index).filter((index) => carrying.size === 0 || carrying.has(index));
+  return among.reduce((least, index) => (links[index]!.rate_bps < links[least]!.rate_bps ? index : least), among[0] ?? 0);
+}
+
+function routeOf(links: LinkInfo[], from: number, to: number): number[] {
+  const routes = new Map<number, number[]>([[from, []]]);
+  for (const [node, route] of routes) { // those that are added meanwhile come last
+    if (node === to) return route;
+    links.forEach((link, index) => { if (link.from === node && !routes.has(link.to)) routes.set(link.to, [...route, index]); });
+  }
+  return [];
 }
 
 const OCTETS: Record<string, number> = { B: 1, byte: 1, bytes: 1, kB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };

@@ -9,12 +9,14 @@ import { Legend } from "./legend";
 import type { Checked, Diagnostic, FromWorker, Progress, ScenarioInfo, ToWorker } from "./messages";
 import { Network } from "./network";
 import { linksAt } from "./links";
-import { FIRST, type Path, changesIn, edit, fromText, isAmong, withoutChanges } from "./path";
+import { FIRST, type Path, changesIn, edit, fromText, isAmong, nameOfRun, timesOf, withoutChanges } from "./path";
 import { csv, fileName, png, svg, type Picture } from "./picture";
 import { LIGHT, PLOTS, type Plot, Plots, colorOf, look } from "./plots";
+import { Undo } from "./undo";
+import { type Focused, isShortcut, isUndo } from "./shortcuts";
 import { Sequence } from "./sequence";
 import { Series } from "./series";
-import { fromFragment, fromServer, readable, toFragment } from "./share";
+import { fromFragment, fromServer, readable, toFragment, withoutScenario } from "./share";
 import { Video } from "./video";
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
@@ -33,17 +35,18 @@ const say = (message: ToWorker): void => worker.postMessage(message);
 const series = new Series();
 const network = new Network(element("network"));
 const sequence = new Sequence(element("sequence"));
-const plots = new Plots({ cwnd: element("cwnd"), goodput: element("goodput"), srtt: element("srtt"), queue: element("queue") });
+const plots = new Plots({ cwnd: element("cwnd"), goodput: element("goodput"), srtt: element("srtt"), queue: element("queue") }, () => { isDrawn = false; });
 
 let files: Record<string, Uint8Array> = {};
 let scenario: ScenarioInfo | null = null;
 let checks = 0;
 let checked_s = 60; // how long the scenario of the text is
 let isRunning = false;
+let loadedText = ""; // of the run that is shown, with its changes
 let isStale = true; // the text is not what is loaded
 let runsWhenLoaded = false;
 let runsWhenChecked = false;
-let tellsOfReplay = false;
+let noticeOfNext = ""; // what is said once the next scenario has been loaded
 let progress: Progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
 let cost_s = 0;
 let isDrawn = false;
@@ -57,13 +60,14 @@ const kept = new Kept();
 
 const form = new Form((path) => {
   const after = edit(text.value, path);
-  if (after === null) notice("The form cannot write this into the text as it stands: change it there.");
-  setText(after ?? text.value);
-});
+  if (after !== null) return setText(after);
+  form.show(fromText(text.value));
+  notice("The form cannot write this into the text as it stands: change it there.");
+}, notice);
 const knobs = new Knobs((knob, path) => {
   if (isStale || progress.now_s === 0 || progress.is_finished) {
     const after = path && says(path) ? edit(text.value, path) : null;
-    if (after !== null) setText(after);
+    if (after !== null) setText(after, true);
     return after !== null;
   }
   dragged.add(knob);
@@ -113,20 +117,40 @@ function forgetDrag(): void {
 
 // ---- the text -------------------------------------------------------------------------------------------------------
 
-function setText(value: string): void {
+const past = new Undo();
+
+/** An edit that can be undone; the parts of a drag are one edit. */
+function setText(value: string, isPart = false): void {
+  if (!isPart) past.note(text.value);
   text.value = value;
+  if (!isPart) past.note(value);
   textChanged();
 }
 
+function undo(): void {
+  const before = past.undo(text.value);
+  if (before === null) return notice("There is nothing to undo.");
+  text.value = before;
+  textChanged();
+}
+
+function showUndo(): void {
+  element<HTMLButtonElement>("undo").disabled = !past.isBefore(text.value);
+}
+
+const EDITED = "The scenario has changed: Restart begins it from 0 s.";
 let waiting: ReturnType<typeof setTimeout> | undefined;
 
 function textChanged(): void {
+  if (dragged.size > 0) sendChanges();
   isStale = true;
   hasChanges = false;
   showRecorded();
+  showUndo();
   const path = fromText(text.value);
   form.show(path);
   editor.show();
+  if (scenario && progress.now_s > 0) notice(EDITED);
   clearTimeout(waiting);
   waiting = setTimeout(() => say({ kind: "check", text: text.value, number: ++checks }), 150);
 }
@@ -152,26 +176,36 @@ function load(thenRun: boolean): void {
   say({ kind: "load", text: text.value, sample_s: Math.max(checked_s / ROWS, 1e-4), packets: box.checked });
 }
 
-function begin({ scenario: loaded, row, diagnostics }: Checked): void {
+function begin({ scenario: loaded, row, diagnostics }: Checked, ofText: string): void {
+  const said = noticeOfNext;
+  noticeOfNext = "";
+  const isToRecord = recordsWhenLoaded;
+  recordsWhenLoaded = false;
   showMistakes(diagnostics);
   if (!loaded || !row) {
+    if (video.isRecording) record();
     onWrong(new Error(JSON.stringify(diagnostics)));
     return notice("The scenario has mistakes; they are below its text.");
   }
-  notice(tellsOfReplay ? "Begun anew: your changes happen again at their times. “Drop changes”, below the sliders, takes them out." : "");
-  tellsOfReplay = false;
-  [scenario, isStale, cost_s, hasChanges] = [loaded, false, 0, false];
+  notice(said);
+  [scenario, loadedText, isStale, cost_s, hasChanges] = [loaded, ofText, ofText !== text.value, 0, false];
   progress = { now_s: 0, is_finished: false, events: 0, packets_delivered: 0 };
   forgetDrag();
   series.begin(loaded, row);
   network.begin(loaded);
-  knobs.begin(linksAt(loaded, 0));
+  knobs.begin(linksAt(loaded, 0), loaded.flows);
   options(select("sequenceFlow"), loaded.flows.map((flow) => flow.name), select("sequenceFlow").value);
-  sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
+  beginSequence(loaded.flows.length);
   beginPlots();
   showLegend();
   showComparison();
+  if (isToRecord) startVideo();
   if (runsWhenLoaded) setRunning(true);
+}
+
+function beginSequence(flows: number): void {
+  sequence.begin(flows);
+  sequence.flow = Math.max(select("sequenceFlow").selectedIndex, 0);
 }
 
 function beginPlots(): void {
@@ -210,7 +244,7 @@ function onSlice(message: Extract<FromWorker, { kind: "slice" }>): void {
   if (message.anew) {
     series.begin(scenario, { numbers: 1 + 7 * series.flows.length + 5 * series.queues.length, flows: series.flows.length, links: series.queues.length });
     network.forget();
-    sequence.begin(Math.max(select("sequenceFlow").selectedIndex, 0));
+    beginSequence(scenario.flows.length);
   }
   progress = message.progress;
   cost_s += message.cost_s;
@@ -232,10 +266,16 @@ function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
   if (!scenario) return; // of the run before
   const given = changesIn(text.value);
   if (message.diagnostics) return notice(message.diagnostics.map((mistake) => `${mistake.field} ${mistake.message}; ${mistake.remedy}`).join(". "));
-  notice("");
   hasChanges = true;
-  text.value = message.text;
+  loadedText = message.text;
   scenario = message.scenario ?? scenario;
+  // Whoever edited the text meanwhile keeps the edit.
+  if (isStale) return notice(`${EDITED} The slider changed this run alone: the text was edited before the change could be written into it.`);
+  notice("");
+  past.note(text.value);
+  text.value = message.text;
+  past.note(text.value);
+  showUndo();
   const before = given.filter((change) => !isAmong(change, recorded));
   recorded = changesIn(text.value).filter((change) => !isAmong(change, before));
   showRecorded();
@@ -243,7 +283,7 @@ function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
 
 /** How many changes were made here, and a button that drops them. */
 function showRecorded(): void {
-  const count = changesIn(text.value).filter((change) => isAmong(change, recorded)).length;
+  const count = timesOf(changesIn(text.value).filter((change) => isAmong(change, recorded)));
   element("dropChanges").hidden = element("recordedNote").hidden = count === 0;
   const told = count === 1 ? "1 change" : `${count} changes`;
   element("dropChanges").textContent = `Drop ${told}`;
@@ -265,16 +305,9 @@ async function keep(): Promise<void> {
   if (!scenario || series.time.length < 2) return notice("Nothing has run yet: run it, then keep it.");
   if (kept.runs.length === MOST_KEPT) return notice(`At most ${MOST_KEPT} runs are kept: remove one in the legend.`);
   const [loaded, now_s] = [scenario, progress.now_s];
-  const run = kept.keep(nameOfRun(loaded.name), now_s, loaded, series, JSON.parse(new TextDecoder().decode(await summary())));
+  const run = kept.keep(nameOfRun(loadedText, loaded.name), now_s, loaded, series, JSON.parse(new TextDecoder().decode(await summary())));
   if (run) notice(`Kept “${run.name}” up to ${now_s.toFixed(1)} s: change the scenario and run it again; the kept run is drawn behind.`);
   keptChanged();
-}
-
-/** What a person would call it: the queue and the controllers, where the form knows them. */
-function nameOfRun(otherwise: string): string {
-  const path = fromText(text.value);
-  if (!path) return otherwise;
-  return `${path.queue}: ${[...new Set(path.flows.map((flow) => flow.controller))].slice(0, 3).join(" + ")}`;
 }
 
 function keptChanged(): void {
@@ -320,7 +353,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
         runsWhenChecked = false;
       }
       return;
-    case "loaded": return begin(data.checked);
+    case "loaded": return begin(data.checked, data.text);
     case "slice": return onSlice(data);
     case "changed": return onChanged(data);
     case "summary": return wanted.shift()?.(data.bytes);
@@ -365,22 +398,34 @@ function drawVideo(): void {
   });
 }
 
+let recordsWhenLoaded = false; // a scenario with mistakes is not recorded
+
 /** Begins a video, or ends it; the end of the run ends it too. */
 function record(): void {
-  const show = (): void => {
-    element("record").setAttribute("aria-pressed", String(video.isRecording));
-    element("record").textContent = video.isRecording ? "End video" : "Record video";
-  };
   if (video.isRecording) {
     video.stop();
-    return show();
+    return showVideo();
   }
+  if (isRunning || !(isStale || progress.is_finished)) {
+    startVideo();
+    if (!isRunning) setRunning(true);
+    return;
+  }
+  recordsWhenLoaded = true;
+  load(true);
+}
+
+function startVideo(): void {
   if (editor.isOpen) toggleEditor();
   const name = scenario?.name ?? "";
   const isOn = video.start((recorded, ending) => download(fileName(name, "run", ending), recorded, recorded.type));
-  if (!isOn) return notice("This browser records no video: use Chromium, Firefox or Safari of today.");
-  show();
-  if (!isRunning) toggle();
+  if (!isOn) notice("This browser records no video: use Chromium, Firefox or Safari of today.");
+  showVideo();
+}
+
+function showVideo(): void {
+  element("record").setAttribute("aria-pressed", String(video.isRecording));
+  element("record").textContent = video.isRecording ? "End video" : "Record video";
 }
 
 function toggleEditor(): void {
@@ -396,7 +441,7 @@ function showNumbers(): void {
   const cost = Object.assign(document.createElement("span"), { textContent: speed });
   element("clock").replaceChildren(`${now_s.toFixed(3)} of ${scenario?.duration_s ?? 0} s`, cost);
   element<HTMLProgressElement>("progress").value = scenario ? now_s / scenario.duration_s : 0;
-  const head = "<tr><th>flow</th><th>cwnd, kB</th><th>in flight, kB</th><th>srtt, ms</th><th>goodput, Mbit/s</th><th>sent again</th></tr>";
+  const head = "<tr><th>flow</th><th>cwnd, kB</th><th>in flight, kB</th><th>srtt, ms</th><th>goodput, Mbit/s</th><th>retransmitted</th></tr>";
   const number = (value: number | undefined, scale: number) => (value === undefined || Number.isNaN(value) ? "–" : (value * scale).toFixed(2));
   const rows = series.flows.map(({ latest }, index) => {
     const row = document.createElement("tr");
@@ -483,10 +528,14 @@ async function open(chosen: FileList): Promise<void> {
     else { files[file.name] = bytes; files[`traces/${file.name}`] = bytes; }
   }
   say({ kind: "files", files });
-  if (main !== null) take(main); else textChanged();
+  if (main !== null) return take(main);
+  textChanged();
+  const told = withoutScenario([...chosen].map(({ name }) => name), text.value);
+  notice(told);
+  if (progress.now_s === 0) noticeOfNext = told;
 }
 
-/** A scenario from elsewhere begins anew, and nothing of the one before is left. */
+/** A scenario from elsewhere starts at 0 s, and nothing of the one before is left. */
 function take(scenarioText: string, isSameNetwork = false): void {
   setRunning(false);
   forgetDrag();
@@ -495,7 +544,7 @@ function take(scenarioText: string, isSameNetwork = false): void {
   series.clear();
   network.clear();
   if (!isSameNetwork) editor.places.clear();
-  sequence.begin(0);
+  beginSequence(0);
   knobs.clear();
   options(select("sequenceFlow"), [], "");
   beginPlots();
@@ -531,22 +580,24 @@ async function start(catalogue: any): Promise<void> {
   addSaves();
   select("examples").append(...Object.keys(examples.texts).map((name) => new Option(name, name)));
   const shared = (await fromFragment(location.hash).catch(() => null)) ?? (location.hash ? null : await fromServer());
-  if (location.hash && !shared) notice("The address holds no scenario that can be read; this is the studio's own.");
+  if (location.hash && !shared) noticeOfNext = "The scenario in the address cannot be read: copy the whole address, to its end. The scenario shown is the studio's own.";
   files = shared?.files ?? {};
   element("recorded").hidden = !shared?.isRecorded;
   say({ kind: "files", files });
-  setText(shared?.text ?? FIRST);
+  text.value = shared?.text ?? FIRST;
+  past.note(text.value);
+  textChanged();
   requestAnimationFrame(frame);
 }
 
-/** Begins anew; what was changed on the way happens again. */
+/** Restarts; what was changed on the way happens again. */
 function restart(): void {
-  tellsOfReplay = !element("recordedNote").hidden;
+  if (!element("recordedNote").hidden) noticeOfNext = "Restarted: your changes happen again at their times. “Drop changes”, below the sliders, takes them out.";
   load(isRunning);
 }
 
 const actions: Record<string, () => void> = {
-  run: toggle, step, restart, keep: () => void keep(), dropChanges, edit: toggleEditor, record, open: () => element("chooser").click(), save, share: () => void share(),
+  run: toggle, step, restart, keep: () => void keep(), dropChanges, edit: toggleEditor, undo, record, open: () => element("chooser").click(), save, share: () => void share(),
   results: () => void summary().then((bytes) => download("summary.json", bytes as BlobPart, "application/json")),
   help: () => element<HTMLDialogElement>("keys").showModal(),
 };
@@ -562,18 +613,24 @@ const keys: Record<string, () => void> = {
   p: () => box.click(), k: actions.keep!, e: toggleEditor, v: record, "?": actions.help!,
 };
 document.addEventListener("keydown", (event) => {
-  const isTyped = (event.target as HTMLElement).closest("textarea, select, input:not([type=range]):not([type=checkbox]), button, dialog");
+  const target = event.target as HTMLInputElement;
+  const focused: Focused = { tagName: target.tagName, type: target.type, isInDialog: target.closest("dialog") !== null };
+  if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && isUndo(focused)) {
+    event.preventDefault();
+    return undo();
+  }
   const act = keys[event.key];
-  if (!act || event.ctrlKey || event.metaKey || event.altKey || (isTyped && !(event.key !== " " && isTyped.matches("button, select")))) return;
+  if (!act || event.ctrlKey || event.metaKey || event.altKey || !isShortcut(event.key, focused)) return;
   event.preventDefault();
   act();
 });
 
 text.addEventListener("input", textChanged);
+text.addEventListener("change", () => past.note(text.value));
 select("speed").addEventListener("change", () => { if (isRunning) say({ kind: "play", speed: Number(select("speed").value) }); });
 box.addEventListener("change", () => { if (!isStale) load(isRunning); });
 select("examples").addEventListener("change", () => { openExample(select("examples").value); select("examples").value = ""; });
-select("sequenceFlow").addEventListener("change", () => { sequence.begin(select("sequenceFlow").selectedIndex); isDrawn = false; });
+select("sequenceFlow").addEventListener("change", () => { sequence.flow = select("sequenceFlow").selectedIndex; isDrawn = false; });
 knobs.onLink = () => {
   beginPlots();
   showComparison();

@@ -39,7 +39,7 @@ export type ToWorker =
 export type FromWorker =
   | { kind: "ready"; catalogue: any }
   | { kind: "checked"; checked: Checked; number: number }
-  | { kind: "loaded"; checked: Checked }
+  | { kind: "loaded"; checked: Checked; text: string }
   | { kind: "slice"; rows: Float64Array; packets: Float64Array; progress: Progress; cost_s: number; anew: boolean }
   | { kind: "changed"; text: string; diagnostics: Diagnostic[] | null; scenario: ScenarioInfo | null }
   | { kind: "summary"; bytes: Uint8Array }

@@ -76,6 +76,13 @@ export function fromText(text: string): Path | null {
   };
 }
 
+/** The name of a run of this text: its queue and controllers, where a form can show them. */
+export function nameOfRun(text: string, otherwise: string): string {
+  const path = fromText(text);
+  if (!path) return otherwise;
+  return `${path.queue}: ${[...new Set(path.flows.map((flow) => flow.controller))].slice(0, 3).join(" + ")}`;
+}
+
 function treeOf(text: string): any {
   try {
     return parse(text);
@@ -141,6 +148,9 @@ export function changesIn(text: string): { at: string; link: string }[] {
 
 export const isAmong = (change: { at: string; link: string }, changes: { at: string; link: string }[]): boolean =>
   changes.some(({ at, link }) => at === change.at && link === change.link);
+
+/** How often something was changed: a round trip is a change of two links at one time. */
+export const timesOf = (changes: { at: string }[]): number => new Set(changes.map(({ at }) => at)).size;
 
 /** The text without some of its changes; nothing where the text is written so that they cannot be taken out. */
 export function withoutChanges(text: string, changes: { at: string; link: string }[]): string | null {

@@ -40,7 +40,8 @@ export class Plots {
   /** What part of the time is shown; all that has passed if it is nothing. */
   window: [number, number] | null = null;
 
-  constructor(private readonly places: Record<Plot, HTMLElement>) {
+  /** `onWindow` hears that another part of the time is shown. */
+  constructor(private readonly places: Record<Plot, HTMLElement>, private readonly onWindow: () => void) {
     new ResizeObserver(() => this.resize()).observe(places.cwnd!);
   }
 
@@ -81,6 +82,7 @@ export class Plots {
     this.window = window;
     for (const { chart } of this.charts) chart.redraw(true, true);
     for (const { chart } of this.charts) chart.setScale("x", { min: this.range()[0], max: this.range()[1] });
+    this.onWindow();
   }
 
   /** The part of the time that is shown: of the longest run. */

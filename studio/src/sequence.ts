@@ -1,11 +1,11 @@
 // Time and sequence of one flow, as tcptrace draws it: each segment a stroke over what it carries, what was acknowledged a line of
-// steps below, what is sent again in another colour. Of many segments that fall into one column of the screen each is drawn once.
+// steps below, retransmissions in another colour. Of many segments that fall into one column of the screen each is drawn once.
 import { fit } from "./canvas";
 import { Kind, each } from "./events";
 import { frame } from "./picture";
 import { look } from "./plots";
 
-const MOST = 300_000; // events that are kept, the newest
+const MOST = 600_000; // events that are kept, the newest of each flow; flows have equal shares
 const WINDOW_S = 2;
 
 /** What a path of a canvas and one of an SVG picture both take. */
@@ -22,25 +22,30 @@ class SvgPath implements Pen {
 
 // As on the page in light colours: pictures stand on white.
 const ON_WHITE: Record<Stroke, string> = { data: "#2f6fbd", again: "#d1480c", ack: "#2d8a4e", lost: "#b3261e", sacked: "#8a4fbf" };
-const WORDS: Record<Stroke, string> = { data: "data", again: "sent again", ack: "acknowledged", sacked: "SACKed", lost: "taken for lost" };
+const WORDS: Record<Stroke, string> = { data: "data", again: "retransmitted", ack: "acknowledged", sacked: "SACKed", lost: "deemed lost" };
 
 export class Sequence {
-  private events: number[] = []; // four each: time, kind, a, b
-  private flow = 0;
+  /** The flow that is drawn, by its place in the scenario. */
+  flow = 0;
+  private eventsOf: number[][] = []; // by flow; four each: time, kind, a, b
 
   constructor(private readonly canvas: HTMLCanvasElement) {}
 
-  begin(flow: number): void {
-    this.flow = flow;
-    this.events = [];
+  begin(flows: number): void {
+    this.eventsOf = Array.from({ length: flows }, () => []);
+  }
+
+  private get events(): number[] {
+    return this.eventsOf[this.flow] ?? [];
   }
 
   add(numbers: Float64Array): void {
     for (const { time_s, kind, place, a, b, c } of each(numbers)) {
-      if (kind < Kind.Segment || place !== this.flow) continue;
-      this.events.push(time_s, kind === Kind.Segment && c === 1 ? -1 : kind, a, b);
+      if (kind < Kind.Segment) continue;
+      this.eventsOf[place]?.push(time_s, kind === Kind.Segment && c === 1 ? -1 : kind, a, b);
     }
-    if (this.events.length > 4 * MOST) this.events.splice(0, this.events.length - 4 * MOST);
+    const share = 4 * Math.floor(MOST / Math.max(this.eventsOf.length, 1));
+    for (const events of this.eventsOf) if (events.length > share) events.splice(0, events.length - share);
   }
 
   draw(now_s: number, window: [number, number] | null, isWatched: boolean): void {

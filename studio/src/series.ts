@@ -1,7 +1,7 @@
 // What has come of series, by column: numbers for plots, with null where there is none.
 import type { FlowInfo, ScenarioInfo } from "./messages";
 
-const OF_FLOW = 7; // cwnd, ssthresh, flight size, srtt, latest round trip, goodput, sent again (crates/studio/src/rows.rs)
+const OF_FLOW = 7; // cwnd, ssthresh, flight size, srtt, latest round trip, goodput, retransmitted (crates/studio/src/rows.rs)
 const OF_LINK = 5; // packets, octets, rate, drops, marks
 
 const MEAN_S = 0.5;

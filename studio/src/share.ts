@@ -60,6 +60,16 @@ export async function fromServer(): Promise<Shared | null> {
   }
 }
 
+/** What became of files that were opened without a scenario: those that the text names are there for it. */
+export function withoutScenario(names: string[], text: string): string {
+  const used = names.filter((name) => text.includes(name));
+  const unused = names.filter((name) => !used.includes(name));
+  return [
+    ...(used.length > 0 ? [`Opened for this scenario: ${used.join(", ")}.`] : []),
+    ...(unused.length > 0 ? [`Not used: ${unused.join(", ")}. The scenario does not name ${unused.length === 1 ? "it" : "them"}; scenarios are files that end in .toml or .json.`] : []),
+  ].join(" ");
+}
+
 /** What a fragment holds; nothing if it holds no scenario. */
 export async function fromFragment(fragment: string): Promise<Shared | null> {
   if (!fragment.startsWith("#s=")) return null;

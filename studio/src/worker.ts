@@ -80,7 +80,7 @@ function hear(message: ToWorker): void {
       return say({ kind: "checked", number: message.number, checked: engine.json(Operation.Check, { text: message.text }) });
     case "load":
       speed = 0;
-      return say({ kind: "loaded", checked: load(message.text, message.sample_s, message.packets) });
+      return say({ kind: "loaded", text: message.text, checked: load(message.text, message.sample_s, message.packets) });
     case "play":
       return play(message.speed);
     case "pause":

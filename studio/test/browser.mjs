@@ -262,6 +262,113 @@ async function draw() {
   await page.close();
 }
 
+/** Edits, keys and files that a person gets wrong, or changes their mind about. */
+async function recover() {
+  const page = await open({ viewport: { width: 1400, height: 1000 } });
+  const told = () => page.textContent("#notice");
+  const textHas = (part) => page.waitForFunction((part) => globalThis.studio.state().text.includes(part), part, { timeout: 30_000 });
+  const idle = () => page.waitForFunction(() => globalThis.studio.state().isStale === false, null, { timeout: 30_000 });
+  const { text: first } = await state(page);
+
+  // A field says why it does not take a number; an edit is undone by a key.
+  await page.fill("#duration", "-5");
+  await page.press("#duration", "Enter");
+  expect(`a duration below zero is refused: ${await told()}`, (await told()).startsWith("Duration, s: must be") && (await page.inputValue("#duration")) === "60" && await page.isEnabled("#duration"));
+  await page.selectOption("#queueKind", "red");
+  await textHas('"red"');
+  await page.focus("#queueKind");
+  await page.keyboard.press("Control+z");
+  expect("an edit is undone", (await state(page)).text === first && (await page.inputValue("#queueKind")) === "drop_tail" && await page.isDisabled("#undo"));
+  await idle();
+  await page.focus("#queueKind");
+  for (const letter of ["p", "v"]) await page.keyboard.press(letter);
+  expect("letters in a list are the list's", await page.isChecked("#packets") && (await page.textContent("#record")) === "Record video");
+  await page.keyboard.press("Escape");
+
+  // A drag is under way while the form is edited: the edit stays.
+  await page.evaluate((text) => globalThis.studio.take(text), first);
+  await idle();
+  await page.selectOption("#speed", "1");
+  await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().now_s > 0.3, null, { timeout: 60_000 });
+  await page.evaluate(() => {
+    const slider = document.getElementById("rate");
+    slider.value = "700";
+    slider.dispatchEvent(new Event("input"));
+    const controller = document.querySelector("#flows .flow select");
+    controller.value = "vegas";
+    controller.dispatchEvent(new Event("change"));
+  });
+  await page.waitForFunction(() => document.getElementById("notice").textContent.includes("The slider changed this run alone"), null, { timeout: 30_000 });
+  const { text: edited } = await state(page);
+  expect("an edit is not overwritten by a drag", edited.includes('"vegas"') && changesOf(edited) === 0 && (await page.locator("#flows .flow select").first().inputValue()) === "vegas");
+  await page.click("#keep");
+  await page.waitForSelector("#legend input");
+  expect("a run is kept under the name of what ran", (await page.inputValue("#legend input")) === "drop_tail: cubic + bbr3");
+  await page.click('#legend [aria-label^="Remove the kept run"]');
+  expect("the focus goes on after a removal", (await page.evaluate(() => document.activeElement.id)) === "keep");
+
+  // After the run another flow's segments are there, and a zoom is followed.
+  await page.fill("#text", first.replace('"60 s"', '"3 s"').replace('"10 s"', '"1 s"'));
+  await page.click("#run");
+  await page.selectOption("#speed", "Infinity");
+  await page.click("#restart");
+  await page.waitForTimeout(100);
+  if (!(await state(page)).isRunning && !(await state(page)).is_finished) await page.click("#run");
+  await page.waitForFunction(() => globalThis.studio.state().is_finished && !globalThis.studio.state().isStale, null, { timeout: 60_000 });
+  const drawn = () => page.evaluate(() => new Promise((resolve) => setTimeout(() => resolve(document.getElementById("sequence").toDataURL()), 300)));
+  const before = await drawn();
+  const plot = await page.locator("#cwnd .u-over").boundingBox();
+  await page.mouse.move(plot.x + 0.4 * plot.width, plot.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(plot.x + 0.6 * plot.width, plot.y + 40, { steps: 4 });
+  await page.mouse.up();
+  const zoomed = await drawn();
+  expect("the time-sequence plot follows a zoom", zoomed !== before);
+  await page.selectOption("#sequenceFlow", "bbr3 2");
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.click('[aria-label="Save time and sequence as CSV"]')]);
+  expect("another flow's segments are there after the run", readFileSync(await saved.path(), "utf8").includes(",data,") && (await drawn()) !== zoomed);
+
+  // A scenario with a mistake is not recorded; a picture is told to be none.
+  await page.fill("#text", "duration = 5");
+  await page.click("#record");
+  await page.waitForSelector("#mistakes pre");
+  await page.waitForFunction(() => document.getElementById("notice").textContent.includes("mistakes"));
+  expect("a scenario with mistakes is not recorded", (await page.textContent("#record")) === "Record video");
+  await page.evaluate((text) => globalThis.studio.take(text), first);
+  await idle();
+  await page.setInputFiles("#chooser", { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("\x89PNG") });
+  await page.waitForFunction(() => document.getElementById("notice").textContent.startsWith("Not used: photo.png."), null, { timeout: 30_000 });
+  await idle();
+  expect("and that stays", (await told()).startsWith("Not used: photo.png."));
+
+  // A node that is gone is the end of no link.
+  await page.click("#edit");
+  await page.selectOption("#beginWith", "two bottlenecks");
+  await textHas('name = "two bottlenecks"');
+  await page.click("#joinLink");
+  await page.focus('#board [data-node="H1"]');
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Delete");
+  await page.waitForFunction(() => !globalThis.studio.state().text.includes('"H1"'));
+  expect("the focus goes to the next node", (await page.evaluate(() => document.activeElement.dataset.node ?? "")) !== "");
+  const { text: without } = await state(page);
+  await page.focus('#board [data-node="R2"]');
+  await page.keyboard.press("Enter");
+  expect("no link of it is written", (await state(page)).text === without && (await page.getAttribute("#joinLink", "aria-pressed")) === "false");
+  await page.keyboard.press("Control+z");
+  await textHas('"H1"');
+  await page.selectOption("#examples", "cellular");
+  await textHas("cell.down");
+  await page.waitForFunction(() => document.getElementById("link").value !== "" && globalThis.studio.state().isStale === false, null, { timeout: 30_000 });
+  expect("the link to begin with carries data", (await page.inputValue("#link")) === "bottleneck");
+  await page.close();
+
+  const broken = await open({}, "#s=garbage");
+  expect("an address without a scenario is told", (await broken.textContent("#notice")).startsWith("The scenario in the address cannot be read"));
+  await broken.close();
+}
+
 /** A video of a run, which begins as WebM does (EBML, RFC 8794). */
 async function film() {
   const page = await open({});
@@ -315,7 +422,10 @@ const wanted = new Set((process.env.STUDIO_PARTS ?? "cases,use,edit,change,compa
 const report = {};
 if (wanted.has("cases")) report.speeds = await runCases();
 if (wanted.has("use")) await use();
-if (wanted.has("edit")) await edit();
+if (wanted.has("edit")) {
+  await edit();
+  await recover();
+}
 if (wanted.has("change")) await change();
 if (wanted.has("compare")) await compare();
 if (wanted.has("draw")) await draw();

@@ -1,7 +1,7 @@
 // Links over time: as they begin, then as changes left them. Worked by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { linksAt, packetsOfLimit } from "../src/links";
+import { linksAt, narrowest, packetsOfLimit } from "../src/links";
 import type { ScenarioInfo } from "../src/messages";
 
 const nothing = { rate_bps: null, delay_s: null, loss: null, limit: null };
@@ -27,4 +27,14 @@ test("a link is as it begins until it is changed", () => {
 test("limits in packets of 1500 octets", () => {
   const limits = ["1 packet", "67 packets", "1500 B", "75 kB", "3 MB", "20 ms", "unlimited", null];
   assert.deepEqual(limits.map(packetsOfLimit), [1, 67, 1, 50, 2000, null, null, null]);
+});
+
+test("the link to begin with is the slowest that carries data", () => {
+  const link = (from: number, to: number, rate_bps: number) => ({ ...SCENARIO.links[0]!, from, to, rate_bps });
+  // A server, two routers, a client: the way back is slower, and so is a link that no flow takes.
+  const links = [link(0, 1, 1e9), link(1, 0, 1e9), link(1, 2, 6e6), link(2, 1, 2e6), link(2, 3, 1e9), link(3, 2, 1e9), link(2, 4, 1e3)];
+  assert.equal(narrowest(links, [{ from: 0, to: 3 }]), 2);
+  assert.equal(narrowest(links, [{ from: 0, to: 3 }, { from: 3, to: 0 }]), 3);
+  assert.equal(narrowest(links, []), 6);
+  assert.equal(narrowest([], [{ from: 0, to: 1 }]), 0);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { parse as read } from "@decimalturn/toml-patch";
-import { FIRST, type Path, changesIn, edit, fromText, seedOf, withoutChanges } from "../src/path";
+import { FIRST, type Path, changesIn, edit, fromText, nameOfRun, seedOf, timesOf, withoutChanges } from "../src/path";
 
 declare const SCENARIOS: string;
 
@@ -170,6 +170,16 @@ test("of the examples nothing is lost", () => {
     }
   }
   assert.ok(edits > 100, `only ${edits} edits were tried`);
+});
+
+test("a drag of the round trip is one change, of two links", () => {
+  const changes = [{ at: "2 s", link: "bottleneck" }, { at: "3 s", link: "bottleneck" }, { at: "3 s", link: "bottleneck.reverse" }];
+  assert.deepEqual([timesOf([]), timesOf(changes)], [0, 2]);
+});
+
+test("a run has the name of the text that ran", () => {
+  const after = edit(FIRST, { queue: "fq_codel" })!;
+  assert.deepEqual([nameOfRun(FIRST, "mine"), nameOfRun(after, "mine"), nameOfRun("[", "mine")], ["drop_tail: cubic + bbr3", "fq_codel: cubic + bbr3", "mine"]);
 });
 
 const comments = (text: string): string[] => (text.match(/(^|\s)# .*$/gm) ?? []).map((comment) => comment.trim()).sort();

@@ -1,7 +1,7 @@
 // What a scenario that a program wrote as JSON is in TOML. Each expected text is written by hand (RFC 8259, toml.io).
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readable } from "../src/share";
+import { readable, withoutScenario } from "../src/share";
 
 const CASES: [string, string, string][] = [
   ["a seed of 64 bits keeps its digits", `{"seed":18446744073709551615}`, "seed = 18446744073709551615\n"],
@@ -14,3 +14,11 @@ const CASES: [string, string, string][] = [
 ];
 
 for (const [name, given, wanted] of CASES) test(name, () => assert.equal(readable(given), wanted));
+
+test("files without a scenario are told by name", () => {
+  const text = `rate = { trace = "traces/cell.down" }`;
+  assert.equal(withoutScenario(["cell.down"], text), "Opened for this scenario: cell.down.");
+  assert.equal(withoutScenario(["a.png"], text), "Not used: a.png. The scenario does not name it; scenarios are files that end in .toml or .json.");
+  assert.equal(withoutScenario(["cell.down", "a.png", "b.png"], text),
+    "Opened for this scenario: cell.down. Not used: a.png, b.png. The scenario does not name them; scenarios are files that end in .toml or .json.");
+});

@@ -11,7 +11,7 @@ const outdir = mkdtempSync(join(tmpdir(), "studio-unit-"));
 const entryPoints = readdirSync(here).filter((name) => name.endsWith(".test.ts")).map((name) => join(here, name));
 await build({ entryPoints, outdir, outExtension: { ".js": ".mjs" }, bundle: true, platform: "node", format: "esm", logLevel: "warning",
   define: { SCENARIOS: JSON.stringify(join(here, "..", "..", "python", "ackclock", "scenarios")) } });
-const made = readdirSync(outdir).map((name) => join(outdir, name));
+const made = readdirSync(outdir).filter((name) => name.endsWith(".mjs")).map((name) => join(outdir, name));
 const { status } = spawnSync(process.execPath, ["--test", ...made], { stdio: "inherit" });
 rmSync(outdir, { recursive: true });
 process.exit(status ?? 1);
