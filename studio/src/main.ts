@@ -138,7 +138,7 @@ function showUndo(): void {
   element<HTMLButtonElement>("undo").disabled = !past.isBefore(text.value);
 }
 
-const EDITED = "The scenario has changed: Restart begins it from 0 s.";
+const edited = (): string => `The scenario has changed: ${isRunning ? "Restart" : "Run"} begins it from 0 s.`;
 let waiting: ReturnType<typeof setTimeout> | undefined;
 
 function textChanged(): void {
@@ -150,7 +150,7 @@ function textChanged(): void {
   const path = fromText(text.value);
   form.show(path);
   editor.show();
-  if (scenario && progress.now_s > 0) notice(EDITED);
+  if (scenario && progress.now_s > 0) notice(edited());
   clearTimeout(waiting);
   waiting = setTimeout(() => say({ kind: "check", text: text.value, number: ++checks }), 150);
 }
@@ -270,7 +270,7 @@ function onChanged(message: Extract<FromWorker, { kind: "changed" }>): void {
   loadedText = message.text;
   scenario = message.scenario ?? scenario;
   // Whoever edited the text meanwhile keeps the edit.
-  if (isStale) return notice(`${EDITED} The slider changed this run alone: the text was edited before the change could be written into it.`);
+  if (isStale) return notice(`${edited()} The slider changed this run alone: the text was edited before the change could be written into it.`);
   notice("");
   past.note(text.value);
   text.value = message.text;
