@@ -22,6 +22,13 @@ def test_report_writes_a_page_and_prints_its_place(cli: Cli, folder: Path, tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "run"]
 
 
+def test_the_run_of_the_listed_figures_is_named_once(cli: Cli, folder: Path) -> None:
+    head, *figures = cli("plot", folder).stdout.splitlines()
+    about = head.removesuffix(":")
+    assert "two flows" in about and len(figures) > 5
+    assert not any(about in line for line in figures)
+
+
 def test_static_figures_are_written_where_asked(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert cli("report", folder, "-o", "page.html", "--static", "figures").returncode == 0
     suffixes = {path.suffix for path in (tmp_path / "figures").iterdir()}
