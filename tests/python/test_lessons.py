@@ -277,7 +277,10 @@ def test_the_command_says_what_it_does_not_write(
 def test_a_notebook_for_a_browser_installs_as_a_page_can(cli: Cli, tmp_path: Path) -> None:
     """JupyterLite has no processes; its kernel reads `%pip install` with the options of `piplite`."""
     assert cli("lessons", "vegas", "--lite", "-o", tmp_path / "course").returncode == 0
-    _, install, *rest = json.loads((tmp_path / "course/vegas.ipynb").read_text())["cells"]
+    made = json.loads((tmp_path / "course/vegas.ipynb").read_text())
+    assert made["metadata"]["kernelspec"]["name"] == "python"  # that of jupyterlite-pyodide-kernel, not of ipykernel
+    assert notebooks.notebook("vegas")["metadata"]["kernelspec"]["name"] == "python3"
+    _, install, *rest = made["cells"]
     assert install["source"].splitlines()[1:] == [f"%pip install -q ackclock[lessons]=={__version__}"]
     assert rest == notebooks.notebook("vegas")["cells"][2:]
 

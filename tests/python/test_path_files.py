@@ -14,6 +14,7 @@ from conftest import Cli
 TBF = "tc qdisc add dev eth0 root tbf rate 5mbit burst 32kbit latency 50ms\n"
 NETEM = "tc qdisc add dev eth0 root netem rate 1mbit delay 40ms\n"
 HTB = "tc class add dev eth0 parent 1: classid 1:10 htb rate 10mbit "
+MININET = "from mininet.net import Mininet\na = net.addHost('a')\nb = net.addHost('b')\n"
 
 
 def _tree(folder: Path, text: str) -> dict[str, Any]:
@@ -144,9 +145,42 @@ def test_a_queue_below_a_shaper_is_the_queue(words: str, queue: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
+    ("delayed", "delay"),
+    [("tc q a dev eth0 parent 1: netem delay 50ms", "50 ms"), ("tc qd r dev eth0 parent 1: netem delay 50ms", "50 ms"),
+     ("tc qdisc ls dev eth0", "0 ms"), ("tc q", "0 ms"), ("tc -s c sh dev eth0", "0 ms"),
+     ("tc f add dev eth0 parent 1: u32", "0 ms"), ("tc qdisc d dev eth0 root\n" + TBF, "0 ms"),
+     ("tc help", "0 ms"), ("echo tc is set", "0 ms")],
+)  # fmt: skip
+def test_words_of_tc_are_shortened_as_tc_reads_them(delayed: str, delay: str, tmp_path: Path) -> None:
+    """iproute2's `matches`: a word is the first that begins so: `c` is class, `ls` is lst, `r` is replace."""
+    assert _bottleneck(tmp_path, f"{TBF}{delayed}\n")["delay"] == delay
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("tc qdisc add dev eth0 root netem delay 20ms", "the path must have a rate"),
+        (TBF + "tc qdisc ad dev eth0 parent 1: nettem delay 50ms", 'line 2: unknown word "nettem"'),
+        (TBF + "tc qdisc addd dev eth0 parent 1: netem delay 50ms", 'line 2: unknown .*"addd".*did you mean "add"'),
+        (TBF + "sudo tc qdsic add dev eth0 root netem delay 5ms", 'line 2: unknown .*"qdsic".*did you mean "qdisc"'),
+        (TBF + "tc class link dev eth0 parent 1: htb rate 1mbit", 'line 2: unknown .*"link"'),
+        (f"{TBF}mm-delay 20 mm-loss uplink 0.1 mm-loss uplink 0.2 mm-link a b", "one mm-loss uplink"),
+        ("tc qdisc add dev eth0 root netem delay 20ms\ntc qdisc del dev eth0 root\n",
+         'line 1: "tc qdisc add dev eth0 root netem delay 20ms" sets no rate, and the path must have one'),
+        (MININET + "net.addLink(a, b, bw=10)\na.cmd('tc qdisc add dev a-eth0 root netem delay 20ms')\n",
+         "line 5: commands of tc in a mininet program are not read; write"),
+        (MININET + "net.addLnk(a, b, bw=10)\n", 'line 4: unknown .*"addLnk".*did you mean "addLink"'),
+        (MININET + "TCLink(a, b, bw=10)\n", "line 4: write addLink"),
+    ],
+)  # fmt: skip
+def test_no_command_that_shapes_is_skipped(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=said):
+        _tree(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tc qdisc add dev eth0 root netem delay 20ms", 'line 1: ".*" sets no rate, and the path must have one'),
         (TBF.replace("5mbit", "$RATE"), r'path\.txt, line 1: "\$RATE" must be a value such as'),
         (TBF.replace("latency 50ms", ""), "must have a rate, and a latency or limit"),
         ("tc qdisc add root netem rate 1mbit", "has no dev"),
@@ -261,9 +295,6 @@ def test_a_mininet_program_is_read_and_not_run(tmp_path: Path) -> None:
         "queue": {"kind": "drop_tail", "limit": "50 packets"}, **lost, "reverse": lost,
     }  # fmt: skip
     assert (tree["flow"][0]["from"], tree["flow"][0]["to"]) == ("h1", "h2")
-
-
-MININET = "from mininet.net import Mininet\na = net.addHost('a')\nb = net.addHost('b')\n"
 
 
 @pytest.mark.parametrize(

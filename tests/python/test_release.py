@@ -63,6 +63,16 @@ def test_what_pypi_shows_has_no_link_into_the_repository() -> None:
     assert not re.search(r"\]\((?!https://)", text)
 
 
+def test_a_release_has_the_wheel_that_lecturers_are_told_to_download() -> None:
+    """Its name is of the platform that the wheel is built for."""
+    page = (ROOT / "docs" / "lessons" / "for-lecturers.md").read_text()
+    built = re.search(r"^platform=(\S+)$", (ROOT / "release/pyodide/build.sh").read_text(), re.MULTILINE)
+    assert built and f"ackclock-VERSION-cp311-abi3-{built[1]}.whl" in page
+    publish = (ROOT / ".github/workflows/release.yml").read_text().partition("\n  publish:\n")[2]
+    assert re.search(r"needs: \[.*\bpyodide\b", publish)
+    assert re.search(r"gh release create .* pyodide/\*", publish)
+
+
 def test_workflows_run_what_is_here() -> None:
     for file in (ROOT / ".github" / "workflows").glob("*.yml"):
         for script in re.findall(r"python (release/\w+\.py)", file.read_text()):

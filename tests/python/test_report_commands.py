@@ -22,6 +22,25 @@ def test_report_writes_a_page_and_prints_its_place(cli: Cli, folder: Path, tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "run"]
 
 
+def test_the_run_of_the_listed_figures_is_named_once(cli: Cli, folder: Path) -> None:
+    head, *figures = cli("plot", folder).stdout.splitlines()
+    about = head.removesuffix(":")
+    assert "two flows" in about and len(figures) > 5
+    assert not any(about in line for line in figures)
+
+
+def test_a_comparison_is_drawn_like_a_run(cli: Cli, folder: Path) -> None:
+    """No lines around cells, so that the columns of either are cut with the same tools."""
+    compared = cli("compare", folder, folder).stdout
+    assert "goodput (Mbit/s)" in compared
+    assert not set("│┃─━") & set(compared)
+
+
+def test_traces_of_links_have_a_command_of_their_own(cli: Cli) -> None:
+    done = cli("list", "traces")
+    assert (done.returncode, "`ackclock traces`" in done.stderr) == (2, True)
+
+
 def test_static_figures_are_written_where_asked(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert cli("report", folder, "-o", "page.html", "--static", "figures").returncode == 0
     suffixes = {path.suffix for path in (tmp_path / "figures").iterdir()}

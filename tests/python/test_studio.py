@@ -36,6 +36,12 @@ def test_without_a_page_it_says_how_to_get_one(cli: Cli, tmp_path: Path, monkeyp
     assert str(tmp_path) in told and "make studio" in told
 
 
+def test_an_absent_example_is_told_as_run_tells_it(cli: Cli, page: Path) -> None:
+    done = cli("studio", "scenarios/two-algorithms.toml")
+    assert done.returncode == 2
+    assert "file not found; write the examples into that folder: ackclock examples -o scenarios" in done.stderr
+
+
 def test_a_page_that_is_not_whole_is_told_of(cli: Cli, page: Path) -> None:
     (page / "engine.wasm").unlink()
     done = cli("studio")

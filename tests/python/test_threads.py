@@ -9,6 +9,7 @@ import pytest
 import ackclock
 from ackclock import Scenario
 from ackclock._core import Simulation
+from ackclock.base import system
 from conftest import Cli
 from networks import dumbbell
 
@@ -38,6 +39,13 @@ def test_threads_change_nothing_but_the_time(cli: Cli, file: Path, tmp_path: Pat
     partition = engine["partition"]
     assert (partition["parts"], partition["threads"], partition["lookahead_s"]) == (2, 2, 0.01)
     assert engine["events"] == json.loads((tmp_path / "on-1" / "manifest.json").read_text())["engine"]["events"]
+
+
+def test_a_browser_says_that_it_used_one_thread(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pyodide cannot start threads."""
+    monkeypatch.setattr(system, "HAS_THREADS", False)
+    partition = ackclock.run(ackclock.Scenario.load(file), threads=2).engine["partition"]
+    assert (partition["parts"], partition["threads"]) == (1, 1)
 
 
 def test_the_last_line_says_on_how_many_threads_and_why_not_on_more(cli: Cli, file: Path) -> None:

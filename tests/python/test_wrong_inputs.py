@@ -97,7 +97,7 @@ def test_links_that_lead_nowhere_or_in_a_circle_are_called_that(tmp_path: Path) 
 
 def test_what_is_no_text_is_placed(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_bytes(b'duration = "1 s"\nname = "\xff"\n')
-    assert "octet 0xff in line 2, the 9. of that line" in _refused("s.toml", cwd=tmp_path)
+    assert "octet 0xff in line 2, octet 9 of that line" in _refused("s.toml", cwd=tmp_path)
 
 
 def test_a_million_flows_are_refused_before_they_fill_the_memory(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def text(file: Path, *, remedy: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         octet, at = content[error.start], error.start - content.rfind(b"\n", 0, error.start)
-        place = f"octet {octet:#04x} in line {line}, the {at}. of that line"
+        place = f"octet {octet:#04x} in line {line}, octet {at} of that line"
         raise InputFileError(f"{file}: must be text in UTF-8: {place}; {remedy}") from error
 
 

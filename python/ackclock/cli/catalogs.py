@@ -111,7 +111,8 @@ def _kind_with(name: str) -> str:
         said = {entry["name"]: _about(entry) for kind in KINDS for entry in _entries(kind)}
         known = [*KINDS, *said]
         message = unknown("kind or name", name, known, lists=False, said=said)
-        raise InputError(f"{message} (`ackclock list` lists the kinds)")
+        elsewhere = "; for link traces: `ackclock traces`" if name.rstrip("s") == "trace" else ""
+        raise InputError(f"{message} (`ackclock list` lists the kinds{elsewhere})")
     if len(having) > 1:
         choices = " or ".join(f"`ackclock list {kind} {name}`" for kind in having)
         raise InputError(f'"{name}" is a name of several kinds; write {choices}')

@@ -197,7 +197,7 @@ def _check_file(file: Path) -> None:
     if file.is_dir():
         raise failures.InputError(f"{file} is a folder; give a scenario file (.toml)")
     if not file.exists() and not file.is_symlink():
-        raise failures.InputError(f"{file}: file not found{_suggestion(file)}")
+        raise failures.InputError(f"{file}: file not found{suggestion(file)}")
 
 
 def _told_of_checking(file: Path) -> AbstractContextManager[None]:
@@ -208,7 +208,7 @@ def _told_of_checking(file: Path) -> AbstractContextManager[None]:
     return busy(f"checking {file}")
 
 
-def _suggestion(file: Path) -> str:
+def suggestion(file: Path) -> str:
     """Return a question that names similar scenario files."""
     if file.parts[:1] == ("scenarios",) and not Path("scenarios").exists():
         return "; write the examples into that folder: ackclock examples -o scenarios"

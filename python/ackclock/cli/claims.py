@@ -200,6 +200,18 @@ def _print_notes(findings: list[Any]) -> None:
     console.print()
 
 
+_MOST_IDS = 8
+"""Number of claims of one record that are named."""
+
+
+def _listed(ids: list[str]) -> str:
+    """Return ids in a row; of many, the first ones, the number of all, and what lists them."""
+    if len(ids) <= _MOST_IDS:
+        return ", ".join(ids)
+    named = _MOST_IDS // 2
+    return f"{len(ids)} claims ({', '.join(ids[:named])}, and {len(ids) - named} more; --json lists them)"
+
+
 _WHERE = {"differs": "differs", "undecided": "is undecided"}
 """Words for verdicts that precede a reason."""
 
@@ -213,7 +225,7 @@ def _print_counts(findings: list[Any]) -> None:
         records.setdefault(record(finding), []).append(finding.claim.id)
     for said, ids in records.items():
         if said:
-            console.print(name(f"{', '.join(ids)}: {said}"), style="yellow", soft_wrap=True)
+            console.print(name(f"{_listed(ids)}: {said}"), style="yellow", soft_wrap=True)
     regions = dict.fromkeys(str(finding.region) for finding in findings if finding.region)
     for line in (*regions, *counts(findings), chance(findings)):
         if line:

@@ -67,7 +67,7 @@ def plot(
     ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=TEXT", help="Call a controller or value of a study so.", show_default=False),
+        typer.Option(metavar="NAME=TEXT", help="Rename a controller or a value of a study.", show_default=False),
     ] = None,
     beside: Annotated[
         Path | None,
@@ -122,7 +122,7 @@ def _list(figures: "list[Drawn]") -> None:
         if drawn.group != group:
             group = drawn.group
             print(f"{group}:")
-        print(f"  {drawn.name:28} {drawn.caption}")
+        print(f"  {drawn.name:28} {drawn.caption.removesuffix(f': {group}.')}")
 
 
 def _draw(drawn: "Drawn", place: Path, asked: "dict[str, list[str]]", beside: Path | None, width: float | None) -> None:
@@ -212,7 +212,7 @@ def _of_runs(folders: list[Path]) -> "Iterable[Drawn]":
     about = common(results)
     for key, draw in static_figures(results).items():
         title = "Slowdown over size" if key == SLOWDOWN else panel(key).title
-        yield Drawn(key, f"{title}: {about}.", draw)
+        yield Drawn(key, f"{title}: {about}.", draw, about)
     for one in of_every_kind(results):
         caption = f"Cumulative distribution, {one.title.lower()}: {about}."
-        yield Drawn(one.name, caption, partial(drawn_distributions, one))
+        yield Drawn(one.name, caption, partial(drawn_distributions, one), about)

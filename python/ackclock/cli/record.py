@@ -76,22 +76,29 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Captures, ss logs, iperf3 reports or traces of ackclock-kernel; or one description of a path.",
+            help="One description of a path; or captures, ss logs, iperf3 reports or traces of ackclock-kernel.",
             show_default=False,
         ),
     ],
-    output: _Output = Path("recording"),
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR|FILE.toml",
+            help="Write results to this folder, or the scenario of a path to this file.",
+        ),
+    ] = Path("recording"),
     name: Annotated[str | None, typer.Option("--name", help="Name the recording (default: the file's name).")] = None,
     quiet: _Quiet = False,
     force: _Force = False,
 ) -> None:
-    """Import captures, ss logs and iperf3 reports as results.
+    """Import the description of a path as a scenario, or recordings as results.
 
-    Formats: pcap, pcapng, and the output of ss -tin and iperf3 --json.
+    Paths: with -o FILE.toml, commands of tc or mahimahi, mininet programs, tables of times and rates.
+
+    Recordings: with -o DIR, pcap, pcapng, and the output of ss -tin and iperf3 --json.
     Values that a recording lacks are null.
-
-    An output FILE.toml is a scenario, made from a description of a path.
-    Formats: commands of tc or mahimahi, mininet programs, tables of times and rates.
     """
     if output.suffix == ".toml":
         return _write_scenario(files, output, name, quiet=quiet, force=force)

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from ackclock.base import input_files
 from ackclock.base.decoding import decoded
 from ackclock.base.input_files import InputError
+from ackclock.cli.check import suggestion
 from ackclock.results.overviews import Asked, OverviewError, Overviews, SupersededError
 
 PAGE = "studio/dist"
@@ -71,6 +72,8 @@ def opened(path: Path) -> dict[str, Any]:
     manifest = path / "manifest.json"
     if manifest.is_file():
         return {"text": json.dumps(_scenario_of(manifest)), "files": {}}
+    if not path.exists():
+        raise StudioError(f"{path}: file not found{suggestion(path)}")
     if not path.is_file():
         raise StudioError(
             f"{path} is neither a scenario nor a folder of results; name a .toml file, or what run -o made"

@@ -159,7 +159,7 @@ def _narrower(table: Table) -> tuple[Table, list[str]]:
         if column.key not in same
     ]
     said = [
-        " ".join(part for part in (_in_a_line(column.title), same[column.key], column.unit) if part)
+        f"{_in_a_line(column.title)} = {same[column.key]}{f' {column.unit}' if column.unit else ''}"
         for column in table.columns
         if column.key in same
     ]

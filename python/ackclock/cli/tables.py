@@ -114,9 +114,15 @@ def _threads(engine: Engine) -> str:
 
 
 def _flow_table(flows: Sequence[FlowSummary]) -> Table:
+    """Return a table of flows, without columns in which no flow has a value."""
     by_profile = len({flow.get("profile") for flow in flows}) > 1
     shown = _extremes(flows)
-    cells = [cell for cell in _FLOW_CELLS if by_profile or cell[0] != "profile"]
+    wanted = {
+        "profile": by_profile,
+        "time-\nouts": any(count(flow, "timeouts") for flow in shown),
+        "complete (after s)": any(_completion(flow) != NONE for flow in shown),
+    }
+    cells = [cell for cell in _FLOW_CELLS if wanted.get(cell[0], True)]
     return of_cells("flow", shown, cells, "flows", (_left_out(len(flows) - len(shown), "flows"),))
 
 

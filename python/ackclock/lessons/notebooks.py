@@ -125,7 +125,8 @@ def notebook(
         entry["id"] = f"{stem}-{place}"
         if entry["cell_type"] == "markdown":
             entry["source"] = _LINK.sub(lambda link: _reachable(link, _suffix(form)), entry["source"])
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    # JupyterLite's kernel has another name than that of Jupyter.
+    kernel = {"name": "python" if lite else "python3", "display_name": "Python 3", "language": "python"}
     return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 

@@ -23,6 +23,8 @@ class Way:
     delay_ms: float = 0.0
     kinds: list[str] = field(default_factory=list)
     """Queueing disciplines of tc that were read."""
+    source: str = ""
+    """Place and text of the last command that shaped it, for messages."""
 
 
 def uniform_jitter(delay_ms: float, spread_ms: float) -> tuple[float, dict[str, Any]]:
@@ -75,6 +77,10 @@ class Words:
     def __bool__(self) -> bool:
         """Return whether words are left."""
         return bool(self._words)
+
+    def __str__(self) -> str:
+        """Return the words that are left, with spaces between them."""
+        return " ".join(self._words)
 
     def next(self) -> str:
         """Take a word."""

@@ -38,7 +38,9 @@ def ways_of(text: str, name: str) -> list[Way]:
         if word == "mm-delay":
             up.delay_ms = down.delay_ms = up.delay_ms + words.value({"": 1}, "20")
         elif word == "mm-loss":
-            way = up if _direction(words) == "uplink" else down
+            way = up if (direction := _direction(words)) == "uplink" else down
+            if "loss" in way.fields:
+                raise RecordingError(f"{words.place}: a path must have one mm-loss {direction}; leave the others out")
             way.fields["loss"] = {"kind": "random", "p": words.value({"": 1}, "0.01")}
         elif word == "mm-link":
             if "rate" in up.fields:

@@ -9,10 +9,13 @@ Departures: the program is read, not run; nodes and links made in loops are not 
 """
 
 import ast
+import difflib
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ackclock.base.printable import unknown
+from ackclock.recording import tc_commands
 from ackclock.recording.command_words import uniform_jitter
 from ackclock.recording.streams import RecordingError
 
@@ -22,6 +25,10 @@ BEGIN: Final = re.compile(r"^\s*(?:from|import)\s+mininet\b|\.addLink\(", re.MUL
 _UNSHAPED, _QUEUE = "10 Gbit/s", 1000
 _KINDS: Final = {"addHost": "host", "addSwitch": "router", "addNode": "host"}
 _SHAPING: Final = ("bw", "delay", "jitter", "loss", "max_queue_size")
+
+_METHODS: Final = (*_KINDS, "addLink")
+_ALIKE: Final = 0.86
+"""Similarity of a misspelt method with a known one."""
 
 _OTHERS: Final = (
     "cls", "port1", "port2", "intfName1", "intfName2", "addr1", "addr2", "key", "fast",
@@ -49,6 +56,7 @@ def topology_of(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
     known = _variables(tree)
     nodes: list[dict[str, Any]] = []
     links: list[dict[str, Any]] = []
+    _check_calls(tree, name)
     for call in _calls(tree):
         place = f"{name}, line {call.lineno}"
         if call.func.attr in _KINDS:  # type: ignore[attr-defined]  # of an attribute, as `_calls` says
@@ -64,11 +72,26 @@ def topology_of(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
 def _calls(tree: ast.AST) -> Iterator[ast.Call]:
     """Yield the calls of methods that make nodes and links, in the order of their lines."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    wanted = (*_KINDS, "addLink")
     yield from sorted(
-        (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in wanted),
+        (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS),
         key=lambda call: (call.lineno, call.col_offset),
     )
+
+
+def _check_calls(tree: ast.AST, name: str) -> None:
+    """Refuse calls that shape a link in a way that is not read, and misspelt ones."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        place = f"{name}, line {call.lineno}"
+        texts = [ast.unparse(argument) for argument in call.args]
+        if any(tc_commands.CHANGES.search(text) for text in texts):
+            raise RecordingError(
+                f"{place}: commands of tc in a mininet program are not read; write bw, delay and loss of addLink"
+            )
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+        if called in ("TCLink", "config") and any(word.arg in _SHAPING for word in call.keywords):
+            raise RecordingError(f"{place}: write addLink with these options; {called} is not read")
+        if called not in _METHODS and difflib.get_close_matches(called, _METHODS, 1, _ALIKE):
+            raise RecordingError(f"{place}: {unknown('method', called, _METHODS)}")
 
 
 def _variables(tree: ast.AST) -> dict[str, list[Any]]:
@@ -150,9 +173,9 @@ def _link(call: ast.Call, known: dict[str, list[Any]], place: str) -> dict[str, 
             given |= options
         else:
             given[word.arg] = _value(word.value, known, place) if word.arg in _SHAPING else None
-    unknown = [key for key in given if key not in (*_SHAPING, *_OTHERS)]
-    if unknown:
-        raise RecordingError(f'{place}: unknown option "{unknown[0]}" of a link; known: {", ".join(_SHAPING)}')
+    others = [key for key in given if key not in (*_SHAPING, *_OTHERS)]
+    if others:
+        raise RecordingError(f'{place}: unknown option "{others[0]}" of a link; known: {", ".join(_SHAPING)}')
     _check_numbers(given, place)
     table: dict[str, Any] = {"from": begin, "to": end}
     table["rate"] = f"{given['bw']:g} Mbit/s" if given.get("bw") else _UNSHAPED

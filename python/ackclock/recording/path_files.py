@@ -62,6 +62,8 @@ def _topology(ways: Sequence[Way], file: str) -> dict[str, Any]:
     """Return a dumbbell with a bottleneck in each way; a way that nothing shapes is as fast as the hosts' links."""
     there = ways[0]
     if "rate" not in there.fields:
+        if there.source:
+            raise RecordingError(f"{there.source} sets no rate, and the path must have one; add netem rate, tbf or htb")
         raise RecordingError(f"{file}: the path must have a rate; add netem rate, tbf or htb, or mm-link")
     fixed = there.fields["rate"]
     made = dumbbells.topology(fixed if isinstance(fixed, str) else "100 Mbit/s", "0 ms")

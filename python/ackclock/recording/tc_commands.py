@@ -10,14 +10,34 @@ again is as it was shaped last; one that is cleared at the end is as it was befo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ackclock.base.printable import unknown
 from ackclock.recording.command_words import VALUE, Way, Words, commands, lines, uniform_jitter
 from ackclock.recording.streams import RecordingError
 
-BEGIN: Final = re.compile(r"^[^#\n]*?\btc\s+(?:-n(?:etns)?\s+\S+\s+|-\S+\s+)*(?:qdisc|class)\s", re.MULTILINE)
+_OPTIONS: Final = r"(?:\s+-n(?:et|etns)?\s+\S+|\s+-\S+)*"
+_SHAPING: Final = r"(?:q(?:d|di|dis|disc)?|c(?:l|la|las|lass)?)"
+
+BEGIN: Final = re.compile(rf"^[^#\n]*?\btc{_OPTIONS}\s+{_SHAPING}\s", re.MULTILINE)
 """Beginning of a line with such a command."""
+
+CHANGES: Final = re.compile(rf"\btc{_OPTIONS}\s+{_SHAPING}\s+(?:a|ch|r)[a-z]*\s")
+"""Command of tc that shapes, anywhere in a text."""
+
+_PREFIX: Final = r"(?:(?:sudo|-E|if|then|else|do|!|\{|ip\s+netns\s+exec\s+\S+)\s+)*(?:\S*/)?"
+_CALL: Final = re.compile(rf"(?:^|[;&|])\s*{_PREFIX}tc{_OPTIONS}\s+(\S+)")
+"""Command of tc and its object, in a line."""
+
+_OBJECTS: Final = ("qdisc", "class", "filter", "chain", "actions", "monitor", "exec", "help")
+_VERBS: Final = {
+    "qdisc": ("add", "change", "replace", "link", "delete", "list", "show", "lst", "help"),
+    "class": ("add", "change", "replace", "delete", "list", "show", "lst", "help"),
+}
+"""Words of tc in the order of its tests (iproute2, `tc.c`, `tc_qdisc.c`, `tc_class.c`): the first that begins so."""
+
+_READING: Final = ("list", "show", "lst", "help")
 
 _BITS: Final = {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12}
 _RATES: Final = (
@@ -67,12 +87,14 @@ def ways_of(text: str, name: str) -> list[Way]:
     ways: dict[tuple[str, str], Way] = {}
     cleared: set[tuple[str, str]] = set()
     for namespace, words in _tc_commands(text, name):
-        what, verb = words.next(), words.next()
-        if verb not in ("add", "replace", "change", "del", "delete"):
+        command = f"tc {words}"
+        what = _whole(words.next(), _OBJECTS, words.place)
+        verb = _whole(words.next(), _VERBS[what], words.place) if words else "list"
+        if verb in _READING:
             continue
         is_root = words.has("root".__eq__)
         place = (namespace, _device(words))
-        if verb.startswith("del"):
+        if verb == "delete":
             if is_root or words.has("root".__eq__):
                 cleared.add(place)
             elif place in ways and not words.has(lambda word: word in ("ingress", "clsact")):
@@ -81,11 +103,21 @@ def ways_of(text: str, name: str) -> list[Way]:
         if place in cleared:
             cleared.remove(place)
             ways[place] = Way()
-        _take(words, ways.setdefault(place, Way()), what)
+        way = ways.setdefault(place, Way())
+        way.source = f'{words.place}: "{command}"'
+        _take(words, way, what)
     shaped = [way for way in ways.values() if way.fields]
     if not 1 <= len(shaped) <= _MOST_DEVICES:
         raise RecordingError(f"{name}: one or two devices must be shaped, not {len(shaped)}; leave the others out")
     return shaped
+
+
+def _whole(word: str, known: Iterable[str], place: str) -> str:
+    """Return the word of tc that a word shortens."""
+    for whole in known:
+        if whole.startswith(word):
+            return whole
+    raise RecordingError(f"{place}: {unknown('word of tc', word, known)}")
 
 
 def _device(words: Words) -> str:
@@ -99,16 +131,19 @@ def _device(words: Words) -> str:
 def _tc_commands(text: str, name: str) -> Iterator[tuple[str, Words]]:
     """Yield the commands of tc, from `qdisc` or `class` on, with the network namespace of each."""
     for line, place in lines(text, name):
-        for command in commands(line, place) if BEGIN.match(line) else ():
-            if BEGIN.match(" ".join(command)):
+        for command in commands(line, place) if BEGIN.match(line) or _CALL.search(line) else ():
+            called = _CALL.match(joined := " ".join(command))
+            if BEGIN.match(joined + " "):
                 words = Words(command, place)
                 yield _namespace(words), words
+            elif called:
+                _whole(called[1], _OBJECTS, place)
 
 
 def _namespace(words: Words) -> str:
     """Take the words before `qdisc` or `class`, and return the namespace that they name."""
     namespace, is_tc = "", False
-    while not words.has(lambda word: word in ("qdisc", "class")):
+    while not (is_tc and words.has(lambda word: re.fullmatch(_SHAPING, word))):
         word = words.next()
         if word == "netns" and words.has("exec".__eq__):
             words.next()

@@ -131,8 +131,9 @@ def simulate(
     threads: int = 1,
 ) -> tuple[Outcome, EngineFigures]:
     """Run a scenario to its end in slices, and return its outcome and cost."""
-    simulation = Simulation(scenario, threads if system.HAS_THREADS else 1)
-    partition: Partition = json.loads(simulation.partition_json()) | {"threads": threads}
+    used = threads if system.HAS_THREADS else 1
+    simulation = Simulation(scenario, used)
+    partition: Partition = json.loads(simulation.partition_json()) | {"threads": used}
     cpu_time = system.thread_time if partition["parts"] == 1 else time.process_time
     wanted = dict(save_policies or {})
     for flow in wanted:

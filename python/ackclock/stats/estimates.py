@@ -16,8 +16,24 @@ CONFIDENCE: Final = 0.95
 OVER_SEEDS: Final = "Means over the seeds with 95 % confidence intervals (Student's t)."
 """Note below a table of means."""
 
+_FEW: Final = 5
+"""Number of seeds below which Student's t makes intervals wide: 12.7 standard errors for two, 2.8 for five."""
+
 _ROUNDED: Final = 16 * sys.float_info.epsilon
 """Relative rounding error of a number after a few operations."""
+
+
+def over_seeds(count: int) -> tuple[str, ...]:
+    """Return the notes below a table of means over this number of seeds.
+
+    Examples:
+        >>> len(over_seeds(1)), len(over_seeds(5)), over_seeds(2)[1]
+        (0, 1, 'Intervals of so few seeds (2) are wide: 5 or more make them much narrower.')
+    """
+    if count < 2:
+        return ()
+    few = f"Intervals of so few seeds ({count}) are wide: {_FEW} or more make them much narrower."
+    return (OVER_SEEDS, few) if count < _FEW else (OVER_SEEDS,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from ackclock.experiments.studies.plan import LineUp, Plan
 from ackclock.plotting.tables import Column, Table
 from ackclock.scenario.setting_values import value_text
 from ackclock.stats.bottlenecks import whose
-from ackclock.stats.estimates import OVER_SEEDS, Difference, Estimate, estimate, holm, paired
+from ackclock.stats.estimates import Difference, Estimate, estimate, holm, over_seeds, paired
 from ackclock.stats.flow_limits import buffer_notes
 
 SIGNIFICANT: Final = 0.05
@@ -25,15 +25,15 @@ _MEANS: Final = tuple(
     replace(column, low=0.0)
     for column in (
         _GOODPUT,
-        Column("share", "share", "%", factor=100.0),
+        Column("share", "share", "%", factor=100.0, high=1.0),
         Column("rtt_ms", "RTT", "ms"),
         Column("rtt_p95_ms", "RTT p95", "ms"),
-        Column("retransmitted", "resent", "%", factor=100.0),
+        Column("retransmitted", "resent", "%", factor=100.0, high=1.0),
         Column("duration_s", "complete after", "s"),
-        Column("utilization", "link used", "%", factor=100.0),
+        Column("utilization", "link used", "%", factor=100.0, high=1.0),
         Column("queueing_ms", "queueing", "ms"),
         Column("queueing_p95_ms", "queueing p95", "ms"),
-        Column("jain", "Jain"),
+        Column("jain", "Jain", high=1.0),
         Column("convergence_s", "converged after", "s"),
         Column("converged", "converged", "runs", is_text=True),
     )
@@ -92,10 +92,9 @@ def means_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table:
     ]
     wanted = [column for column in _MEANS if any(row.get(column.key) is not None for row in rows)]
     columns = [*axis_columns(plan), *_WHO]
-    intervals = (OVER_SEEDS,) if len(plan.seeds) > 1 else ()
     parts = [part for run in runs for part in run.parts.values()]
     limits = buffer_notes((part.label, limit) for part in parts for limit in part.buffers)
-    notes = (*intervals, _WINDOW, *whose(run.link for run in runs), *limits)
+    notes = (*over_seeds(len(plan.seeds)), _WINDOW, *whose(run.link for run in runs), *limits)
     return Table(plan.name, about, [*columns, *wanted], rows, notes)
 
 
@@ -143,8 +142,8 @@ def differences_table(plan: Plan, runs: Sequence[Measured], about: str) -> Table
     if not any(row.get("queueing_ms") for row in rows):
         columns = columns[:-2]
     note = (
-        "Differences paired by seed, with 95 % confidence intervals (Student's t); p values are adjusted for the "
-        f"number of all in the table (Holm). Who has more is said where p is below {SIGNIFICANT}."
+        "Differences paired by seed, with 95 % confidence intervals (Student's t); p values are adjusted for "
+        f"the number of comparisons in the table (Holm). Who has more is said where p is below {SIGNIFICANT}."
     )
     notes = (note if len(plan.seeds) > 1 else "Differences of one seed, without intervals.",)
     return Table(f"{plan.name}: differences", about, columns, rows, notes)

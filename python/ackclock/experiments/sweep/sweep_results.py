@@ -16,7 +16,7 @@ from ackclock.plotting.tables import Column, Table
 from ackclock.results.run_labels import distinct
 from ackclock.scenario.setting_values import value_key, value_text
 from ackclock.stats.bottlenecks import ranked, whose
-from ackclock.stats.estimates import OVER_SEEDS, estimate
+from ackclock.stats.estimates import estimate, over_seeds
 from ackclock.stats.flow_limits import LIMITS, buffer, buffer_notes
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Sweep:
         ]
         wanted = [column for column in MEANS if any(row[column.key] is not None for row in rows)]
         columns = [Column(name, self.titles.get(name, name), is_text=True) for name in names]
-        notes = (OVER_SEEDS,) if len(self.seeds) > 1 else ()
+        notes = over_seeds(len(self.seeds))
         columns += [Column("seeds", "seeds"), *wanted]
         link = whose(row[LINK] for row in self.rows)
         limits = buffer_notes(

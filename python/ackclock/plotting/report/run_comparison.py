@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table as Shown
 
 from ackclock.plotting.likeness import table as likeness_table
@@ -14,7 +13,7 @@ from ackclock.plotting.report.figures_of_merit import (
     busy_links,
 )
 from ackclock.plotting.tables import Cell, Column, Entry, Table
-from ackclock.plotting.terminal import filtered, name
+from ackclock.plotting.terminal import name, output
 from ackclock.plotting.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 from ackclock.results import Results
 from ackclock.results.run_labels import common, labels
@@ -27,12 +26,16 @@ def compare(results: list[Results]) -> None:
     Args:
         results: The runs. With many flows, groups with percentiles and the outermost flows are shown.
     """
-    console = filtered(Console(emoji=False))
+    console = output()
     about = common(results)
     if about:
         console.print(name(f"the same in all: {about}"), style="dim")
     for table in tables(results):
+        console.print()
+        console.print(name(table.title), style="bold")
         console.print(_shown(table))
+        for note in table.notes:
+            console.print(name(note), style="dim")
 
 
 def tables(results: list[Results]) -> list[Table]:
@@ -63,8 +66,8 @@ def _run_columns(runs: Sequence[str]) -> list[Column]:
 
 
 def _shown(table: Table) -> Shown:
-    """Return a table for a terminal, with a line below each flow or link."""
-    shown = Shown(title=table.title)
+    """Return a table for a terminal."""
+    shown = Shown(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in table.columns:
         if column.is_text:
             words = (word for row in table.rows for word in str(row.get(column.key) or "").split())
@@ -72,12 +75,10 @@ def _shown(table: Table) -> Shown:
         else:
             shown.add_column(name(column.title), justify="right", overflow="fold")
     for place, row in enumerate(table.rows):
-        following = table.rows[place + 1] if place + 1 < len(table.rows) else {"thing": "", "figure": ""}
         cells = table.cells(row)
         is_repeated = place > 0 and "thing" in row and table.rows[place - 1].get("thing") == row["thing"]
         said = [name("" if is_repeated and at == 0 else cell) for at, cell in enumerate(cells)]
-        shown.add_row(*said, end_section=following.get("thing") != row.get("thing"))
-    shown.caption = "; ".join(table.notes) or None
+        shown.add_row(*said)
     return shown
 
 

@@ -45,6 +45,7 @@ class Column:
         signed: Whether positive numbers get a plus sign, as for differences.
         factor: Factor from the unit of the values, used in CSV and JSON, to the unit shown.
         low: Least possible value, in the unit of the values; an interval that goes below is shown by its ends.
+        high: Largest possible value, in the unit of the values; an interval that goes above is shown by its ends.
     """
 
     key: str
@@ -54,6 +55,7 @@ class Column:
     signed: bool = False
     factor: float = 1.0
     low: float | None = None
+    high: float | None = None
 
     @property
     def heading(self) -> str:
@@ -111,6 +113,8 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
         '4.20e-07 ± 3.00e-08'
         >>> [shown(Estimate(2.17, half, 5), Column("x", "x", low=0)) for half in (2.6, 1.6)]
         ['2.2 (0–4.8)', '2.2 ± 1.6']
+        >>> [shown(Estimate(0.8, half, 2), Column("x", "x", low=0, high=1)) for half in (2.0, 0.3, 0.1)]
+        ['0.8 (0–1)', '0.80 (0.50–1)', '0.80 ± 0.10']
     """
     if value is None:
         return NONE
@@ -123,12 +127,25 @@ def shown(value: Any, column: Column) -> str:  # noqa: ANN401  whatever a cell m
         finest = _places(scaled.mean, 4) if scaled.mean else 6
         places = min(_places(scaled.half, 2), finest) if scaled.half else finest if scaled.mean else 0
         mean = _fixed(scaled.mean, places, signed=column.signed)
-        if column.low is not None and scaled.mean - scaled.half < column.low * column.factor <= scaled.mean:
-            return f"{mean} ({_fixed(column.low * column.factor, 0)}–{_fixed(scaled.mean + scaled.half, places)})"
+        ends = _ends(scaled, column, places)
+        if ends:
+            return f"{mean} ({ends})"
         return f"{mean} ± {_fixed(scaled.half, places)}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     return number(value * column.factor if column.factor != 1.0 else value, signed=column.signed)
+
+
+def _ends(scaled: Estimate, column: Column, places: int) -> str:
+    """Return the ends of an interval that goes beyond the possible values, cut there; empty for any other."""
+    ends = [scaled.mean - (scaled.half or 0.0), scaled.mean + (scaled.half or 0.0)]
+    low, high = (None if limit is None else limit * column.factor for limit in (column.low, column.high))
+    is_below = low is not None and ends[0] < low <= scaled.mean
+    is_above = high is not None and ends[1] > high >= scaled.mean
+    if not (is_below or is_above):
+        return ""
+    begin = _fixed(low, 0) if low is not None and is_below else _fixed(ends[0], places)
+    return f"{begin}–{_fixed(high, 0) if high is not None and is_above else _fixed(ends[1], places)}"
 
 
 def number(value: float, *, signed: bool = False) -> str:
