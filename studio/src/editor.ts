@@ -330,7 +330,7 @@ export class Editor {
       const head = Object.assign(document.createElement("strong"), { textContent: `${link.from} – ${link.to}` });
       return [head, field("Rate", input(link.rate), (rate) => editLink(text(), chosen.at, { rate })), field("Delay", input(link.delay), (delay) => editLink(text(), chosen.at, { delay })),
         field("Queue", list(this.queues, link.queue), (queue) => editLink(text(), chosen.at, { queue })),
-        field("Limit", Object.assign(input(link.limit ?? ""), { placeholder: "as usual" }), (limit) => editLink(text(), chosen.at, { limit }))];
+        field("Limit", Object.assign(input(link.limit ?? ""), { placeholder: "default" }), (limit) => editLink(text(), chosen.at, { limit }))];
     }
     if (chosen?.kind === "flow") {
       const flow = network!.flows[chosen.at]!;

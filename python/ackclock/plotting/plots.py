@@ -31,7 +31,7 @@ SLOWDOWN: Final = "slowdown"
 """Name of the only plot that is not over time."""
 
 _COUNTED: Final = ("packets",)
-"""Units of which there are no fractions."""
+"""Units that are counted in whole numbers."""
 
 _MEAN_COLOUR = "#111111"
 
