@@ -269,7 +269,7 @@ class _Work:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
         told: deque[str] = deque(maxlen=200)
         with (
-            self.log.open("a" if target == PROGRAM else "w", encoding="utf-8") as log,
+            self.log.open("a" if target == PROGRAM else "w", encoding="utf-8", buffering=1) as log,
             subprocess.Popen(
                 command,
                 env=kept | _ENVIRONMENT | dict(environment or {}),
