@@ -18,8 +18,9 @@ VISIBLE = [name for name, entry in COMMANDS.items() if not entry.hidden]
 
 @pytest.mark.parametrize("name", VISIBLE)
 def test_every_command_has_it(name: str) -> None:
-    options = {option for parameter in COMMANDS[name].load(name).params for option in parameter.opts}
-    assert "--json" in options
+    command = COMMANDS[name].load(name)
+    for one in getattr(command, "commands", {name: command}).values():
+        assert "--json" in {option for parameter in one.params for option in parameter.opts}
 
 
 Made = Callable[..., dict[str, Any]]

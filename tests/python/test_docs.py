@@ -179,7 +179,7 @@ def test_code_that_a_page_shows_of_a_file_is_in_the_file(page: str, kind: str, f
 
 def _options(command: Any, name: str) -> Iterator[tuple[str, str]]:
     for inner, sub in getattr(command, "commands", {}).items():
-        yield from () if sub.hidden else _options(sub, inner)
+        yield from () if sub.hidden else _options(sub, f"{name} {inner}".removeprefix("ackclock "))
     if not hasattr(command, "commands"):
         long = [max(option.opts, key=len) for option in command.params if option.param_type_name == "option"]
         yield from ((name, option) for option in long if option != "--help")

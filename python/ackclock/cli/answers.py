@@ -77,12 +77,16 @@ def put(text: str) -> None:
 
 
 def with_json(command: Any, name: str) -> Any:  # noqa: ANN401  the type is of a part of Typer that is not public
-    """Add `--json` to a command.
+    """Add `--json` to a command, or to each command of a group.
 
     Args:
-        command: Typer command.
+        command: Typer command or group.
         name: Name on the command line.
     """
+    if commands := getattr(command, "commands", None):
+        for inner, sub in commands.items():
+            with_json(sub, f"{name} {inner}")
+        return command
     work = command.callback
 
     @functools.wraps(work)

@@ -21,7 +21,7 @@ class Command:
 
     Attributes:
         module: Module in `ackclock.cli`.
-        function: Function in the module.
+        function: Function in the module, or application with commands of its own.
         panel: Panel of the help that lists it.
         hidden: Whether the help leaves it out.
     """
@@ -35,6 +35,9 @@ class Command:
         """Import the command."""
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
         function = getattr(import_module(f"ackclock.cli.{self.module}"), self.function)
+        if isinstance(function, typer.Typer):
+            alone.add_typer(function, name=name, rich_help_panel=self.panel, hidden=self.hidden)
+            return answers.with_json(typer.main.get_group(alone).commands[name], name)
         alone.command(name, rich_help_panel=self.panel, hidden=self.hidden)(function)
         return answers.with_json(typer.main.get_command(alone), name)
 
@@ -67,6 +70,7 @@ COMMANDS = {
     "validate": Command("check", "validate", _LEARN),
     "schema": Command("check", "schema", _LEARN),
     "list": Command("catalogs", "list_catalogs", _LEARN),
+    "linux": Command("linux", "linux", _MACHINE),
     "bench": Command("bench", "bench", _MACHINE),
     "doctor": Command("doctor", "doctor", _MACHINE),
 }

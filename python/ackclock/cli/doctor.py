@@ -83,6 +83,7 @@ def _probed() -> Iterator[Finding]:
     card = _first_line("nvidia-smi --query-gpu=name,memory.total --format=csv,noheader")
     yield _there("GPU", card, "faster training of large networks (ackclock train)", "a CUDA driver")
     yield from _kernel()
+    yield _virtual_kernel()
 
 
 def _there(name: str, found: str, purpose: str, remedy: str) -> Finding:
@@ -168,6 +169,20 @@ def _kernel() -> Iterator[Finding]:
     path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     found, remedy = path.read_text().strip() if path.is_file() else "", "modprobe tcp_bbr and the like, as root"
     yield _there("kernel controllers", found, "comparison with the real kernel", remedy)
+
+
+def _virtual_kernel() -> Finding:
+    """Check which kernels are built for virtual time, or what building one lacks."""
+    from ackclock.running import kernel, linux_build, linux_kernels
+
+    purpose, remedy = "the real kernel in virtual time, without root (ackclock run --on linux)", "ackclock linux build"
+    try:
+        found = ", ".join(built.name for built in linux_kernels.kernels())
+    except kernel.KernelError as error:
+        return _there("Linux in virtual time", "", purpose, str(error))
+    if lacking := linux_build.missing():
+        remedy += f", which lacks: {lacking}"
+    return _there("Linux in virtual time", found, purpose, remedy)
 
 
 def _bpf() -> Finding:

@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from rich.live import Live
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.spinner import Spinner
 from rich.text import Text
 
@@ -124,3 +133,20 @@ def training_progress(name: str, steps: int) -> Iterator[Callable[[int, float | 
     with Progress(*columns, console=errors(), transient=True) as bar:
         task = bar.add_task(name, total=steps, paid="-")
         yield lambda done, paid: bar.update(task, completed=done, paid="-" if paid is None else f"{paid:.4g}")
+
+
+@contextmanager
+def build_progress(name: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show the steps of building a kernel until the block ends.
+
+    Yields:
+        A function to call with the step, what is done of it, and its total if known.
+    """
+    columns = (TextColumn("{task.fields[step]}", markup=False), BarColumn(bar_width=24), TaskProgressColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=errors(), transient=True) as bar:
+        task = bar.add_task(name, total=None, step=f"{name[:32]}: begins")
+
+        def report(step: str, done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total, step=f"{name[:32]}: {step}")
+
+        yield report
