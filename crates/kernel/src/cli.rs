@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::carry::{self, HostPlace, carry};
+use crate::init;
 use crate::output;
 use crate::plan::{Choice, Plan};
 use crate::run::{Failure, Outcome, available_controllers, run};
@@ -35,6 +36,13 @@ enum Command {
     Check(ScenarioArgs),
     /// Carry packets between other network namespaces over a scenario's network, until Ctrl-C.
     Carry(CarryArgs),
+    /// First process of a user-mode kernel: runs one command.
+    #[command(hide = true)]
+    Init {
+        /// Words of the kernel itself on its command line.
+        #[arg(trailing_var_arg = true)]
+        of_the_kernel: Vec<String>,
+    },
     /// Controllers as programs of the kernel.
     #[cfg(feature = "bpf")]
     #[command(flatten)]
@@ -99,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run_command(&args),
         Command::Check(args) => check_command(&args),
         Command::Carry(args) => carry_command(&args),
+        Command::Init { .. } => init_command(),
         #[cfg(feature = "bpf")]
         Command::Controllers(command) => return ackclock_bpf::cli::run(command),
     };
@@ -155,6 +164,14 @@ fn carry_command(args: &CarryArgs) -> Ended {
     })?;
     let _ = writeln!(out, "{}", serde_json::to_string_pretty(&carried).unwrap_or_default());
     Ok(())
+}
+
+fn init_command() -> Ended {
+    if std::process::id() != 1 {
+        return Err((WRONG_INPUT, "error: init is for the first process of a user-mode kernel".to_owned()));
+    }
+    let Err(error) = init::run();
+    Err((FAILED, format!("error: {error}")))
 }
 
 fn check_command(args: &ScenarioArgs) -> Ended {

@@ -1,5 +1,7 @@
 //! The clock on the wall as the time of a run: nanoseconds since it began.
 
+use std::fs;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ackclock_units::SimTime;
@@ -35,4 +37,14 @@ impl WallClock {
     pub fn sleep_until(&self, time: SimTime) {
         std::thread::sleep(self.until(time));
     }
+}
+
+/// True if the kernel's time is virtual: it stands still while anything computes, and jumps to the next timer when all wait.
+/// A user-mode kernel that was started with `time-travel` has such a time.
+pub fn is_virtual() -> bool {
+    static IS_VIRTUAL: LazyLock<bool> = LazyLock::new(|| {
+        let text = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+        text.split_whitespace().any(|word| word.starts_with("time-travel="))
+    });
+    *IS_VIRTUAL
 }

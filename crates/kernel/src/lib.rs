@@ -11,6 +11,7 @@ pub mod clock;
 pub mod device;
 pub mod emulator;
 pub mod hosts;
+pub mod init;
 pub mod namespace;
 pub mod output;
 pub mod plan;

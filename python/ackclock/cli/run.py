@@ -6,7 +6,7 @@ Output modules are imported late, since importing them takes longer than a short
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,7 +20,8 @@ from ackclock.results import Results, json_bytes
 from ackclock.running import run as simulate
 from ackclock.scenario.dumbbells import dumbbell
 
-Place = Literal["simulator", "kernel"]
+if TYPE_CHECKING:
+    from ackclock.running.linux_kernels import Kernel
 
 _SHORT = "Dumbbell without a file"
 _DEFAULTS = {"bottleneck": "100 Mbit/s", "rtt": "60 ms", "flows": "cubic", "duration": "50 s", "queue": "1 bdp"}
@@ -95,8 +96,13 @@ def run(
         bool, typer.Option("--perfetto", help="Also write the events as a trace for ui.perfetto.dev.")
     ] = False,
     on: Annotated[
-        Place,
-        typer.Option("--on", help="Run in the simulator, or on this machine's kernel in real time (root)."),
+        str,
+        typer.Option(
+            "--on",
+            metavar="PLACE",
+            help="Run in the simulator; on linux or linux:NAME, a kernel of ackclock linux build in virtual time;"
+            " or on kernel, this machine's in real time (root).",
+        ),
     ] = "simulator",
     trust: check.Trust = False,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Bottleneck rate")] = None,
@@ -149,8 +155,9 @@ def run(
     if estimates:
         forecast.print_estimate(scenario)
         return
-    if on == "kernel":
-        _refuse_with_kernel({"--threads": threads > 1, "--save-policy": bool(save_policy), "--qlog": qlog})
+    kernel = _kernel(on)
+    if on != "simulator":
+        _refuse_with_kernel(on, {"--threads": threads > 1, "--save-policy": bool(save_policy), "--qlog": qlog})
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
     if output is not None:
         storage.check_folder(output, force=force)
@@ -159,8 +166,8 @@ def run(
         storage.check_file(policy, force=force)
     if not quiet and on == "simulator":
         forecast.warn(scenario)
-    if on == "kernel":
-        results = _run_on_kernel(scenario, file, overrides or [], seed, quiet=quiet)
+    if on != "simulator":
+        results = _run_on_kernel(scenario, kernel, file, overrides or [], seed, quiet=quiet)
     else:
         results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
@@ -249,13 +256,25 @@ def _simulate(scenario: Scenario, policies: dict[str, Path], threads: int, *, qu
         return simulate(scenario, on_progress=on_progress, save_policies=policies, threads=threads)
 
 
-def _refuse_with_kernel(given: dict[str, bool]) -> None:
+def _kernel(on: str) -> "Kernel | None":
+    """Return the kernel in virtual time that `--on` names; None for the simulator and this machine's kernel."""
+    if on in {"simulator", "kernel"}:
+        return None
+    kind, _, name = on.partition(":")
+    if kind != "linux":
+        raise InputError(f"--on {on}: must be simulator, kernel, linux or linux:NAME, such as linux:6.12")
+    from ackclock.running import linux_kernels
+
+    return linux_kernels.find(name or None)
+
+
+def _refuse_with_kernel(on: str, given: dict[str, bool]) -> None:
     if wrong := [name for name, is_given in given.items() if is_given]:
-        raise InputError(f"{', '.join(wrong)}: for the simulator only; leave it out with --on kernel")
+        raise InputError(f"{', '.join(wrong)}: for the simulator only; leave it out with --on {on}")
 
 
 def _run_on_kernel(
-    scenario: Scenario, file: Path | None, overrides: list[str], seed: int | None, *, quiet: bool
+    scenario: Scenario, on: "Kernel | None", file: Path | None, overrides: list[str], seed: int | None, *, quiet: bool
 ) -> Results:
     from ackclock.running import kernel
 
@@ -263,9 +282,10 @@ def _run_on_kernel(
     if _is_looked_at(quiet=quiet):
         from ackclock.cli.progress import busy
 
-        telling = busy(f"running {scenario.name} on the kernel, {scenario.duration_s:g} s in real time")
+        place, time = ("the kernel", "real") if on is None else (f"Linux {on.version}", "virtual")
+        telling = busy(f"running {scenario.name} on {place}, {scenario.duration_s:g} s in {time} time")
     with telling:
-        results = kernel.run(scenario, file=file, overrides=overrides, seed=seed)
+        results = kernel.run(scenario, on=on, file=file, overrides=overrides, seed=seed)
     told = results.kernel
     if told is not None and not told["valid"]:
         from ackclock.cli.failures import errors

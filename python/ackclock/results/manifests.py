@@ -69,8 +69,18 @@ class Lateness(TypedDict):
     """The maximum."""
 
 
+class VirtualTime(TypedDict):
+    """Kernel that ran in virtual time; see `ackclock linux list`."""
+
+    version: str
+    """Version of the kernel's sources."""
+
+    sha256: str
+    """Hash of the kernel."""
+
+
 class KernelRun(TypedDict):
-    """Run on the kernel of this machine: its quality, its counts and its cost."""
+    """Run on a kernel: its quality, its counts and its cost."""
 
     release: str
     """Kernel release, as printed by `uname -r`."""
@@ -80,6 +90,9 @@ class KernelRun(TypedDict):
 
     reasons: list[str]
     """Reasons why the run is not valid."""
+
+    virtual_time: NotRequired[VirtualTime]
+    """Kernel that ran in virtual time, whose seconds the times below are; absent for this machine's own kernel."""
 
     load: NotRequired[float]
     """Load average of the machine over the last minute of the run: threads that run or wait for a processor."""

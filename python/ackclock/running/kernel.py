@@ -22,6 +22,8 @@ from ackclock.results.summaries import RunSummary
 if TYPE_CHECKING:
     import polars as pl
 
+    from ackclock.running.linux_kernels import Kernel
+
 PROGRAM: Final = "ackclock-kernel"
 
 
@@ -67,31 +69,47 @@ def missing() -> str:
 
 
 def run(
-    scenario: Scenario, *, file: Path | None = None, overrides: Sequence[str] = (), seed: int | None = None
+    scenario: Scenario,
+    *,
+    on: "Kernel | None" = None,
+    file: Path | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
 ) -> Results:
-    """Run a scenario on the kernel of this machine, in real time.
+    """Run a scenario on this machine's kernel in real time, or on a kernel of `ackclock linux build` in virtual time.
 
     Args:
         scenario: Scenario to run.
+        on: Kernel in virtual time; this machine's by default.
         file: File that it was loaded from, to which other file names are relative; None if there are none.
         overrides: Overrides (`path=value`) with which it was loaded.
         seed: Replaces the scenario's seed, if one was given.
 
     Returns:
-        The results, in the simulator's form. Repeated runs differ a little.
+        The results, in the simulator's form. Repeated runs differ a little on this machine's kernel, and are equal in
+        virtual time.
 
     Raises:
         RefusedError: If the kernel does not support the scenario.
         KernelError: If the run failed, or the program is missing.
         KeyboardInterrupt: If it was interrupted.
     """
-    command = [str(program()), "run", "--tied", "--stream"]
     if file is None:
-        command += ["-"]
+        arguments = ["-"]
     else:
-        command += [str(file), *(part for text in overrides for part in ("--set", text))]
-        command += [] if seed is None else ["--seed", str(seed)]
-    return _results(scenario, _call(command, scenario.to_json() if file is None else ""))
+        arguments = [str(file), *(part for text in overrides for part in ("--set", text))]
+        arguments += [] if seed is None else ["--seed", str(seed)]
+    text = scenario.to_json() if file is None else ""
+    if on is None:
+        return _results(scenario, _call([str(program()), "run", "--tied", "--stream", *arguments], text))
+    from ackclock.running import user_mode
+
+    called = user_mode.call(on, ["run", "--stream", *arguments], text)
+    results = _results(scenario, _written(called.code, called.out, called.err), on)
+    engine = results.manifest["engine"]
+    engine["wall_s"], engine["cpu_s"] = called.wall_s, called.cpu_s
+    engine["packets_per_cpu_s"] = engine["packets_delivered"] / called.cpu_s if called.cpu_s > 0 else None
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +195,23 @@ def _call(command: list[str], text: str) -> bytes:
             child.send_signal(signal.SIGTERM)
             child.wait()
             raise
-    message = told.decode(errors="replace").strip()
-    match child.returncode:
+    return _written(child.returncode, written, told.decode(errors="replace").strip())
+
+
+def _written(code: int, written: bytes, message: str) -> bytes:
+    """Return what the program wrote, or raise the error that its exit code stands for."""
+    match code:
         case 0:
             return written
         case 2:
             raise RefusedError(message)
         case 130:
             raise KeyboardInterrupt
-        case code:
+        case _:
             raise KernelError(message.removeprefix("error: ") or f"{PROGRAM} ended with {code} and no message")
 
 
-def _results(scenario: Scenario, written: bytes) -> Results:
+def _results(scenario: Scenario, written: bytes, on: "Kernel | None" = None) -> Results:
     head, _, rest = written.partition(b"\n")
     told = json.loads(head)
     tables = no_tables()
@@ -197,7 +219,10 @@ def _results(scenario: Scenario, written: bytes) -> Results:
         tables[name] = _table(rest[:length])
         rest = rest[length:]
     ran: KernelRun = told["kernel"]
-    ran["load"] = os.getloadavg()[0]
+    if on is None:
+        ran["load"] = os.getloadavg()[0]
+    else:
+        ran["virtual_time"] = {"version": on.version, "sha256": on.about["linux_sha256"]}
     left = _Left(told["summary"], {})
     for name, length in told["captures"]:
         left.files[name] = rest[:length]

@@ -1,4 +1,6 @@
 //! Sleep of an emulator's thread: until the next event or packet, but for the last moments before an event.
+//!
+//! In [virtual time](is_virtual) a thread wakes exactly when it wanted to, so that it sleeps until the event itself, and never rests.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,7 +11,7 @@ use ackclock_units::SimTime;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
-use crate::clock::WallClock;
+use crate::clock::{WallClock, is_virtual};
 use crate::sys;
 
 /// Closer than this to an event, the thread does not sleep.
@@ -46,7 +48,7 @@ impl Pace {
     pub(super) fn rest(&mut self, was_busy: bool, next: SimTime, devices: &[BorrowedFd<'_>]) -> io::Result<()> {
         if !was_busy && self.wait(next, devices)? {
             self.rested = Instant::now();
-        } else if self.rested.elapsed() > SPELL {
+        } else if !is_virtual() && self.rested.elapsed() > SPELL {
             thread::sleep(REST);
             self.rested = Instant::now();
         }
@@ -55,11 +57,11 @@ impl Pace {
 
     /// False if `time` is too close for sleep.
     fn wait(&self, time: SimTime, devices: &[BorrowedFd<'_>]) -> io::Result<bool> {
-        let left = self.clock.until(time);
-        if left <= AWAKE {
+        let left = self.clock.until(time).saturating_sub(if is_virtual() { Duration::ZERO } else { AWAKE });
+        if left.is_zero() {
             return Ok(false);
         }
-        let nap = TimeSpec::from_duration(left.saturating_sub(AWAKE).min(NAP));
+        let nap = TimeSpec::from_duration(left.min(NAP));
         let mut ready: Vec<PollFd<'_>> = devices.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut ready, Some(nap), None) {
             Ok(_) | Err(nix::Error::EINTR) => Ok(true),

@@ -1,0 +1,150 @@
+"""Runs on kernels in virtual time: what starts them, and what is said where they fail."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ackclock import Scenario
+from ackclock.running import kernel, linux_kernels, user_mode
+from conftest import Cli
+
+Build = Callable[[str], linux_kernels.Kernel]
+
+# A program in the place of the kernel: it obeys the order as the kernel's first process does.
+OBEYS = """
+order = json.load(open("order.json"))
+command = [os.path.realpath("init"), *order["arguments"]]
+done = subprocess.run(command, stdin=open("in"), capture_output=True, cwd=order["folder"])
+for name, octets in (("out", done.stdout), ("err", done.stderr), ("code", str(done.returncode).encode())):
+    open(name, "wb").write(octets)
+"""
+PANICS = """
+print("Kernel panic - not syncing: Attempted to kill init!\\nStack:\\n 864c7c50\\n [<600212d0>] ?")
+"""
+SLEEPS = """
+import time
+open(os.environ["TOLD"], "w").write(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """Return a function that puts a program into the cache as the kernel 6.12."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def built(code: str) -> linux_kernels.Kernel:
+        folder = linux_kernels.cache() / "6.12"
+        folder.mkdir(parents=True)
+        program = folder / linux_kernels.PROGRAM
+        program.write_text(f"#!{sys.executable}\nimport json, os, subprocess\n{code}")
+        program.chmod(0o755)
+        about = {"version": "6.12.1", "modules": [], "linux_sha256": "0" * 64}
+        (folder / linux_kernels.ABOUT).write_text(json.dumps(about))
+        return linux_kernels.find("6.12")
+
+    return built
+
+
+@pytest.fixture
+def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program in the place of `ackclock-kernel` that prints its arguments, its folder and its input."""
+    program = tmp_path / "ackclock-kernel"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, sys\nprint(sys.argv[1:], os.getcwd(), sys.stdin.read())\n"
+        "print('told', file=sys.stderr)\nsys.exit(3)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("ACKCLOCK_KERNEL", str(program))
+    return program
+
+
+def test_a_program_gets_its_arguments_folder_and_input(
+    build: Build, echo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    called = user_mode.call(build(OBEYS), ["run", "a b"], "text")
+    assert called.out.decode() == f"['run', 'a b'] {tmp_path} text\n"
+    assert (called.code, called.err) == (3, "told")
+    assert called.cpu_s > 0 and called.wall_s > 0
+
+
+def test_nothing_that_differs_between_machines_is_among_the_boot_arguments(
+    build: Build, echo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel draws its random numbers from its command line."""
+    program = build("import sys; open(os.environ['TOLD'], 'w').write(json.dumps(sys.argv[1:]))" + OBEYS)
+    seen = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        monkeypatch.setenv("TOLD", str(tmp_path / f"{name}.json"))
+        monkeypatch.setenv("TMPDIR", str(tmp_path / name))
+        user_mode.call(program, ["run"])
+        seen.append(json.loads((tmp_path / f"{name}.json").read_text()))
+    assert seen[0] == seen[1]
+    assert "time-travel=inf-cpu" in seen[0]
+
+
+def test_a_kernel_that_stops_is_told_with_its_last_words(build: Build, echo: Path) -> None:
+    with pytest.raises(kernel.KernelError, match="Attempted to kill init!") as failed:
+        user_mode.call(build(PANICS), ["run"])
+    assert "864c7c50" not in str(failed.value)
+
+
+def test_an_interruption_ends_the_kernel_and_leaves_no_folder(
+    build: Build, echo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "pid"
+    monkeypatch.setenv("TOLD", str(told))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    build(SLEEPS)
+    code = "from ackclock.running import linux_kernels, user_mode; user_mode.call(linux_kernels.find(), ['run'])"
+    child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    while not (told.is_file() and told.read_text()):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    child.wait()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told.read_text()), 0)
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_place_that_is_not_there_is_refused_before_anything_runs(cli: Cli, build: Build) -> None:
+    wrong = cli("run", "--flows", "reno", "--on", "kernels")
+    assert wrong.returncode == 2
+    assert "must be simulator, kernel, linux or linux:NAME" in " ".join(wrong.stderr.split())
+    build(OBEYS)
+    unknown = cli("run", "--flows", "reno", "--on", "linux:9.9")
+    assert unknown.returncode == 1
+    assert "ackclock linux build 9.9" in " ".join(unknown.stderr.split())
+
+
+@pytest.mark.alone
+def test_two_runs_in_virtual_time_are_equal_to_the_byte(tmp_path: Path) -> None:
+    """On a real kernel: Reno over a queue that overflows, with the count of retransmissions that the simulator has."""
+    try:
+        found = linux_kernels.find()
+        kernel.program()
+    except kernel.KernelError as error:
+        pytest.skip(f"{error}")
+    scenario = Scenario.parse(
+        'duration = "3 s"\nflow = [{ controller = "reno" }]\n[topology]\nkind = "dumbbell"\n'
+        'access = { rate = "1 Gbit/s", delay = "10 us" }\n'
+        'bottleneck = { rate = "10 Mbit/s", delay = "20 ms", queue = { kind = "drop_tail", limit = "20 packets" } }\n'
+    )
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        kernel.run(scenario, on=found).save(folder)
+    for name in ("summary.json", "flows.parquet", "links.parquet", "episodes.parquet"):
+        assert folders[0].joinpath(name).read_bytes() == folders[1].joinpath(name).read_bytes()
+    late = json.loads((folders[0] / "manifest.json").read_text())["kernel"]["late_us"]
+    assert late["max"] < 10
