@@ -43,7 +43,7 @@ def print_results(results: Results) -> None:
         return
     links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
     print_table(_link_table(links))
-    line = _kernel_line(results.kernel) if results.kernel else _engine_line(results.engine)
+    line = _kernel_line(results.kernel, results.engine) if results.kernel else _engine_line(results.engine)
     console.print(line, style="dim", markup=False)
 
 
@@ -77,8 +77,11 @@ def _engine_line(engine: Engine) -> str:
     return f"{engine['packets_delivered']:,} data packets in {engine['cpu_s']:.2f} s of CPU{speed}{_threads(engine)}"
 
 
-def _kernel_line(kernel: KernelRun) -> str:
+def _kernel_line(kernel: KernelRun, engine: Engine) -> str:
     late = kernel["late_us"]
+    if "virtual_time" in kernel:
+        cost = f"{late['packets']:,} packets in {engine['cpu_s']:.1f} s of CPU"
+        return f"on Linux {kernel['release']} in virtual time: {cost}"
     return (
         f"on Linux {kernel['release']}: {late['packets']:,} packets, half of them at most {late['p50']:.0f} us late, "
         f"99 % {late['p99']:.0f} us, 99.9 % {late['p999']:.0f} us; {'valid' if kernel['valid'] else 'not valid'}"

@@ -107,15 +107,16 @@ impl Carrier {
         let mut pace = Pace::begin(self.clock);
         let before = thread_cpu()?;
         let mut tally = Tally::default();
+        let mut are_ready = vec![true; self.places.len()];
         loop {
-            let was_busy = self.take_in(&mut tally)?;
+            let was_busy = self.take_in(&are_ready, &mut tally)?;
             let now = self.clock.now().min(end);
             self.run_until(now, &mut tally);
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
             let devices: Vec<BorrowedFd<'_>> = self.places.iter().map(|place| place.device.as_fd()).collect();
-            pace.rest(was_busy, self.network.next_delivery().min(end), &devices)?;
+            pace.rest(was_busy, (now, self.network.next_delivery().min(end)), &devices, &mut are_ready)?;
         }
         let (cpu_s, wall_s) = (thread_cpu()?.saturating_sub(before).as_secs_f64(), self.clock.now().as_secs_f64());
         let packets_entered = self.network.entered();
@@ -133,11 +134,11 @@ impl Carrier {
     }
 
     /// Takes what hosts have sent; true if there was anything.
-    fn take_in(&mut self, tally: &mut Tally) -> io::Result<bool> {
+    fn take_in(&mut self, are_ready: &[bool], tally: &mut Tally) -> io::Result<bool> {
         let mut was_busy = false;
         // Borrowed apart from the network that its packets enter.
         let mut batch = mem::take(&mut self.batch);
-        for from in 0..self.places.len() {
+        for from in (0..self.places.len()).filter(|from| are_ready[*from]) {
             let mut taken = 0;
             while taken < TURN {
                 let packets = self.places[from].device.receive(&mut batch)?;

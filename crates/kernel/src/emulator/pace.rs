@@ -1,6 +1,7 @@
 //! Sleep of an emulator's thread: until the next event or packet, but for the last moments before an event.
 //!
-//! In [virtual time](is_virtual) a thread wakes exactly when it wanted to, so that it sleeps until the event itself, and never rests.
+//! In [virtual time](is_virtual) a thread wakes exactly when it wanted to, so that it sleeps until the event itself and never rests.
+//! Each call to such a kernel costs some microseconds of this machine's time, and so it looks only at devices that have something.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -44,28 +45,43 @@ impl Pace {
         Self { clock, rested: Instant::now(), is_real_time }
     }
 
-    /// After a round that was busy or not: sleeps until shortly before `next`, or until a device has something.
-    pub(super) fn rest(&mut self, was_busy: bool, next: SimTime, devices: &[BorrowedFd<'_>]) -> io::Result<()> {
-        if !was_busy && self.wait(next, devices)? {
+    /// After a round at `now` that was busy or not: sleeps until shortly before `next`, or until a device has something. Sets which
+    /// devices may have something.
+    pub(super) fn rest(
+        &mut self,
+        was_busy: bool,
+        (now, next): (SimTime, SimTime),
+        devices: &[BorrowedFd<'_>],
+        are_ready: &mut [bool],
+    ) -> io::Result<()> {
+        if is_virtual() {
+            return wait(Duration::from_nanos(next.saturating_since(now).0), devices, are_ready);
+        }
+        let left = self.clock.until(next).saturating_sub(AWAKE);
+        // Too close for sleep, the round begins anew at once.
+        if !was_busy && !left.is_zero() {
+            wait(left, devices, are_ready)?;
             self.rested = Instant::now();
-        } else if !is_virtual() && self.rested.elapsed() > SPELL {
+        } else if self.rested.elapsed() > SPELL {
             thread::sleep(REST);
             self.rested = Instant::now();
         }
+        // Something may have come since.
+        are_ready.fill(true);
         Ok(())
     }
+}
 
-    /// False if `time` is too close for sleep.
-    fn wait(&self, time: SimTime, devices: &[BorrowedFd<'_>]) -> io::Result<bool> {
-        let left = self.clock.until(time).saturating_sub(if is_virtual() { Duration::ZERO } else { AWAKE });
-        if left.is_zero() {
-            return Ok(false);
-        }
-        let nap = TimeSpec::from_duration(left.min(NAP));
-        let mut ready: Vec<PollFd<'_>> = devices.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
-        match ppoll(&mut ready, Some(nap), None) {
-            Ok(_) | Err(nix::Error::EINTR) => Ok(true),
-            Err(error) => Err(error.into()),
-        }
+/// Sleeps until a device has something, no longer than `left`, and sets which have.
+fn wait(left: Duration, devices: &[BorrowedFd<'_>], are_ready: &mut [bool]) -> io::Result<()> {
+    let nap = TimeSpec::from_duration(left.min(NAP));
+    let mut polled: Vec<PollFd<'_>> = devices.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+    match ppoll(&mut polled, Some(nap), None) {
+        Ok(_) | Err(nix::Error::EINTR) => {}
+        Err(error) => return Err(error.into()),
     }
+    for (is_ready, device) in are_ready.iter_mut().zip(polled) {
+        *is_ready = device.any().unwrap_or(true);
+    }
+    Ok(())
 }

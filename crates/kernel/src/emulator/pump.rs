@@ -21,7 +21,7 @@ use super::pace::Pace;
 use super::packet::{Side, read};
 use super::rtt::RttMeter;
 use super::short_flows::ShortConnections;
-use crate::clock::WallClock;
+use crate::clock::{WallClock, is_virtual};
 use crate::device::{Batch, Device};
 
 /// Number of packets of a device after which the other has its turn; they come in super-packets of up to 45 segments of
@@ -119,10 +119,12 @@ impl<'a> Pump<'a> {
         let before = thread_cpu()?;
         let mut is_restarted = self.measure_from == SimTime::ZERO;
         let devices = self.devices.map(AsFd::as_fd);
+        let mut are_ready = [true; 2];
         loop {
-            let was_busy = self.take_in()?;
-            let now = self.clock.now().min(end);
-            self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered));
+            let woken = self.clock.now();
+            let was_busy = self.take_in(are_ready, woken)?;
+            let now = self.now(woken).min(end);
+            self.network.run_until(now, &mut |delivered| self.exit.deliver(&delivered, now));
             if !is_restarted && now >= self.measure_from {
                 self.exit.restart();
                 is_restarted = true;
@@ -130,16 +132,16 @@ impl<'a> Pump<'a> {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
-            pace.rest(was_busy, self.network.next_delivery().min(end), &devices)?;
+            pace.rest(was_busy, (now, self.network.next_delivery().min(end)), &devices, &mut are_ready)?;
         }
         let cpu = thread_cpu()?.saturating_sub(before);
         self.finish(cpu, pace.is_real_time)
     }
 
     /// Takes what hosts have sent; true if there was anything.
-    fn take_in(&mut self) -> io::Result<bool> {
+    fn take_in(&mut self, are_ready: [bool; 2], woken: SimTime) -> io::Result<bool> {
         let mut was_busy = false;
-        for side in Side::BOTH {
+        for side in Side::BOTH.into_iter().filter(|side| are_ready[side.index()]) {
             let mut taken = 0;
             while taken < TURN {
                 let packets = self.devices[side.index()].receive(&mut self.batch)?;
@@ -147,25 +149,30 @@ impl<'a> Pump<'a> {
                     break;
                 }
                 taken += packets;
-                self.enter(side);
+                self.enter(side, woken);
             }
             was_busy |= taken > 0;
         }
         Ok(was_busy)
     }
 
+    /// The time in a round of the loop that began at `woken`, at which virtual time stands still.
+    fn now(&self, woken: SimTime) -> SimTime {
+        if is_virtual() { woken } else { self.clock.now() }
+    }
+
     /// The packets of the batch enter the network, from the hosts of a side.
-    fn enter(&mut self, side: Side) {
+    fn enter(&mut self, side: Side, woken: SimTime) {
         let Self { clock, network, batch, exit, short, foreign, .. } = self;
         for octets in batch.packets() {
-            let now = clock.now();
+            let now = if is_virtual() { woken } else { clock.now() };
             let mut packet = read(octets, side, now);
             let is_ours = |packet: &mut Packet| short.claim(packet, octets, network) || exit.knows(packet);
             let Some(mut packet) = packet.take_if(is_ours) else {
                 *foreign += 1;
                 continue;
             };
-            network.run_until(now, &mut |delivered| exit.deliver(&delivered));
+            network.run_until(now, &mut |delivered| exit.deliver(&delivered, now));
             exit.on_sent(now, &mut packet, octets);
             network.enter(packet, octets);
         }
@@ -210,8 +217,9 @@ impl Exit<'_> {
         }
     }
 
-    fn deliver(&mut self, delivered: &Delivered<'_>) {
-        let now = self.clock.now();
+    /// Hands a packet to its host; `woken` is the time in virtual time.
+    fn deliver(&mut self, delivered: &Delivered<'_>, woken: SimTime) {
+        let now = if is_virtual() { woken } else { self.clock.now() };
         self.lateness.add(now.saturating_since(delivered.due));
         self.delivered += 1;
         match &delivered.packet.payload {

@@ -11,7 +11,7 @@ use ackclock_sim::{FlowSeries, MeasureWindow};
 use ackclock_units::{SimDuration, SimTime};
 
 use super::ends::{Border, Ends};
-use crate::clock::WallClock;
+use crate::clock::{WallClock, is_virtual};
 use crate::sys::{CLOSED, TcpInfo, ca_state};
 
 /// Interval between two reads of the states.
@@ -128,7 +128,9 @@ impl<'a> FlowSampler<'a> {
             while next_look <= now {
                 next_look += LOOK;
             }
-            thread::sleep(clock.until(next_look.min(next_row)).min(Duration::from_millis(50)));
+            let next = next_look.min(next_row);
+            let left = if is_virtual() { Duration::from_nanos(next.saturating_since(now).0) } else { clock.until(next) };
+            thread::sleep(left.min(Duration::from_millis(50)));
         }
         self.finish(clock.now())
     }
