@@ -439,6 +439,7 @@ def test_the_newest_version_is_found_without_a_name(make: Make) -> None:
     assert [kernel.name for kernel in linux_kernels.kernels()] == ["6.1", "6.12", "7.3-rc", "a-mine", "7.3"]
     assert linux_kernels.find().name == "7.3"
     assert linux_kernels.find("6.1").about["version"] == "6.1.190"
+    assert linux_kernels.find("6.12.113").name == "6.12"
     with pytest.raises(
         KernelError, match=r'unknown kernel "6\.6"; .*known: 6\.1, .*; build it: ackclock linux build 6\.6'
     ):

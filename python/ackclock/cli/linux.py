@@ -1,6 +1,7 @@
 """`ackclock linux`: Linux kernels that run as programs, in virtual time and without root."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +57,7 @@ def build(
     answer(**_facts(kernel))
     if not quiet:
         about = kernel.about
-        took = f"{about['build']['wall_s']:.0f} s, of which the processors computed {about['build']['cpu_s']:.0f} s"
+        took = f"{about['build']['wall_s']:.0f} s ({about['build']['cpu_s']:.0f} s of CPU time)"
         print(f"{kernel.name}: Linux {kernel.version}, {si(kernel.size)}B, built in {took}")
         print(f"{amount(len(about['controllers']), 'controller')}: {' '.join(about['controllers'])}")
         if signature := about["source"].get("signature", ""):
@@ -67,7 +68,6 @@ def build(
 
 
 def _built(wanted: linux_build.Wanted, *, quiet: bool) -> Kernel:
-    import sys
 
     if quiet or not sys.stderr.isatty():
         return linux_build.build(wanted)
