@@ -154,6 +154,11 @@ def build(wanted: Wanted, report: Report = lambda *_: None) -> Kernel:
         work = _Work(wanted, made, made / "work", report)
         try:
             about = work.done()
+        except KernelError:
+            raise  # whose log stays
+        except BaseException:
+            work.log.unlink(missing_ok=True)
+            raise
         finally:
             shutil.rmtree(work.place, ignore_errors=True)
         (made / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
