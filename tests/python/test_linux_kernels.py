@@ -211,7 +211,7 @@ def test_an_interrupted_build_leaves_nothing(tree: Path, cache: Path, number: si
 
 @pytest.mark.parametrize("name", [".config", "include/config/auto.conf", "arch/um/include/generated/asm/x.h"])
 def test_a_tree_that_was_built_in_place_is_refused(tree: Path, name: str) -> None:
-    """As the kernel's Makefile refuses it, whose message asks for `make mrproper`."""
+    """The kernel's Makefile refuses it, too; its message asks for `make mrproper`."""
     (tree / name).parent.mkdir(parents=True, exist_ok=True)
     (tree / name).touch()
     with pytest.raises(KernelError, match=r"built in place .*; run `make ARCH=um mrproper` there"):
