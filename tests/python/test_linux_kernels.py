@@ -474,7 +474,7 @@ def test_the_commands_list_and_remove_them(cli: Cli, make: Make) -> None:
     listed = json.loads(cli("linux", "list", "--json").stdout)["kernels"]
     assert [(entry["name"], entry["path"]) for entry in listed][1] == ("7.3-mine", str(folder / "linux"))
     refused = cli("linux", "remove", "7.3-mine", "7.3")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert 'unknown kernel "7.3"; known: 6.12, 7.3-mine' in refused.stderr
     assert folder.is_dir()
     assert cli("linux", "remove", "7.3-mine").stdout == "removed 7.3-mine (Linux 7.3.4)\n"

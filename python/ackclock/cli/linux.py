@@ -12,6 +12,7 @@ from ackclock.cli import failures
 from ackclock.cli.answers import answer, is_asked, put
 from ackclock.plotting.terminal import si
 from ackclock.running import linux_build, linux_kernels
+from ackclock.running.kernel import KernelError
 from ackclock.running.linux_kernels import Kernel
 
 linux = typer.Typer(
@@ -109,7 +110,10 @@ def remove(
         raise failures.InputError(
             "ackclock linux remove: name a kernel, or give --sources; ackclock linux list has them"
         )
-    gone = linux_kernels.remove(names or [])
+    try:
+        gone = linux_kernels.remove(names or [])
+    except KernelError as error:  # a name is wrong, which the user can correct
+        raise failures.InputError(str(error)) from error
     files = linux_build.remove_sources() if sources else []
     answer(removed=[kernel.name for kernel in gone], sources=list(map(str, files)))
     for kernel in gone:
