@@ -363,8 +363,9 @@ def _declared(tree: Path, folder: str, prefix: str) -> list[str]:
 
 
 def controllers(tree: Path, config: str) -> list[str]:
-    """Return the names of the congestion controls in a kernel."""
-    return sorted(_names(tree / "net/ipv4", config, r"tcp_congestion_ops\b[^;]*?\.name\s*=\s*\"([^\"]+)\""))
+    """Return the names of the congestion controls in a kernel, without those that only stand in for another."""
+    found = _names(tree / "net/ipv4", config, r"tcp_congestion_ops\b[^;]*?\.name\s*=\s*\"([^\"]+)\"")
+    return sorted(found - {"dctcp-reno"})
 
 
 def disciplines(tree: Path, config: str) -> list[str]:
