@@ -1,6 +1,7 @@
 """`ackclock linux`: Linux kernels that run as programs, in virtual time and without root."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from ackclock.cli import failures
 from ackclock.cli.answers import answer, is_asked, put
 from ackclock.plotting.terminal import si
 from ackclock.running import linux_build, linux_kernels
+from ackclock.running.kernel import KernelError
 from ackclock.running.linux_kernels import Kernel
 
 linux = typer.Typer(
@@ -56,7 +58,7 @@ def build(
     answer(**_facts(kernel))
     if not quiet:
         about = kernel.about
-        took = f"{about['build']['wall_s']:.0f} s, of which the processors computed {about['build']['cpu_s']:.0f} s"
+        took = f"{about['build']['wall_s']:.0f} s ({about['build']['cpu_s']:.0f} s of CPU time)"
         print(f"{kernel.name}: Linux {kernel.version}, {si(kernel.size)}B, built in {took}")
         print(f"{amount(len(about['controllers']), 'controller')}: {' '.join(about['controllers'])}")
         if signature := about["source"].get("signature", ""):
@@ -67,7 +69,6 @@ def build(
 
 
 def _built(wanted: linux_build.Wanted, *, quiet: bool) -> Kernel:
-    import sys
 
     if quiet or not sys.stderr.isatty():
         return linux_build.build(wanted)
@@ -109,7 +110,10 @@ def remove(
         raise failures.InputError(
             "ackclock linux remove: name a kernel, or give --sources; ackclock linux list has them"
         )
-    gone = linux_kernels.remove(names or [])
+    try:
+        gone = linux_kernels.remove(names or [])
+    except KernelError as error:  # a name is wrong, which the user can correct
+        raise failures.InputError(str(error)) from error
     files = linux_build.remove_sources() if sources else []
     answer(removed=[kernel.name for kernel in gone], sources=list(map(str, files)))
     for kernel in gone:

@@ -13,7 +13,6 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
-    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -142,11 +141,16 @@ def build_progress(name: str) -> Iterator[Callable[[str, int, int | None], None]
     Yields:
         A function to call with the step, what is done of it, and its total if known.
     """
-    columns = (TextColumn("{task.fields[step]}", markup=False), BarColumn(bar_width=24), TaskProgressColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[share]}"),
+    )
     with Progress(*columns, TimeElapsedColumn(), console=errors(), transient=True) as bar:
-        task = bar.add_task(name, total=None, step=f"{name[:32]}: begins")
+        task = bar.add_task(name[:32], total=None, share="")
 
         def report(step: str, done: int, total: int | None) -> None:
-            bar.update(task, completed=done, total=total, step=f"{name[:32]}: {step}")
+            share = f"{100 * done / total:3.0f} %" if total else ""
+            bar.update(task, completed=done, total=total, description=f"{name[:32]}: {step}", share=share)
 
         yield report

@@ -135,7 +135,7 @@ def _weight(letter: str) -> int:
 
 
 class _Doubt(Exception):
-    """Failure of one suite; others may do."""
+    """Error: one suite is unusable; others may do."""
 
 
 def _listed(mirror: str, suite: str) -> Iterator[Package]:

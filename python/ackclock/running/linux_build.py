@@ -154,6 +154,11 @@ def build(wanted: Wanted, report: Report = lambda *_: None) -> Kernel:
         work = _Work(wanted, made, made / "work", report)
         try:
             about = work.done()
+        except KernelError:
+            raise  # whose log stays
+        except BaseException:
+            work.log.unlink(missing_ok=True)
+            raise
         finally:
             shutil.rmtree(work.place, ignore_errors=True)
         (made / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -358,8 +363,9 @@ def _declared(tree: Path, folder: str, prefix: str) -> list[str]:
 
 
 def controllers(tree: Path, config: str) -> list[str]:
-    """Return the names of the congestion controls in a kernel."""
-    return sorted(_names(tree / "net/ipv4", config, r"tcp_congestion_ops\b[^;]*?\.name\s*=\s*\"([^\"]+)\""))
+    """Return the names of the congestion controls in a kernel, without those that only stand in for another."""
+    found = _names(tree / "net/ipv4", config, r"tcp_congestion_ops\b[^;]*?\.name\s*=\s*\"([^\"]+)\"")
+    return sorted(found - {"dctcp-reno"})
 
 
 def disciplines(tree: Path, config: str) -> list[str]:

@@ -78,7 +78,7 @@ def find(name: str | None = None) -> Kernel:
     """Return a kernel by its name.
 
     Args:
-        name: Name of the kernel; the newest version by default, and of that the one without modules.
+        name: Name of the kernel, or its exact version; the newest version by default, without modules if there is one.
 
     Raises:
         KernelError: If it has not been built. The message says how to build it.
@@ -86,8 +86,8 @@ def find(name: str | None = None) -> Kernel:
     found = kernels()
     if name is None and found:
         return found[-1]
-    for kernel in found:
-        if kernel.name == name:
+    for kernel in sorted(found, key=lambda kernel: kernel.name != name):
+        if name in (kernel.name, kernel.version):
             return kernel
     wanted = name if name and re.fullmatch(r"\d+\.\d+(\.\d+)?", name) else ""
     build = f"build it: {f'ackclock linux build {wanted}'.strip()}"
