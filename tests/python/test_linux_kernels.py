@@ -47,6 +47,7 @@ linux:
 \t@cat arch/um/Kconfig arch/um/os-Linux/util.c > $(O)/linux
 """,
     "arch/um/Kconfig": "config HZ\n\tint\n\tdefault 100\n",
+    "arch/um/include/linux/time-internal.h": "#define TIMER_MULTIPLIER 256\n#define TIMER_MIN_DELTA  500\n",
     "arch/um/os-Linux/util.c": "{\n\treturn getrandom(buf, len, flags);\n}\n",
     "arch/arm/crypto/Kconfig": "",
     "arch/arm/kernel/setup.c": "",
@@ -510,3 +511,38 @@ def test_sources_are_removed_when_asked(cli: Cli, mirror: Mirror, cache: Path) -
     assert "linux-source-6.12_6.12.107-1.deb" in cli("linux", "remove", "--sources").stdout
     assert list((cache / "linux-sources").iterdir()) == []
     assert [kernel.name for kernel in linux_kernels.kernels()] == ["6.12"]
+
+
+OLD_REGISTERS = """
+int have_xstate_support;
+int save_fp_registers(int pid, unsigned long *fp_regs)
+{
+\t\tiov.iov_len = FP_SIZE * sizeof(unsigned long);
+}
+int restore_fp_registers(int pid, unsigned long *fp_regs)
+{
+\t\tiov.iov_len = FP_SIZE * sizeof(unsigned long);
+}
+void arch_init_registers(int pid)
+{
+\tif (ptrace(PTRACE_GETREGSET, pid, NT_X86_XSTATE, &iov) == 0)
+\t\thave_xstate_support = 1;
+}
+"""
+
+
+def test_versions_with_a_fixed_size_of_registers_get_the_processors(tmp_path: Path) -> None:
+    """The host refuses registers of another size than it handed out (`xstateregs_set` of Linux)."""
+    for name, text in TREE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert linux_tree.change(tmp_path) == []
+    user = tmp_path / "arch/x86/um"
+    (user / "os-Linux").mkdir(parents=True)
+    (user / "user-offsets.c").write_text("\tDEFINE_LONGS(HOST_FP_SIZE, 2696);\n")
+    (user / "os-Linux/registers.c").write_text(OLD_REGISTERS)
+    linux_tree.change(tmp_path)
+    assert "12288" in (user / "user-offsets.c").read_text()
+    saves, restores, begins = (user / "os-Linux/registers.c").read_text().split("(int pid")[1:]
+    assert "iov_len = FP_SIZE" in saves and "iov_len = xstate_size;" in restores
+    assert "have_xstate_support = 1, xstate_size = iov.iov_len;" in begins

@@ -104,7 +104,7 @@ def run(
         return _results(scenario, _call([str(program()), "run", "--tied", "--stream", *arguments], text))
     from ackclock.running import user_mode
 
-    called = user_mode.call(on, ["run", "--stream", *arguments], text)
+    called = user_mode.call(on, ["run", "--stream", *arguments], text, seed=scenario.seed)
     results = _results(scenario, _written(called.code, called.out, called.err), on)
     engine = results.manifest["engine"]
     engine["wall_s"], engine["cpu_s"] = called.wall_s, called.cpu_s

@@ -159,6 +159,8 @@ class _Change:
     purpose: str
 
 
+_REGISTERS: Final = "room for the registers of processors with tiles"
+
 _CHANGES: Final = (
     _Change("arch/um/Kconfig", r"(config HZ\n\tint\n\tdefault )100\b", r"\g<1>1000", "timer ticks each millisecond"),
     _Change(
@@ -167,6 +169,33 @@ _CHANGES: Final = (
         # Zeros count as a seed, so nobody waits for one; the kernel adds its command line to it.
         "memset(buf, 0, len);\n\treturn len;",
         "no random numbers of the host",
+    ),
+    # A clock of 256 ns, which moves on by as much whenever a program reads it, and timers up to 500 ns late.
+    _Change(
+        "arch/um/include/linux/time-internal.h",
+        r"(#define TIMER_M(?:ULTIPLIER|IN_DELTA)\s+)\d+",
+        r"\g<1>1",
+        "a clock of nanoseconds",
+    ),
+    # Later versions ask the processor for the size; 2696 bytes are too few for those with tiles (AMX).
+    _Change("arch/x86/um/user-offsets.c", r"(DEFINE_LONGS\(HOST_FP_SIZE, )2696\)", r"\g<1>12288)", _REGISTERS),
+    _Change(
+        "arch/x86/um/os-Linux/registers.c",
+        r"((?:static )?int have_xstate_support;)",
+        r"\g<1>\nstatic unsigned long xstate_size;",
+        _REGISTERS,
+    ),
+    _Change(
+        "arch/x86/um/os-Linux/registers.c",
+        r"(\t\thave_xstate_support = 1);",
+        r"\g<1>, xstate_size = iov.iov_len;",
+        _REGISTERS,
+    ),
+    _Change(
+        "arch/x86/um/os-Linux/registers.c",
+        r"(?s)(int restore_fp_registers\(.*?iov\.iov_len = )FP_SIZE \* sizeof\(unsigned long\)",
+        r"\g<1>xstate_size",
+        _REGISTERS,
     ),
 )
 
@@ -182,6 +211,8 @@ def change(tree: Path) -> list[str]:
     """
     left_out = []
     for wanted in _CHANGES:
+        if wanted.purpose == _REGISTERS and not _has_fixed_registers(tree):
+            continue
         file = tree / wanted.file
         before = file.read_text(encoding="utf-8") if file.is_file() else ""
         after = re.sub(wanted.pattern, wanted.replacement, before)
@@ -189,7 +220,12 @@ def change(tree: Path) -> list[str]:
             left_out.append(wanted.purpose)
         else:
             file.write_text(after, encoding="utf-8")
-    return left_out
+    return list(dict.fromkeys(left_out))
+
+
+def _has_fixed_registers(tree: Path) -> bool:
+    file = tree / "arch/x86/um/user-offsets.c"
+    return file.is_file() and "HOST_FP_SIZE" in file.read_text(encoding="utf-8")
 
 
 def add_modules(tree: Path, modules: Sequence[Path]) -> None:

@@ -3,6 +3,7 @@
 The kernel's first process is `ackclock-kernel`. It sees the files of this machine, read-only, and writes to one folder.
 """
 
+import ctypes
 import itertools
 import json
 import os
@@ -10,7 +11,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,10 +31,12 @@ _BOOT: Final = (
     "time-travel=inf-cpu",
     f"time-travel-start={1_700_000_000 * 10**9}",
     "init=/proc/self/cwd/init",
-    "--",
-    "init",
 )
-"""Boot arguments. They seed the kernel's random numbers, so that nothing in them may differ between runs."""
+"""Boot arguments. They seed the kernel's random numbers, so that nothing in them may differ between runs but a seed."""
+
+_ADDR_NO_RANDOMIZE: Final = 0x0040000
+_CURRENT: Final = 0xFFFFFFFF
+"""Arguments of personality(2): where a program lies in memory is not random; only return the personality."""
 
 _TOLD_LINES: Final = 12
 """Lines of the console in the message about a kernel that stopped."""
@@ -60,13 +64,14 @@ class Called:
     cpu_s: float
 
 
-def call(kernel: Kernel, arguments: Sequence[str], text: str = "") -> Called:
+def call(kernel: Kernel, arguments: Sequence[str], text: str = "", *, seed: int = 0) -> Called:
     """Run `ackclock-kernel` inside a kernel.
 
     Args:
         kernel: Kernel to start.
         arguments: Arguments of the program; relative names are of files in the current folder.
         text: Its standard input.
+        seed: Seed of the kernel's own random numbers.
 
     Raises:
         KernelError: If the kernel stopped before the program ended, or cannot be started.
@@ -77,7 +82,7 @@ def call(kernel: Kernel, arguments: Sequence[str], text: str = "") -> Called:
         (folder / "in").write_text(text)
         (folder / "init").symlink_to(program().resolve())
         begun = time.perf_counter()
-        console, cpu_s = _boot(kernel, folder)
+        console, cpu_s = _boot(kernel, folder, seed)
         wall_s = time.perf_counter() - begun
         if not (folder / "code").is_file():
             raise KernelError(f"the kernel {kernel.name} stopped before the run ended; it said last:\n{_last(console)}")
@@ -92,17 +97,30 @@ def _last(console: str) -> str:
     return "\n".join(lines[-_TOLD_LINES:])
 
 
-def _boot(kernel: Kernel, folder: Path) -> tuple[str, float]:
+@contextmanager
+def _fixed_addresses() -> Iterator[None]:
+    """Let this thread start programs that lie at the same addresses each time; a kernel's memory depends on that."""
+    libc = ctypes.CDLL(None)
+    before = libc.personality(_CURRENT)
+    libc.personality(before | _ADDR_NO_RANDOMIZE)
+    try:
+        yield
+    finally:
+        libc.personality(before)
+
+
+def _boot(kernel: Kernel, folder: Path, seed: int) -> tuple[str, float]:
     """Start the kernel in a folder and wait until it is off; return what its console shows, and its CPU time."""
     try:
-        child = subprocess.Popen(
-            [str(kernel.path), *_BOOT],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with _fixed_addresses():
+            child = subprocess.Popen(
+                [str(kernel.path), *_BOOT, f"seed={seed}", "--", "init"],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
     except OSError as error:
         raise KernelError(f"{kernel.path}: the kernel cannot be started ({error.strerror})") from error
     assert child.stdout is not None
