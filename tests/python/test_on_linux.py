@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import pytest
 from ackclock.experiments.studies.study_folder import load_study
 from ackclock.experiments.sweep.sweep_results import load_sweep
 from ackclock.running import linux_kernels
+from ackclock.running.inside import mapped_inside
+from ackclock.running.kernel import KernelError
+from ackclock.script.syntax import ScriptError
 from conftest import Cli
 from test_interrupts import command_of
 from test_user_mode import OBEYS, PANICS, SLEEPS, Build, build
@@ -27,7 +31,7 @@ if any(flow["controller"] == "vegas" for flow in results.summary["flows"]):
     print("error: flow[0].controller: this kernel has no vegas", file=sys.stderr)
     sys.exit(2)
 tables = {}
-for name in ("flows", "links"):
+for name in ("flows", "links", "episodes"):
     octets = io.BytesIO()
     getattr(results, name).write_ipc(octets)
     tables[name] = octets.getvalue()
@@ -202,3 +206,63 @@ def test_an_interruption_ends_the_kernels_of_a_sweep(
     assert child.wait() == 130
     with pytest.raises(ProcessLookupError):
         os.kill(int(told.read_text()), 0)
+
+
+needs_namespace = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/net/tun").exists(),
+    reason="the program in the kernel's place uses this machine's: it needs root and /dev/net/tun",
+)
+
+
+# ---- Python inside a kernel ------------------------------------------------------------------------------------------
+
+
+def test_a_function_runs_over_items_inside_a_kernel(build: Build, scenario: Path) -> None:
+    assert mapped_inside(build(OBEYS), abs, [-1, 2, -3]) == [1, 2, 3]
+    assert mapped_inside(linux_kernels.find(), print, ["no result"]) == [None]
+
+
+def test_a_function_that_fails_inside_a_kernel_is_told(build: Build, scenario: Path) -> None:
+    with pytest.raises(KernelError, match=r"on Linux 6.12.1: ValueError: invalid literal for int\(\).*'x'"):
+        mapped_inside(build(OBEYS), int, ["1", "x"])
+
+
+def test_scripts_and_cases_name_the_kernel_that_is_missing(cli: Cli, build: Build, tmp_path: Path) -> None:
+    for arguments in (["one.pkt"], ["--differential", "2"]):
+        done = cli("script", *arguments, "--on", "linux:9.9")
+        assert done.returncode == 1
+        assert "ackclock linux build 9.9" in _said(done.stderr)
+    build(OBEYS)
+    both = cli("script", "one.pkt", "--kernel", "--on", "linux")
+    assert both.returncode == 2
+    assert "--kernel: runs on this machine's kernel; leave it out with --on linux" in _said(both.stderr)
+
+
+def test_a_mistake_of_a_script_is_the_same_after_pickling() -> None:
+    error = ScriptError("one.pkt", 3, "no such call", "use another")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.line, again.remedy) == (str(error), 3, "use another")
+
+
+@needs_namespace
+def test_scripts_run_in_one_start_of_a_kernel_and_are_told_in_order(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path
+) -> None:
+    starts = tmp_path / "starts"
+    build(f"open({str(starts)!r}, 'a').write('x')" + OBEYS)
+    right, wrong, other = (tmp_path / f"{name}.pkt" for name in ("a-right", "b-wrong", "c-other"))
+    right.write_text("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
+    wrong.write_text("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 listen(3, 5) = 7\n")
+    other.write_text("// PROFILE: rfc\n" + right.read_text())
+    done = cli("script", str(tmp_path), "--on", "linux")
+    assert done.returncode == 1
+    assert "1 passed" in done.stdout and "1 failed" in done.stdout and "skip" in done.stdout
+    assert starts.read_text() == "x"
+
+
+@needs_namespace
+def test_cases_are_played_inside_a_kernel(cli: Cli, build: Build, scenario: Path) -> None:
+    build(OBEYS)
+    done = cli("script", "--differential", "2", "--seed", "5", "--controller", "reno", "--on", "linux")
+    assert "0 unsettled, 0 unrepeated" in done.stdout
+    assert "of 2 cases" in done.stdout

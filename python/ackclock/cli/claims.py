@@ -86,7 +86,7 @@ def claims(
     """Check published claims by simulation."""
     has_options = full or seeds is not None or settle or choices or kept or on != "kernel" or folder != _FOLDER
     if ids and ids[0] == "new":
-        _begin(ids, has_options or is_asked() or bool(own))
+        _begin(ids, bool(has_options or is_asked() or own))
         return
     if not ids and not own:
         if has_options:
