@@ -68,3 +68,16 @@ fn command(folder: &Path) -> io::Result<i32> {
         .status()?;
     Ok(status.code().unwrap_or(NOT_RUN))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_for_this_program_unless_it_names_another() {
+        let read = |text| serde_json::from_str::<Order>(text).unwrap();
+        assert_eq!(read(r#"{"arguments": ["run"], "folder": "/"}"#).program, PathBuf::from("/proc/self/exe"));
+        let other = read(r#"{"program": "/usr/bin/env", "arguments": ["A=b"], "folder": "/"}"#);
+        assert_eq!(other.program, PathBuf::from("/usr/bin/env"));
+    }
+}
