@@ -2,8 +2,9 @@
 
 import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -174,7 +175,7 @@ def _in_virtual_time(
         yield from found
 
 
-def _comparisons(on: Kernel, cases: list[Case]) -> list[Comparison]:
+def _comparisons(on: Kernel, cases: Sequence[Case]) -> list[Comparison]:
     plays = mapped_inside(on, on_this_kernel, cases, locations.make_importable)
     return [
         compare(case, lambda _, theirs=theirs: theirs, times=1, ticks_per_s=TICKS_PER_S)  # type: ignore[misc]
@@ -201,7 +202,7 @@ def _compare(case: Case) -> Comparison:
 
 
 def _write(found: Comparison, into: Path, on: Kernel | None) -> Path | None:
-    least = shrink(found, _compare if on is None else lambda case: _comparisons(on, [case])[0])
+    least = shrink(found, partial(map, _compare) if on is None else partial(_comparisons, on))
     if least.case.has_timestamps:
         return None
     file, number = into / f"seed-{found.case.seed}.pkt", 1
