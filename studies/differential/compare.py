@@ -37,6 +37,10 @@ TIMES_ASKED = 3
 """Largest number of times that the kernel plays a case before a difference counts."""
 
 
+_Clocks = tuple[list[str], int]
+"""Overrides of the endpoint, and the phase of its clock."""
+
+
 class Kind(StrEnum):
     """Outcome of a case."""
 
@@ -110,18 +114,22 @@ def _last_us(played: Play, number: int) -> int:
     return max([*acks, *(sent.at_us for sent in played.departures[:number][-1:])], default=0)
 
 
-def compare(case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED) -> Comparison:
+def compare(
+    case: Case, kernel: Callable[[Case], Play], times: int = TIMES_ASKED, ticks_per_s: int | None = None
+) -> Comparison:
     """Play a case on a kernel, and replay its ACKs at the same times to the endpoint.
 
     Args:
         case: The case.
         kernel: Function that plays a case on a kernel.
-        times: Largest number of plays, while the endpoint differs.
+        times: Largest number of plays, while the endpoint differs; one is enough in virtual time.
+        ticks_per_s: Timer ticks of the kernel; as this machine's kernel was built by default.
     """
     found: list[Comparison] = []
+    ticks = _ticks_here() if ticks_per_s is None else ticks_per_s
     for _ in range(times):
         theirs = kernel(case)
-        ours, part = _ours(case, theirs)
+        ours, part = _ours(case, theirs, ticks)
         found.append(Comparison(case, Kind.DIFFERENT if part else Kind.ALIKE, part, ours, theirs))
         if part is None:
             break
@@ -139,10 +147,11 @@ def _is_unrepeated(found: list[Comparison]) -> bool:
     return earliest is not None and earliest <= min(each.parting.moment for each in found if each.parting)
 
 
-def _ours(case: Case, theirs: Play) -> tuple[Play, Parting | None]:
+def _ours(case: Case, theirs: Play, ticks_per_s: int | None) -> tuple[Play, Parting | None]:
     """Replay the kernel's ACKs to the endpoint, at the clock phases that match or diverge latest."""
     tried = []
-    for clocks in product(_LEAST_TIMER_TICKS, range(_PHASES)):
+    for least, phase in product(_LEAST_TIMER_TICKS, range(_PHASES)):
+        clocks = _as_built(least, ticks_per_s), phase
         ours, part = _at(case, theirs, clocks)
         if part is None:
             return ours, None
@@ -152,16 +161,16 @@ def _ours(case: Case, theirs: Play) -> tuple[Play, Parting | None]:
 
 
 def _at(
-    case: Case, theirs: Play, clocks: tuple[float, int], late_at: frozenset[int] = frozenset()
+    case: Case, theirs: Play, clocks: _Clocks, late_at: frozenset[int] = frozenset()
 ) -> tuple[Play, Parting | None]:
-    ticks, phase = clocks
-    host = SimulatedHost(PROFILE, _as_built(ticks))
+    overrides, phase = clocks
+    host = SimulatedHost(PROFILE, overrides)
     ours = replay(case, theirs, host, phase * _TICK_US // _PHASES, late_at)
     return ours, parting(ours, theirs)
 
 
 def _with_late_timers(
-    case: Case, theirs: Play, clocks: tuple[float, int], found: tuple[Play, Parting]
+    case: Case, theirs: Play, clocks: _Clocks, found: tuple[Play, Parting]
 ) -> tuple[Play, Parting | None]:
     """Retry with ACKs overtaking a timer due just before the divergence, and keep that if they diverge later."""
     (ours, part), late_at = found, frozenset[int]()
@@ -178,15 +187,20 @@ def _with_late_timers(
     return ours, part
 
 
+def _as_built(least_timer_ticks: float, ticks_per_s: int | None) -> list[str]:
+    """Return overrides for the build options of a kernel that differ from the profile; none if they are unknown."""
+    return [] if ticks_per_s is None else [f"tcp.rack_tlp_slack={least_timer_ticks / ticks_per_s * 1000:g} ms"]
+
+
 @cache
-def _as_built(least_timer_ticks: float) -> list[str]:
-    """Return overrides for the build options of this machine's kernel that differ from the profile; none if unknown."""
+def _ticks_here() -> int | None:
+    """Return the timer ticks of this machine's kernel a second; None if unknown."""
     try:
         text = gzip.decompress(_CONFIGURATION.read_bytes()).decode()
     except OSError:
-        return []
+        return None
     found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
-    return [f"tcp.rack_tlp_slack={least_timer_ticks / int(found[1]) * 1000:g} ms"] if found else []
+    return int(found[1]) if found else None
 
 
 def on_this_kernel(case: Case) -> Play:

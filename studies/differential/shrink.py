@@ -1,29 +1,27 @@
 """Reduction of a differing case to a smaller one that still differs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from .cases import Case
 from .compare import Comparison, Kind
 
 
-def shrink(found: Comparison, compare: Callable[[Case], Comparison], tries: int = 24) -> Comparison:
+def shrink(found: Comparison, compare: Callable[[Sequence[Case]], Iterable[Comparison]], tries: int = 24) -> Comparison:
     """Return the smallest differing case found.
 
     Args:
         found: A differing case.
-        compare: Function that compares a case on both sides.
+        compare: Function that compares cases on both sides, in order; later ones are not asked for after a difference.
         tries: Largest number of cases to play.
     """
     while tries > 0:
-        for case in _smaller(found):
+        for tried in compare(list(islice(_smaller(found), tries))):
             tries -= 1
-            tried = compare(case)
             if tried.kind is Kind.DIFFERENT:
                 found = tried
                 break
-            if tries == 0:
-                return found
         else:
             return found
     return found

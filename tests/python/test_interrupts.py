@@ -168,7 +168,7 @@ from ackclock._core import Scenario
 from ackclock.experiments.backends import local, run_point
 from ackclock.experiments.grid import point_of
 
-def work(scenario, folder):
+def work(scenario, folder, on):
     time.sleep(0.5)  # the main thread waits for this one
     signal.pthread_kill(threading.get_ident(), signal.SIGINT)
     return run_point(scenario, folder)

@@ -20,7 +20,7 @@ Build = Callable[[str], linux_kernels.Kernel]
 # A program in the place of the kernel: it obeys the order as the kernel's first process does.
 OBEYS = """
 order = json.load(open("order.json"))
-command = [os.path.realpath("init"), *order["arguments"]]
+command = [order.get("program", os.path.realpath("init")), *order["arguments"]]
 done = subprocess.run(command, stdin=open("in"), capture_output=True, cwd=order["folder"])
 for name, octets in (("out", done.stdout), ("err", done.stderr), ("code", str(done.returncode).encode())):
     open(name, "wb").write(octets)

@@ -1,4 +1,5 @@
-//! First process of a [user-mode kernel](crate::clock::is_virtual): it runs one command of this program, then powers the kernel off.
+//! First process of a [user-mode kernel](crate::clock::is_virtual): it runs one command, of this program or another, then powers the
+//! kernel off.
 //!
 //! The kernel shows the files of its host, and may write to the folder only in which it was started. That folder has the command
 //! ([`Order`], `order.json`) with its standard input (`in`), and gets what the command wrote (`out`, `err`) and its exit code (`code`).
@@ -23,10 +24,17 @@ const NOT_RUN: i32 = 1;
 /// The command that a kernel was started for.
 #[derive(Debug, Deserialize)]
 struct Order {
-    /// Arguments of this program.
+    /// Program to run; this one by default.
+    #[serde(default = "this_program")]
+    program: PathBuf,
+    /// Its arguments.
     arguments: Vec<String>,
     /// Folder to which relative file names in them belong.
     folder: PathBuf,
+}
+
+fn this_program() -> PathBuf {
+    PathBuf::from("/proc/self/exe")
 }
 
 /// Mounts what a program needs, runs the command and powers off. It returns only if that fails, with which the kernel stops.
@@ -51,7 +59,7 @@ pub fn run() -> io::Result<Infallible> {
 /// Runs the command, and returns its exit code.
 fn command(folder: &Path) -> io::Result<i32> {
     let order: Order = serde_json::from_str(&fs::read_to_string(folder.join("order.json"))?)?;
-    let status = Command::new("/proc/self/exe")
+    let status = Command::new(order.program)
         .args(order.arguments)
         .current_dir(order.folder)
         .stdin(File::open(folder.join("in"))?)
@@ -59,4 +67,17 @@ fn command(folder: &Path) -> io::Result<i32> {
         .stderr(File::create(folder.join("err"))?)
         .status()?;
     Ok(status.code().unwrap_or(NOT_RUN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_for_this_program_unless_it_names_another() {
+        let read = |text| serde_json::from_str::<Order>(text).unwrap();
+        assert_eq!(read(r#"{"arguments": ["run"], "folder": "/"}"#).program, PathBuf::from("/proc/self/exe"));
+        let other = read(r#"{"program": "/usr/bin/env", "arguments": ["A=b"], "folder": "/"}"#);
+        assert_eq!(other.program, PathBuf::from("/usr/bin/env"));
+    }
 }

@@ -60,11 +60,17 @@ def _page(folders: Sequence[dict[str, Any]], findings: Sequence[Finding], labora
         title="ackclock: claims",
         counts=counts(findings),
         simulations=len(laboratory),
-        made=f"{now().version}, {now()}",
+        made=f"{now().version}, {now()}{_kernels(findings)}",
         old=sum(finding.is_on_record for finding in findings),
         chance=chance(findings),
         folders=folders,
     )
+
+
+def _kernels(findings: Sequence[Finding]) -> str:
+    """Return the kernels in virtual time that findings were measured on, as the end of a sentence."""
+    found = dict.fromkeys(f"Linux {finding.on['version']}" for finding in findings if finding.on is not None)
+    return "".join(f"; runs on the kernel: {one} in virtual time" for one in found)
 
 
 def _folder(

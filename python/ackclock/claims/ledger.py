@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -23,7 +24,10 @@ from ackclock.claims.run_store import run_or_load, run_or_load_on_kernel
 from ackclock.claims.subjects import has_edited, is_edited, subject_of
 from ackclock.experiments.backends import threads
 from ackclock.results import Results
+from ackclock.results.manifests import VirtualTime
 from ackclock.running import kernel
+from ackclock.running.kernel import RefusedError
+from ackclock.running.linux_kernels import Kernel
 from ackclock.scenario.module_closure import identity
 
 Choices = tuple[Option, ...]
@@ -54,6 +58,7 @@ class Finding:
         simulated: Whether this was simulated now; if not, it is a recorded measurement.
         region: Region where all claims hold, for a claim judged with others.
         is_edited: Whether record, recorded verdict and reason are of another scenario, and thus ignored.
+        on: Kernel in virtual time that it was measured on, if it was one.
     """
 
     claim: Claim
@@ -65,6 +70,7 @@ class Finding:
     simulated: bool = True
     region: Region | None = None
     is_edited: bool = False
+    on: VirtualTime | None = None
 
     @property
     def is_on_record(self) -> bool:
@@ -121,7 +127,7 @@ class Finding:
             "subject": subject(first) if self.simulated or self.is_on_record else None,
             **_numbers(self.measured),
             "simulated": self.simulated,
-            "made": self.made.as_dict(),
+            "made": self.made.as_dict() | ({} if self.on is None else {"on": self.on}),
             "verdict": decisive(self).verdict,
             "verdict_of_these": self.verdict,
             "recorded_verdict": self.recorded,
@@ -167,6 +173,7 @@ class Laboratory:
         settle: bool = False,
         kept: Path | None = None,
         on_done: Callable[[int, int], None] | None = None,
+        on: Kernel | None = None,
     ) -> None:
         """Prepare; nothing is simulated yet.
 
@@ -177,6 +184,8 @@ class Laboratory:
                 its claim's tolerance. Widths decide, never verdicts, so stopping early favours none.
             kept: Folder that caches results; they are then read on access, and not held in memory.
             on_done: Called after each simulation with the finished and the total number.
+            on: Kernel in virtual time for runs on the kernel; this machine's by default. Simulated hosts beside it
+                have no noise, as its hosts have none.
         """
         self._full = full
         self._seeds = seeds
@@ -184,18 +193,23 @@ class Laboratory:
         self.settles = settle
         self._kept = kept
         self._on_done = on_done
+        self._on = on
+        self._refused: set[Key] = set()
         self._results: dict[_Run, Callable[[], Results]] = {}
         self._runs: dict[tuple[Key, Choices, str], _Run] = {}
 
     def simulate(self, studies: Iterable[Study]) -> None:
         """Run everything that these studies need: simulations on all cores, then runs on the kernel.
 
-        Runs on the kernel follow one another with nothing beside them, since they are in real time.
+        Runs on this machine's kernel follow one another with nothing beside them, since they are in real time. A study
+        of which a kernel in virtual time refuses a run is left out, with a warning.
         """
+        studies = list(studies)
         wanted: dict[_Run, Scenario] = {}
         for study in filter(self.simulates, studies):
             for choices, case in itertools.product(self.grid(study), study.cases):
-                scenario = _scenario(case, choices)
+                is_quiet = self._on is not None and study.is_on_kernel and case.on == "simulator"
+                scenario = _scenario(case, choices, _QUIET if is_quiet else ())
                 key = self._runs[study.key, choices, case.name] = case.on, identity(scenario)
                 if key not in self._results:
                     wanted[key] = scenario
@@ -204,10 +218,34 @@ class Laboratory:
         with closing(threads(simulated, lambda item: self._simulated(item[1]))) as runs:
             for (key, _), results in runs:
                 done(key, results)
-        for key, scenario in wanted.items():
-            if key[0] == "kernel":
-                there = run_or_load_on_kernel(scenario, kept=self._kept)
-                done(key, lambda there=there: there)  # type: ignore[misc]
+        on_kernel = [item for item in wanted.items() if item[0][0] == "kernel"]
+        jobs = 1 if self._on is None else None
+        with closing(threads(on_kernel, lambda item: self._ran_on_kernel(item[1]), jobs)) as runs:
+            for (key, _), results in runs:
+                done(key, results)
+        self._leave_out(studies)
+
+    def _ran_on_kernel(self, scenario: Scenario) -> Callable[[], Results]:
+        """Run on the kernel, and return a function that gives the results; it raises the refusal if there is one."""
+        try:
+            there = run_or_load_on_kernel(scenario, self._kept, self._on)
+        except RefusedError as error:
+            if self._on is None:
+                raise
+            return partial(_refuse, error)
+        return lambda: there
+
+    def _leave_out(self, studies: Iterable[Study]) -> None:
+        """Leave out the studies of which a kernel in virtual time has refused a run."""
+        for study in filter(self.simulates, studies):
+            cases = [case.name for case in study.cases if case.on == "kernel"]
+            try:
+                for choices, case in itertools.product(self.grid(study), cases):
+                    self._results[self._runs[study.key, choices, case]]()
+            except RefusedError as error:
+                self._refused.add(study.key)
+                said = str(error).partition("\n")[0].removeprefix("error: ")
+                warnings.warn(f"{study.title} is left out: {said}", stacklevel=2)
 
     def _simulated(self, scenario: Scenario) -> Callable[[], Results]:
         """Simulate, and return a function that gives the results, loading them if they are cached."""
@@ -260,7 +298,15 @@ class Laboratory:
     def simulates(self, study: Study) -> bool:
         """Return whether a study is run: a costly one needs `--full`, others their files or kernel."""
         has_files = all(os.environ.get(name) for name in study.needs)
-        return (self._full or not study.costly) and has_files and not (study.is_on_kernel and kernel.missing())
+        has_kernel = not study.is_on_kernel or (
+            not kernel.missing() if self._on is None else study.key not in self._refused
+        )
+        return (self._full or not study.costly) and has_files and has_kernel
+
+    def kernel_of(self, finding: Finding) -> VirtualTime | None:
+        """Return the kernel in virtual time that a finding was measured on, if it was one."""
+        is_there = self._on is not None and finding.simulated and finding.claim.study.is_on_kernel
+        return self._on.identity if self._on is not None and is_there else None
 
     def runs(self, study: Study, choices: Choices | None = None) -> dict[str, Results]:
         """Return the results of a study's cases."""
@@ -272,9 +318,18 @@ class Laboratory:
         return len(self._results)
 
 
-def _scenario(case: Case, choices: Choices) -> Scenario:
+_QUIET = ("tcp.host_noise=0 ns",)
+"""Settings of simulated hosts beside those of a kernel in virtual time, which takes no time for anything."""
+
+
+def _refuse(error: RefusedError) -> Results:
+    raise error
+
+
+def _scenario(case: Case, choices: Choices, last: Sequence[str] = ()) -> Scenario:
     chosen = [override for option in choices for override in option.on(case.scenario)]
-    return Scenario.load(str(case.scenario), [os.path.expandvars(text) for text in (*chosen, *case.overrides)])
+    texts = (*chosen, *case.overrides, *last)
+    return Scenario.load(str(case.scenario), [os.path.expandvars(text) for text in texts])
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, Verdict]) -> list[Finding]:
@@ -295,7 +350,12 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory, recorded: dict[str, V
         unsettled = {f.claim.study.key: f.claim.study for f in findings if not f.is_settled}
         studies = {key: study for key, study in unsettled.items() if laboratory.add_seeds(study)}
         if not studies:
-            return findings
+            return [_at(laboratory.kernel_of(found), found) for found in findings]
+
+
+def _at(on: VirtualTime | None, found: Finding) -> Finding:
+    """Return a finding with the kernel that it was measured on; records are of other kernels, in real time."""
+    return found if on is None else replace(found, on=on, recorded=None)
 
 
 def _of_another(found: Finding) -> Finding:
@@ -462,7 +522,7 @@ def recorded_with_more(finding: Finding) -> Finding | None:
     More data means more seeds, or for a claim over a grid more of the grid's choices with no fewer seeds.
     """
     claim = finding.claim
-    if not finding.simulated or claim.on_record is None or claim.region or finding.is_edited:
+    if not finding.simulated or claim.on_record is None or claim.region or finding.is_edited or finding.on is not None:
         return None
     record = _found(claim, _on_record(claim), finding.recorded, None, simulated=False)
     has_more_seeds = claim.study.repeats and record.seeds > finding.seeds

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from ackclock._core import Scenario
@@ -11,6 +12,7 @@ from ackclock.base import storage
 from ackclock.claims.origin import engine
 from ackclock.results import Results
 from ackclock.running import kernel, run
+from ackclock.running.linux_kernels import Kernel
 from ackclock.scenario.module_closure import identity
 
 _LOCK = ".lock"
@@ -51,14 +53,23 @@ def run_or_load(scenario: Scenario, kept: Path | None = None) -> Results:
     return _kept_or(run, scenario, kept, engine()[:16])
 
 
-def run_or_load_on_kernel(scenario: Scenario, kept: Path | None = None) -> Results:
-    """Run a scenario on this machine's kernel, or load cached results of a kernel of the same release.
+def run_or_load_on_kernel(scenario: Scenario, kept: Path | None = None, on: Kernel | None = None) -> Results:
+    """Run a scenario on a kernel, or load cached results of a kernel of the same release, or the same in virtual time.
 
     The simulated endpoint has no part in such a run, so a changed engine does not repeat it.
 
     A run that was too late to be valid is repeated once. If that is late, too, it is returned with a note in its
-    manifest, and not cached, so that it is tried again the next time.
+    manifest, and not cached, so that it is tried again the next time. In virtual time nothing is late, and all runs of
+    a scenario are equal, so that none is repeated.
+
+    Args:
+        scenario: Scenario to run.
+        kept: Cache folder; None caches nothing.
+        on: Kernel in virtual time; this machine's by default.
     """
+    if on is not None:
+        by = f"linux-{on.version}-{on.identity['sha256'][:16]}"
+        return _kept_or(partial(kernel.run, on=on), scenario, kept, by)
     return _kept_or(_run_in_time, scenario, kept, f"kernel-{os.uname().release}", _was_in_time)
 
 

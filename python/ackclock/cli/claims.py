@@ -13,6 +13,7 @@ from ackclock.base import extras, input_files, storage
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError, errors
 from ackclock.cli.new import new
+from ackclock.cli.places import kernel_of
 from ackclock.cli.progress import simulations_progress
 from ackclock.cli.table_output import print_list, print_table
 from ackclock.plotting.terminal import name, output
@@ -63,6 +64,15 @@ def claims(
             "--folder", metavar="DIR", help="Add your own folder of claims, like a path argument. Repeatable."
         ),
     ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            "--on",
+            metavar="PLACE",
+            help="Make runs on the kernel on this one, in real time; or on linux or linux:NAME, a kernel of ackclock "
+            "linux build in virtual time.",
+        ),
+    ] = "kernel",
     folder: Annotated[
         Path,
         typer.Option(
@@ -74,13 +84,9 @@ def claims(
     ] = _FOLDER,
 ) -> None:
     """Check published claims by simulation."""
-    has_options = full or seeds is not None or settle or choices or kept or folder != _FOLDER
+    has_options = full or seeds is not None or settle or choices or kept or on != "kernel" or folder != _FOLDER
     if ids and ids[0] == "new":
-        if has_options or is_asked() or own:
-            raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
-        if len(ids) != 2:
-            raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
-        new("claims", Path(ids[1]).resolve().name, None, Path(ids[1]))
+        _begin(ids, bool(has_options or is_asked() or own))
         return
     if not ids and not own:
         if has_options:
@@ -88,6 +94,7 @@ def claims(
         _list()
         return
     extras.require("report")
+    place = kernel_of(on, "kernel")
     from ackclock.claims import claims_page, ledger, load_folders, locations, reasons
     from ackclock.claims.folder import load_folder, select
     from ackclock.claims.readings import read_as
@@ -107,7 +114,7 @@ def claims(
     recorded = {claim: verdict for source in folders for claim, verdict in source.recorded.items() if not choices}
     warnings.showwarning = _say_warning  # type: ignore[assignment]  # it takes the rest together
     with held(kept), simulations_progress("claims") as on_done:
-        laboratory = ledger.Laboratory(full=full, seeds=seeds, settle=settle, kept=kept, on_done=on_done)
+        laboratory = ledger.Laboratory(full=full, seeds=seeds, settle=settle, kept=kept, on_done=on_done, on=place)
         findings = ledger.judge(chosen, laboratory, recorded)
         if full:
             every = (claim for source in folders for claim in source.claims)
@@ -120,6 +127,15 @@ def claims(
         _print(findings, folder)
         if "all" in names and (remedy := locations.remedy()):
             errors().print(name(remedy), style="yellow", soft_wrap=True)
+
+
+def _begin(words: list[str], has_options: bool) -> None:
+    """Write a folder of claims for `claims new DIR`."""
+    if has_options:
+        raise InputError("`ackclock claims new DIR` writes a folder and takes no option; leave them out")
+    if len(words) != 2:
+        raise InputError("`ackclock claims new DIR` begins one folder of claims; name it, such as ./mine")
+    new("claims", Path(words[1]).resolve().name, None, Path(words[1]))
 
 
 def _list() -> None:

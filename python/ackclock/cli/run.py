@@ -16,6 +16,7 @@ from ackclock.cli import check, forecast
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.option_places import SCENARIO, at_options
+from ackclock.cli.places import kernel_of
 from ackclock.results import Results, json_bytes
 from ackclock.running import run as simulate
 from ackclock.scenario.dumbbells import dumbbell
@@ -149,13 +150,13 @@ def run(
         _check_seeds(file, seed, save_policy or events or qlog or perfetto or estimates)
         from ackclock.cli import seed_studies
 
-        seed_studies.run(_DEFAULTS, given, seeds, overrides or [], output, quiet=quiet)
+        seed_studies.run(_DEFAULTS, given, seeds, overrides or [], output, on=kernel_of(on), quiet=quiet)
         return
     scenario = _watched(_scenario(file, given, overrides or [], seed, trusts=trust), events)
     if estimates:
         forecast.print_estimate(scenario)
         return
-    kernel = _kernel(on)
+    kernel = kernel_of(on, "simulator, kernel")
     if on != "simulator":
         _refuse_with_kernel(on, {"--threads": threads > 1, "--save-policy": bool(save_policy), "--qlog": qlog})
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
@@ -254,18 +255,6 @@ def _simulate(scenario: Scenario, policies: dict[str, Path], threads: int, *, qu
 
     with run_progress(scenario.name, scenario.duration_s) as on_progress:
         return simulate(scenario, on_progress=on_progress, save_policies=policies, threads=threads)
-
-
-def _kernel(on: str) -> "Kernel | None":
-    """Return the kernel in virtual time that `--on` names; None for the simulator and this machine's kernel."""
-    if on in {"simulator", "kernel"}:
-        return None
-    kind, _, name = on.partition(":")
-    if kind != "linux":
-        raise InputError(f"--on {on}: must be simulator, kernel, linux or linux:NAME, such as linux:6.12")
-    from ackclock.running import linux_kernels
-
-    return linux_kernels.find(name or None)
 
 
 def _refuse_with_kernel(on: str, given: dict[str, bool]) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -11,14 +12,18 @@ from ackclock.base import input_files
 from ackclock.claims import locations
 from ackclock.cli import catalogs, failures
 from ackclock.cli.answers import answer
+from ackclock.cli.places import On, kernel_of
 from ackclock.plotting.terminal import name, output
 from ackclock.script.backend import Backend
 from ackclock.script.options import STRICT, Options, definition
 from ackclock.script.parse import parse
 from ackclock.script.runner import Verdict, run
-from ackclock.script.script_head import head_of
+from ackclock.script.script_head import Head, head_of
 from ackclock.script.syntax import ScriptError
 from ackclock.script.verdict_text import render, summary
+
+if TYPE_CHECKING:
+    from ackclock.running.linux_kernels import Kernel
 
 _DIFFERENTIAL = "differential.command"
 """The module of the studies that plays random cases."""
@@ -55,6 +60,7 @@ def script(
     kernel: Annotated[
         bool, typer.Option("--kernel", help="Run against this machine's kernel, in a network namespace (root).")
     ] = False,
+    on: On = "simulator",
     trace: Annotated[bool, typer.Option("--trace", "-v", help="Show every packet and call.")] = False,
     differential: Annotated[
         int | None,
@@ -62,7 +68,7 @@ def script(
             metavar="N",
             min=1,
             max=1_000_000_000,
-            help="Instead of scripts, run N random cases against endpoint and kernel (root).",
+            help="Instead of scripts, run N random cases against endpoint and kernel (root without --on).",
             show_default=False,
         ),
     ] = None,
@@ -89,15 +95,15 @@ def script(
     ] = None,
 ) -> None:
     """Run packet scripts against the simulator or the kernel."""
-    if states:
-        if differential is None or files or controller or into:
-            raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
-        locations.tool(_DIFFERENTIAL).play_states(differential, seed)
-        return
+    place = _place(on, kernel=kernel)
+    if states and (differential is None or files or controller or into):
+        raise failures.InputError("--states: give --differential N with it, and no files, --controller or --into")
     if differential is not None:
         if files:
             raise failures.InputError("--differential draws its cases itself; leave the files out")
-        locations.tool(_DIFFERENTIAL).play_cases(differential, seed, into, controller)
+        tool = locations.tool(_DIFFERENTIAL)
+        play = tool.play_states if states else partial(tool.play_cases, into=into, controller=controller)
+        play(differential, seed, on=place)
         return
     if not files:
         raise failures.InputError(
@@ -108,28 +114,47 @@ def script(
     counts = {"passed": 0, "failed": 0, "wrong": 0}
     told: list[dict[str, Any]] = []
     answer(scripts=told, counts=counts)
-    for file in _scripts(files):
-        text = _text(file)
-        head = head_of(text)
-        if kernel and not head.is_any_linux:
-            output().print(
-                name(f"skip  {file}: its header asks for another stack than an unmodified Linux"), style="dim"
-            )
-            told.append(_told(file, "skipped"))
+    read = [_Read(file, text := _text(file), head_of(text)) for file in _scripts(files)]
+    if place is not None:
+        judge = _inside(place, read, options)
+    else:
+        judge = partial(_judged, kernel, profile, overrides or [], options)
+    for one in read:
+        if (kernel or place is not None) and not one.head.is_any_linux:
+            skipped = f"skip  {one.file}: its header asks for another stack than an unmodified Linux"
+            output().print(name(skipped), style="dim")
+            told.append(_told(one.file, "skipped"))
             continue
-        make = _backend(kernel, profile or head.profile or "linux-6.x", [*head.overrides, *(overrides or [])])
-        verdict = _run(file, text, make, options)
-        if verdict is None:
-            counts["wrong"] += 1
-            told.append(_told(file, "wrong"))
-            continue
-        outcome = "passed" if verdict.passed else "failed"
+        outcome, verdict = _outcome(judge(one), trace=trace)
         counts[outcome] += 1
-        told.append(_told(file, outcome, verdict))
-        output().print(render(verdict, trace=trace), soft_wrap=True)
+        told.append(_told(one.file, outcome, verdict))
     output().print(summary(**counts))
     if counts["wrong"] or counts["failed"]:
         raise typer.Exit(failures.WRONG_INPUT if counts["wrong"] else failures.FAILED)
+
+
+def _place(on: str, *, kernel: bool) -> "Kernel | None":
+    place = kernel_of(on)
+    if kernel and place is not None:
+        raise failures.InputError(f"--kernel: runs on this machine's kernel; leave it out with --on {on}")
+    return place
+
+
+class _Read(NamedTuple):
+    """Script that was read."""
+
+    file: Path
+    text: str
+    head: Head
+
+
+def _outcome(judged: Verdict | ScriptError, *, trace: bool) -> tuple[str, Verdict | None]:
+    """Print what became of a script, and return it as a word, with the verdict if there is one."""
+    if isinstance(judged, ScriptError):
+        _say_wrong(judged)
+        return "wrong", None
+    output().print(render(judged, trace=trace), soft_wrap=True)
+    return "passed" if judged.passed else "failed", judged
 
 
 def _told(file: Path, outcome: str, verdict: Verdict | None = None) -> dict[str, Any]:
@@ -183,12 +208,24 @@ def _text(file: Path) -> str:
     return input_files.text(file, remedy="give a packet script (.pkt)")
 
 
-def _run(file: Path, text: str, make: Callable[[], Backend], options: Options) -> Verdict | None:
+def _judged(
+    kernel: bool, profile: str | None, overrides: list[str], options: Options, one: _Read
+) -> Verdict | ScriptError:
+    make = _backend(kernel, profile or one.head.profile or "linux-6.x", [*one.head.overrides, *overrides])
     try:
-        return run(parse(text, str(file)), make(), options)
+        return run(parse(one.text, str(one.file)), make(), options)
     except ScriptError as error:
-        _say_wrong(error)
-        return None
+        return error
+
+
+def _inside(kernel: "Kernel", read: list[_Read], options: Options) -> Callable[[_Read], Verdict | ScriptError]:
+    """Run the scripts inside a kernel in virtual time, and return a function that tells the outcome of each."""
+    from ackclock.script.whole_runs import Asked, judge_inside
+
+    asked = [Asked(str(one.file), one.text, options) for one in read if one.head.is_any_linux]
+    judged = judge_inside(kernel, asked) if asked else []
+    found = {each.file: outcome for each, outcome in zip(asked, judged, strict=True)}
+    return lambda one: found[str(one.file)]
 
 
 def _say_wrong(error: ScriptError) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ackclock._core import ScenarioError
 from ackclock.base.printable import amount
@@ -14,6 +14,9 @@ from ackclock.cli.table_output import print_table, put_tables
 from ackclock.experiments.grid import parse_axes
 from ackclock.scenario.dumbbells import flow_tables, is_limit
 
+if TYPE_CHECKING:
+    from ackclock.running.linux_kernels import Kernel
+
 
 def run(
     defaults: Mapping[str, str],
@@ -22,6 +25,7 @@ def run(
     overrides: Sequence[str],
     output: Path | None,
     *,
+    on: "Kernel | None" = None,
     quiet: bool,
 ) -> None:
     """Run the study, and print means with intervals and differences.
@@ -35,7 +39,7 @@ def run(
     document = study_of(defaults, given, seeds, overrides)
     try:
         with points_progress("runs", quiet=quiet) as begin:
-            done = study(document, output, on_begin=begin)
+            done = study(document, output, on=on, on_begin=begin)
     except ScenarioError as error:
         raise at_options(error, STUDY, (*given, *(["set"] if overrides else []))) from None
     if is_asked():

@@ -11,8 +11,10 @@ from ackclock.cli import check
 from ackclock.cli.answers import answer, is_asked, put
 from ackclock.cli.failures import InputError
 from ackclock.cli.folders import by_axis
+from ackclock.cli.places import On, kernel_of
 from ackclock.cli.progress import points_progress
-from ackclock.cli.sweep import Jobs, On, require_backend
+from ackclock.cli.sweep import Cluster, Jobs
+from ackclock.experiments.backends import check_backend
 from ackclock.plotting.figures.figure_files import FORMS
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ def study(
         ),
     ] = None,
     jobs: Jobs = None,
-    backend: On = "local",
+    backend: Cluster = "local",
+    on: On = "simulator",
     checks: Annotated[
         bool, typer.Option("--check", help="Check the file and count its runs, without running any.")
     ] = False,
@@ -79,7 +82,8 @@ def study(
         print(f"{file}: ok: {amount(plan.size, 'run')}")
         return
     extras.require("report")
-    require_backend(backend)
+    kernel = kernel_of(on)
+    check_backend(backend, kernel)
     place = output or Path("out") / file.stem
     asked = None if point is None else by_axis("--point", point)
     try:
@@ -88,7 +92,9 @@ def study(
         raise InputError(f"--point: {error}") from error
     forms = FORMS if figures else ()
     with points_progress("runs", quiet=quiet) as begin:
-        done = studies.study(file, place, jobs=jobs, backend=backend, on_begin=begin, forms=forms, point=asked)
+        done = studies.study(
+            file, place, jobs=jobs, backend=backend, on=kernel, on_begin=begin, forms=forms, point=asked
+        )
     _print(done, place, quiet=quiet)
 
 

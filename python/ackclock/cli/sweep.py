@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from ackclock._core import Scenario
-from ackclock.base import extras, storage
+from ackclock.base import storage
 from ackclock.base.printable import amount
 from ackclock.cli import check
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import errors
+from ackclock.cli.places import On, kernel_of
 from ackclock.cli.progress import points_progress
-from ackclock.experiments.backends import Backend, run_all
+from ackclock.experiments.backends import Backend, check_backend, run_all
 from ackclock.experiments.grid import Axis, changes_nothing, grid_of, parse_axes, parse_pair
 from ackclock.experiments.store import SweepFolder
 from ackclock.experiments.sweep import tidy_tables
@@ -25,7 +26,7 @@ Jobs = Annotated[
     int | None,  # a cluster has some hundreds of cores
     typer.Option("--jobs", "-j", min=1, max=4096, help="Set the number of parallel runs (default: one per core)."),
 ]
-On = Annotated[Backend, typer.Option("--backend", help="Run on threads of this process, or on a Ray cluster.")]
+Cluster = Annotated[Backend, typer.Option("--backend", help="Run on threads of this process, or on a Ray cluster.")]
 
 
 def sweep(
@@ -49,7 +50,8 @@ def sweep(
         ),
     ] = None,
     jobs: Jobs = None,
-    backend: On = "local",
+    backend: Cluster = "local",
+    on: On = "simulator",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     trust: check.Trust = False,
 ) -> None:
@@ -60,11 +62,12 @@ def sweep(
     The folder gets sweep.parquet (one row per point and flow), links.parquet,
     and means.parquet (means over seeds with 95 % confidence intervals).
     """
-    require_backend(backend)
+    kernel = kernel_of(on)
+    check_backend(backend, kernel)
     folder = SweepFolder(output)
     pairs = [parse_pair(text) for text in paired or []]
     axes = parse_axes(overrides or [], pairs)
-    points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs)
+    points = grid_of(axes, _loader(file, _untraced(axes), trusts=trust), pairs, kernel)
     with folder.opened(points), points_progress("points", quiet=quiet) as begin:
         summary = run_all(points, folder, backend=backend, jobs=jobs, on_begin=begin)
         for name, table in tidy_tables.tables((point.parameters, summary(point)) for point in points).items():
@@ -94,12 +97,6 @@ def _loader(file: Path, untraced: list[str], *, trusts: bool) -> Callable[[list[
         return check.load(file, [*untraced, *texts], imports=agreed)
 
     return load
-
-
-def require_backend(backend: Backend) -> None:
-    """Check, before any work, that a backend is available."""
-    if backend == "ray":
-        extras.require("ray", loads=True)
 
 
 def _untraced(axes: list[Axis]) -> list[str]:

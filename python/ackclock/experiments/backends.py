@@ -4,6 +4,7 @@ The engine releases Python's lock, so threads suffice; with controllers written 
 used. A process or a cluster gets the scenario's text and folder, and imports classes itself.
 """
 
+import json
 import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -12,16 +13,24 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import partial
 from multiprocessing.synchronize import Event
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ackclock._core import Scenario, check_often
+from ackclock.base import extras
 from ackclock.base.decoding import decoded
+from ackclock.base.input_files import InputError
 from ackclock.base.system import cores
 from ackclock.base.user_code import UserCodeError
 from ackclock.experiments.grid import Point
 from ackclock.experiments.store import SweepFolder
+from ackclock.results import Results
 from ackclock.results.summaries import RunSummary
 from ackclock.running import Stop, StoppedError, first_ended, simulate
+from ackclock.running.kernel import KernelError, RefusedError
+from ackclock.running.kernel import run as run_on_kernel
+
+if TYPE_CHECKING:
+    from ackclock.running.linux_kernels import Kernel
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -31,18 +40,47 @@ Backend = Literal["local", "ray"]
 Begin = Callable[[int, int], Callable[[], None]]
 """Function called with the total and the finished number of runs; it returns one to call after each run."""
 
-Work = Callable[[str, str], str]
-"""Work on a point: a function from its scenario and the folder of its classes to a summary, both JSON texts.
+Work = Callable[[str, str, "Kernel | None"], str]
+"""Work on a point: a function from its scenario, the folder of its classes and its kernel to a summary as JSON text.
 
 It is a module-level function, so that a process and a cluster can call it by its name.
 """
 
 
-def run_point(scenario_json: str, folder: str) -> str:
-    """Simulate one point and return its summary as JSON text."""
+def run_point(scenario_json: str, folder: str, on: "Kernel | None" = None) -> str:
+    """Run one point and return its summary as JSON text."""
     scenario = Scenario.from_json(scenario_json, folder=folder)
+    if on is not None:
+        return json.dumps(run_on(scenario, on).summary, ensure_ascii=False)
     outcome, _figures = simulate(scenario)
     return outcome.summary_json()
+
+
+def run_on(scenario: Scenario, kernel: "Kernel") -> Results:
+    """Run a scenario on a kernel in virtual time.
+
+    Raises:
+        KernelError: If the run failed, or does not represent the scenario's network.
+        RefusedError: If the kernel does not support the scenario.
+    """
+    results = run_on_kernel(scenario, on=kernel)
+    told = results.manifest["kernel"]
+    if not told["valid"]:
+        raise KernelError(f"the run on Linux {kernel.version} is not valid: {'; '.join(told['reasons'])}")
+    return results
+
+
+def check_backend(backend: Backend, on: "Kernel | None") -> None:
+    """Check, before any work, that a backend is available, and can run on a kernel if that is asked for.
+
+    Raises:
+        InputError: If it cannot.
+        MissingPackageError: If Ray is not installed.
+    """
+    if backend == "ray":
+        if on is not None:
+            raise InputError("--backend ray: kernels are of this machine alone; leave it out with --on linux")
+        extras.require("ray", loads=True)
 
 
 def run_all(
@@ -77,7 +115,8 @@ def run_all(
     missing = [point for point in every if folder is None or not folder.is_done(point)]
     advance = on_begin(len(every), len(every) - len(missing)) if on_begin else lambda: None
     summaries: dict[str, str] = {}
-    run = ray if backend == "ray" else processes if any(point.own for point in missing) else local
+    has_own = any(point.own and point.on is None for point in missing)
+    run = ray if backend == "ray" else processes if has_own else local
     with closing(run(missing, jobs=jobs, work=work)) as finished:
         for point, summary in finished:
             if folder is None:
@@ -92,7 +131,14 @@ def local(
     points: Iterable[Point], *, jobs: int | None, work: Work = run_point
 ) -> Generator[tuple[Point, str], None, None]:
     """Run points in threads and yield each with its summary as it finishes."""
-    return threads(points, lambda point: work(point.scenario_json, point.folder), jobs)
+    return threads(points, partial(_worked, work), jobs)
+
+
+def _worked(work: Work, point: Point) -> str:
+    try:
+        return work(point.scenario_json, point.folder, point.on)
+    except (RefusedError, KernelError) as error:
+        raise type(error)(f"at {point.said}: {error}") from error
 
 
 def threads(
@@ -153,7 +199,7 @@ def _run_in_process(work: Work, point: Point) -> str:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     check_often(_check_stop)
     try:
-        return work(point.scenario_json, point.folder)
+        return _worked(work, point)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -222,4 +268,4 @@ def ray(
 
 def run_chunk(work: Work, scenarios: list[tuple[str, str]]) -> list[str]:
     """Run several points in sequence."""
-    return [work(scenario_json, folder) for scenario_json, folder in scenarios]
+    return [work(scenario_json, folder, None) for scenario_json, folder in scenarios]

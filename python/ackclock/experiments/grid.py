@@ -2,13 +2,14 @@
 
 import hashlib
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ackclock._core import Scenario, ScenarioError, build_info
 from ackclock.base.decoding import decoded_toml
@@ -18,6 +19,9 @@ from ackclock.base.version import __version__
 from ackclock.scenario.diagnostics import joined, remedy
 from ackclock.scenario.module_closure import own_code
 from ackclock.scenario.setting_values import each_once, value_key
+
+if TYPE_CHECKING:
+    from ackclock.running.linux_kernels import Kernel
 
 MOST_RUNS: Final = 1_000_000
 """Largest number of runs of a study or points of a sweep; more are considered a mistake."""
@@ -62,6 +66,7 @@ class Point:
         folder: Folder that is searched first for Python classes.
         own: SHA-256 of the file of each Python class that controls a flow, and of its imports from the scenario's
             folder; empty without any.
+        on: Kernel that it runs on, in virtual time; None for the simulator.
     """
 
     parameters: dict[str, Any]
@@ -69,11 +74,18 @@ class Point:
     scenario_hash: str
     folder: str = "."
     own: tuple[str, ...] = ()
+    on: "Kernel | None" = None
+
+    @property
+    def said(self) -> str:
+        """Parameters with their values, for messages."""
+        return ", ".join(f"{path} = {value}" for path, value in self.parameters.items())
 
     @property
     def key(self) -> str:
-        """Name of the point's result: the same scenario, engine and classes give the same result."""
-        identity = " ".join((__version__, _engine(), self.scenario_hash, *self.own))
+        """Name of the point's result: the same scenario, engine, classes and kernel give the same result."""
+        place = () if self.on is None else (json.dumps(self.on.identity),)
+        identity = " ".join((__version__, _engine(), self.scenario_hash, *self.own, *place))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
@@ -169,7 +181,10 @@ def _toml(path: str, text: str) -> Any:  # noqa: ANN401  whatever TOML can say
 
 
 def grid_of(
-    axes: Sequence[Axis], make: Callable[[list[str]], Scenario], paired: Sequence[Sequence[str]] = ()
+    axes: Sequence[Axis],
+    make: Callable[[list[str]], Scenario],
+    paired: Sequence[Sequence[str]] = (),
+    on: "Kernel | None" = None,
 ) -> list[Point]:
     """Make and check every point before any is run.
 
@@ -177,6 +192,7 @@ def grid_of(
         axes: All axes; without any, the grid has one point.
         make: Function that makes the scenario with overrides.
         paired: Groups of paths that are paired, first value with first; all others are crossed.
+        on: Kernel that all points run on, in virtual time; None for the simulator.
 
     Raises:
         GridError: If a path occurs twice, paired axes are missing or of different lengths, or one axis overrides
@@ -194,7 +210,7 @@ def grid_of(
     if (size := math.prod(map(len, blocks))) > MOST_RUNS:
         raise GridError(f"--set: the grid must have at most {MOST_RUNS:,} points, not {size:,}; leave out values")
     try:
-        points = [_point(parameters, make) for parameters in combinations(blocks, paths)]
+        points = [_point(parameters, make, on) for parameters in combinations(blocks, paths)]
     except ScenarioError:
         error = joined(_wrong(combinations(blocks, paths), make))
         for diagnostic in error.diagnostics:
@@ -297,11 +313,11 @@ def _blocks(axes: Sequence[Axis], paired: Sequence[Sequence[str]]) -> list[Block
         raise GridError(f"axes that are --paired need as many values as each other; {error}") from error
 
 
-def _point(parameters: dict[str, Any], make: Callable[[list[str]], Scenario]) -> Point:
+def _point(parameters: dict[str, Any], make: Callable[[list[str]], Scenario], on: "Kernel | None" = None) -> Point:
     scenario = make([f"{path}={toml_text(value)}" for path, value in parameters.items()])
-    return point_of({**parameters, "seed": scenario.seed}, scenario)
+    return point_of({**parameters, "seed": scenario.seed}, scenario, on)
 
 
-def point_of(parameters: dict[str, Any], scenario: Scenario) -> Point:
+def point_of(parameters: dict[str, Any], scenario: Scenario, on: "Kernel | None" = None) -> Point:
     """Return a scenario as a point of a grid."""
-    return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own_code(scenario))
+    return Point(parameters, scenario.to_json(), scenario.hash, str(scenario.folder), own_code(scenario), on)

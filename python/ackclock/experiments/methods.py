@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ackclock import _core
 from ackclock.base.version import __version__
+from ackclock.experiments.store import said_place
 from ackclock.experiments.studies.study_folder import Study
 from ackclock.results import Results
 from ackclock.results.run_labels import facts
@@ -36,8 +37,14 @@ def of_study(study: Study) -> str:
         "Means over seeds have 95 % confidence intervals by Student's t. Differences are paired by seed, and their "
         "p values are adjusted by Holm's method. "
     )
-    return (
+    done = (
         f"We simulated {_listed(names)} packet by packet in ackclock {study.version} [ackclock]. "
+        if study.on is None
+        else f"We ran {_listed(names)} {said_place(study.on)} in virtual time, over the network of ackclock "
+        f"{study.version} [ackclock]. "
+    )
+    return (
+        f"{done}"
         f"Line-ups: {', '.join(line_up.name for line_up in study.plan.line_ups)}. "
         f"Conditions: {study.conditions}. "
         f"{statistics if len(study.plan.seeds) > 1 else ''}{_sources(flows, queues)}"

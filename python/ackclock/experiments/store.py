@@ -11,6 +11,7 @@ from ackclock.base import storage
 from ackclock.base.checked_files import DamagedError, content, document, inside
 from ackclock.base.version import __version__
 from ackclock.experiments.grid import GridError, Point, all_values
+from ackclock.results.manifests import VirtualTime
 from ackclock.results.summaries import RunSummary
 from ackclock.scenario.setting_values import value_key
 
@@ -28,6 +29,7 @@ class Grid(TypedDict):
     version: str
     parameters: dict[str, list[Any]]
     scenario_hashes: list[str]
+    on: NotRequired[VirtualTime]
 
 
 class Record(TypedDict):
@@ -37,6 +39,7 @@ class Record(TypedDict):
     scenario_hash: str
     summary: RunSummary
     parameters: NotRequired[dict[str, Any]]
+    on: NotRequired[VirtualTime]
     sha256: NotRequired[str]
 
 
@@ -69,7 +72,7 @@ class SweepFolder:
                 "version": __version__,
                 "parameters": all_values(point.parameters for point in points),
                 "scenario_hashes": _hashes(points),
-            }
+            } | _place(points[0])
             text = json.dumps(grid, indent=1, ensure_ascii=False, default=str) + "\n"
             storage.write_file(self.path / _GRID, text.encode())
             yield
@@ -131,6 +134,13 @@ class SweepFolder:
         return records
 
     def _check_extends(self, before: Grid, points: Sequence[Point]) -> None:
+        there, here = before.get("on"), _place(points[0]).get("on")
+        if there != here:
+            is_rebuilt = there is not None and here is not None and there["version"] == here["version"]
+            raise GridError(
+                f"{self.path} has runs {said_place(there)}, and this command runs {said_place(here)}"
+                f"{', another build of it' if is_rebuilt else ''}; choose another folder with -o"
+            )
         lost = set(before["scenario_hashes"]) - {point.scenario_hash for point in points}
         if lost:
             mine = _describe(all_values(point.parameters for point in points))
@@ -166,6 +176,7 @@ class SweepFolder:
     def save(self, point: Point, summary_json: str) -> None:
         """Save the result of a point atomically."""
         known = {"version": __version__, "scenario_hash": point.scenario_hash, "parameters": point.parameters}
+        known |= _place(point)
         text = json.dumps(known, ensure_ascii=False, default=str).removesuffix("}")
         storage.write_file(self._file(point), _signed(f'{text}, "summary": {summary_json.strip()}}}\n'.encode()))
 
@@ -198,8 +209,8 @@ class SweepFolder:
     def _own(self, point: Point) -> Record:
         file = self._file(point)
         record = _record(file)
-        if record["scenario_hash"] != point.scenario_hash:
-            raise DamagedError(file, f"it belongs to another point than {_one(point.parameters)}", _REMEDY)
+        if record["scenario_hash"] != point.scenario_hash or record.get("on") != _place(point).get("on"):
+            raise DamagedError(file, f"it belongs to another point than {point.said}", _REMEDY)
         return record
 
     def summary_of(self, key: str) -> RunSummary:
@@ -244,8 +255,14 @@ def _hashes(points: Sequence[Point]) -> list[str]:
     return [point.scenario_hash for point in points]
 
 
-def _one(parameters: dict[str, Any]) -> str:
-    return ", ".join(f"{path} = {value}" for path, value in parameters.items())
+def _place(point: Point) -> dict[str, VirtualTime]:
+    """Return the entry of a record that tells on which kernel a point runs; empty for the simulator."""
+    return {} if point.on is None else {"on": point.on.identity}
+
+
+def said_place(on: VirtualTime | None) -> str:
+    """Return where runs were made, such as "on Linux 6.12.117"."""
+    return "in the simulator" if on is None else f"on Linux {on['version']}"
 
 
 def _is_within(parameters: dict[str, Any], grid: dict[str, list[Any]]) -> bool:

@@ -177,9 +177,11 @@ class Stop:
         def heeding(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             self._check()
             check_often(self._check)
+            _heeded.stop = self
             try:
                 return work(*args, **kwargs)
             finally:
+                _heeded.stop = None
                 check_often(None)
 
         return heeding
@@ -187,6 +189,21 @@ class Stop:
     def _check(self) -> None:
         if self._is_set.is_set():
             raise StoppedError
+
+
+_heeded = threading.local()
+"""The switch that a thread of a pool heeds."""
+
+
+def check_stop() -> None:
+    """Check whether this thread's work is still needed; work outside the engine calls this often.
+
+    Raises:
+        StoppedError: If its pool was stopped.
+    """
+    stop: Stop | None = getattr(_heeded, "stop", None)
+    if stop is not None:
+        stop._check()
 
 
 class StoppedError(Exception):

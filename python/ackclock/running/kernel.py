@@ -222,7 +222,7 @@ def _results(scenario: Scenario, written: bytes, on: "Kernel | None" = None) -> 
     if on is None:
         ran["load"] = os.getloadavg()[0]
     else:
-        ran["virtual_time"] = {"version": on.version, "sha256": on.about["linux_sha256"]}
+        ran["virtual_time"] = on.identity
     left = _Left(told["summary"], {})
     for name, length in told["captures"]:
         left.files[name] = rest[:length]

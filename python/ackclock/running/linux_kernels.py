@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ackclock.base.printable import unknown
+from ackclock.results.manifests import VirtualTime
 from ackclock.running.kernel import KernelError
 from ackclock.running.linux_archive import version_key
 
@@ -34,6 +35,11 @@ class Kernel:
     version: str
     path: Path
     about: dict[str, Any]
+
+    @property
+    def identity(self) -> VirtualTime:
+        """Version and hash, by which results say where they come from."""
+        return {"version": self.version, "sha256": self.about["linux_sha256"]}
 
     @property
     def size(self) -> int:

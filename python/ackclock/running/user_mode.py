@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import json
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -17,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ackclock.running.kernel import KernelError, program
+from ackclock.running.engine import check_stop
+from ackclock.running.kernel import KernelError
+from ackclock.running.kernel import program as first_process
 from ackclock.running.linux_kernels import Kernel
 
 _BOOT: Final = (
@@ -40,6 +43,9 @@ _CURRENT: Final = 0xFFFFFFFF
 
 _TOLD_LINES: Final = 12
 """Lines of the console in the message about a kernel that stopped."""
+
+_DEAF_MS: Final = 100
+"""Longest time without a look at whether the run is still needed, milliseconds."""
 
 _turn = itertools.count(os.getpid())
 """Number of the next kernel: it decides about the processor, so that kernels of several runs are on several."""
@@ -64,13 +70,16 @@ class Called:
     cpu_s: float
 
 
-def call(kernel: Kernel, arguments: Sequence[str], text: str = "", *, seed: int = 0) -> Called:
-    """Run `ackclock-kernel` inside a kernel.
+def call(
+    kernel: Kernel, arguments: Sequence[str], text: str = "", *, program: str | None = None, seed: int = 0
+) -> Called:
+    """Run a program inside a kernel.
 
     Args:
         kernel: Kernel to start.
         arguments: Arguments of the program; relative names are of files in the current folder.
         text: Its standard input.
+        program: Path of the program; `ackclock-kernel` by default.
         seed: Seed of the kernel's own random numbers.
 
     Raises:
@@ -78,9 +87,11 @@ def call(kernel: Kernel, arguments: Sequence[str], text: str = "", *, seed: int 
     """
     with tempfile.TemporaryDirectory(prefix="ackclock-linux-") as name:
         folder = Path(name)
-        (folder / "order.json").write_text(json.dumps({"arguments": list(arguments), "folder": str(Path.cwd())}))
+        order = {"arguments": list(arguments), "folder": str(Path.cwd())}
+        order |= {} if program is None else {"program": program}
+        (folder / "order.json").write_text(json.dumps(order))
         (folder / "in").write_text(text)
-        (folder / "init").symlink_to(program().resolve())
+        (folder / "init").symlink_to(first_process().resolve())
         begun = time.perf_counter()
         console, cpu_s = _boot(kernel, folder, seed)
         wall_s = time.perf_counter() - begun
@@ -89,6 +100,21 @@ def call(kernel: Kernel, arguments: Sequence[str], text: str = "", *, seed: int 
         told = (folder / "err").read_text(errors="replace").strip()
         code, out = int((folder / "code").read_text()), (folder / "out").read_bytes()
         return Called(code, out, told, wall_s, cpu_s)
+
+
+def _console(child: "subprocess.Popen[bytes]") -> bytes:
+    """Read what a kernel's console shows until the kernel is off, or nobody needs it any longer."""
+    assert child.stdout is not None
+    ready = select.poll()
+    ready.register(child.stdout, select.POLLIN)
+    parts: list[bytes] = []
+    while True:
+        check_stop()
+        if ready.poll(_DEAF_MS):
+            part = os.read(child.stdout.fileno(), 65_536)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
 
 
 def _last(console: str) -> str:
@@ -123,13 +149,12 @@ def _boot(kernel: Kernel, folder: Path, seed: int) -> tuple[str, float]:
             )
     except OSError as error:
         raise KernelError(f"{kernel.path}: the kernel cannot be started ({error.strerror})") from error
-    assert child.stdout is not None
     with child:
         # Its processes take turns, a call of the program at a time; on one processor that takes a third less time.
         processors = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(child.pid, {processors[next(_turn) % len(processors)]})
         try:
-            written = child.stdout.read()
+            written = _console(child)
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
         except BaseException:

@@ -24,6 +24,9 @@ HERE, THERE, THERE_NETWORK = "192.168.0.1", "192.0.2.1", "192.0.2.0/24"
 _PRIORITY = 10
 """Real-time priority: above normal threads, below the machine's own."""
 
+_WITHOUT_EFFECT = ("net.core.", "net.ipv6.", "net.ipv4.tcp_syncookies")
+"""Parameters that a namespace or a kernel may lack: the machine's alone, IPv6, and answers of a full queue of SYNs."""
+
 _Result = TypeVar("_Result")
 
 
@@ -65,7 +68,7 @@ class Namespace:
         try:
             self.run(lambda: path.write_text(value))
         except FileNotFoundError:
-            if not name.startswith("net.core."):
+            if not name.startswith(_WITHOUT_EFFECT):
                 raise ValueError(f"this kernel has no sysctl {name} in a namespace; leave it out") from None
         except OSError as error:
             raise ValueError(f"sysctl {name}={value}: {error.strerror}; see the kernel's documentation") from None

@@ -249,3 +249,7 @@ class ScriptError(ValueError):
         self.line: int = line
         self.message: str = message
         self.remedy: str = remedy
+
+    def __reduce__(self) -> tuple[type["ScriptError"], tuple[str, int, str, str]]:
+        """Return what makes an equal error in another process."""
+        return ScriptError, (self.file, self.line, self.message, self.remedy)

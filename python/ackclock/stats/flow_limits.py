@@ -71,9 +71,15 @@ def buffer(shares: Mapping[str, Any] | None) -> str | None:
     """Return the dominant limit of a flow if it is a buffer, else None.
 
     Args:
-        shares: Its `limited_by` in `summary.json`.
+        shares: Its `limited_by` in `summary.json`. A socket's does not split the rest, which counts as one limit.
+
+    Examples:
+        >>> buffer(of_socket(1.0, 0.0, 0.0)), buffer(of_socket(1.0, 0.6, 0.0))
+        (None, 'rwnd')
     """
     known = {key: shares[key] for key in LIMITS if shares.get(key) is not None} if shares else {}
+    if known and "cwnd" not in known:
+        known["rest"] = 1.0 - sum(known.values())
     found = max(known, key=lambda key: known[key]) if known else None
     return found if found in _BUFFERS else None
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ackclock._core import Scenario, ScenarioError
 from ackclock.base.toml_text import toml_text
@@ -15,6 +15,9 @@ from ackclock.scenario.mistakes import Mistakes
 from ackclock.scenario.overrides import entries
 from ackclock.scenario.quantities import seconds
 from ackclock.scenario.toml_places import Key
+
+if TYPE_CHECKING:
+    from ackclock.running.linux_kernels import Kernel
 
 LEAST_INTERVAL_S: Final = 0.05
 MOST_INTERVAL_S: Final = 0.5
@@ -36,8 +39,13 @@ class Trial:
     seed: int
 
 
-def trials(plan: Plan, mistakes: Mistakes) -> list[tuple[Trial, Point]]:
+def trials(plan: Plan, mistakes: Mistakes, on: "Kernel | None" = None) -> list[tuple[Trial, Point]]:
     """Make and check every run.
+
+    Args:
+        plan: Plan of the study.
+        mistakes: Mistakes of its file so far.
+        on: Kernel that all run on, in virtual time; None for the simulator.
 
     Returns:
         Each run with its scenario, as a point of a sweep.
@@ -47,12 +55,12 @@ def trials(plan: Plan, mistakes: Mistakes) -> list[tuple[Trial, Point]]:
     """
     if mistakes.was_wrong(("scenario",)) or (plan.scenario is None and any("rtt" not in cell for cell in plan.cells)):
         mistakes.check()  # there is no network to put anything on
-    made = list(_trials(plan, mistakes))
+    made = list(_trials(plan, mistakes, on))
     mistakes.check()
     return made
 
 
-def _trials(plan: Plan, mistakes: Mistakes) -> Iterator[tuple[Trial, Point]]:
+def _trials(plan: Plan, mistakes: Mistakes, on: "Kernel | None") -> Iterator[tuple[Trial, Point]]:
     axes = list(plan.axes)
     if not _check_groups(plan, mistakes):
         return
@@ -65,7 +73,7 @@ def _trials(plan: Plan, mistakes: Mistakes) -> Iterator[tuple[Trial, Point]]:
                 if scenario is None:
                     break  # another seed of it has the same mistakes
                 parameters = {key: cell.get(key) for key in axes} | {"line_up": line_up.name, "seed": seed}
-                yield Trial(number, line_up, seed), point_of(parameters, scenario)
+                yield Trial(number, line_up, seed), point_of(parameters, scenario, on)
 
 
 def _scenario(plan: Plan, cell: Settings, line_up: LineUp, seed: int, mistakes: Mistakes) -> Scenario | None:

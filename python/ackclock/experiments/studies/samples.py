@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from ackclock._core import Scenario
+from ackclock.experiments.backends import run_on
 from ackclock.running import simulate
 from ackclock.stats.capacity import waits_s
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from ackclock.running.linux_kernels import Kernel
 
 
 class FlowSamples(TypedDict):
@@ -39,17 +42,22 @@ class Samples(TypedDict):
     """Queueing delay that an arriving packet would see, by link, ms; only for links where it is known."""
 
 
-def sampled_point(scenario_json: str, folder: str) -> str:
-    """Simulate one run and return its summary with samples as JSON text."""
+def sampled_point(scenario_json: str, folder: str, on: "Kernel | None") -> str:
+    """Run one run and return its summary with samples as JSON text."""
     import polars as pl
 
     scenario = Scenario.from_json(scenario_json, folder=folder)
-    outcome, _figures = simulate(scenario)
-    found = samples_of(pl.DataFrame(outcome.table("flows")))
-    found["queueing_ms"] = _waits_ms(pl.DataFrame(outcome.table("links")), json.loads(scenario_json), found["time_s"])
+    if on is None:
+        outcome, _figures = simulate(scenario)
+        flows, links = (pl.DataFrame(outcome.table(name)) for name in ("flows", "links"))
+        summary = outcome.summary_json()
+    else:
+        results = run_on(scenario, on)
+        flows, links, summary = results.flows, results.links, json.dumps(results.summary, ensure_ascii=False)
+    found = samples_of(flows)
+    found["queueing_ms"] = _waits_ms(links, json.loads(scenario_json), found["time_s"])
     samples = json.dumps(found, separators=(",", ":"))
-    summary = outcome.summary_json().strip().removesuffix("}").rstrip()
-    return f'{summary},\n "samples": {samples}\n}}\n'
+    return f'{summary.strip().removesuffix("}").rstrip()},\n "samples": {samples}\n}}\n'
 
 
 _COLUMNS = (

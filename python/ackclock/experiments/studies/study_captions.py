@@ -10,18 +10,18 @@ from ackclock.scenario.setting_values import value_text
 
 
 def conditions(plan: Plan, runs: Sequence[Measured]) -> str:
-    """Return a description of all runs, without the version that ran them."""
+    """Return a description of all runs, without where they ran."""
     return _conditions(plan, runs, "; ".join(axes_in_words(plan.axes, plan.cells)), _seeds(plan.seeds))
 
 
-def about(plan: Plan, runs: Sequence[Measured], version: str) -> str:
-    """Return a description of all runs."""
-    return f"{conditions(plan, runs)}; ackclock {version}"
+def about(plan: Plan, runs: Sequence[Measured], by: str) -> str:
+    """Return a description of all runs, with what ran them."""
+    return f"{conditions(plan, runs)}; {by}"
 
 
-def about_each(plan: Plan, runs: Sequence[Measured], version: str) -> str:
+def about_each(plan: Plan, runs: Sequence[Measured], by: str) -> str:
     """Return a description of the settings that all runs share, for a figure that states the others."""
-    return f"{_conditions(plan, runs, '', '')}; ackclock {version}"
+    return f"{_conditions(plan, runs, '', '')}; {by}"
 
 
 def _conditions(plan: Plan, runs: Sequence[Measured], axes: str, seeds: str) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 from ackclock.base import extras, storage
 from ackclock.base.checked_files import DamagedError, content, document
 from ackclock.base.version import __version__
-from ackclock.experiments.backends import Backend, Begin, run_all
+from ackclock.experiments.backends import Backend, Begin, check_backend, run_all, run_on
 from ackclock.experiments.grid import Point
-from ackclock.experiments.store import SweepFolder
+from ackclock.experiments.store import SweepFolder, said_place
 from ackclock.experiments.studies import design, measures, study_captions, study_tables
 from ackclock.experiments.studies import study_file as file
 from ackclock.experiments.studies.plan import Plan
@@ -21,6 +21,7 @@ from ackclock.experiments.studies.samples import sampled_point
 from ackclock.experiments.studies.selection import Selection, chosen
 from ackclock.plotting.figures.figure_files import FORMS
 from ackclock.plotting.tables import Table
+from ackclock.results.manifests import VirtualTime
 from ackclock.results.run_labels import distinct
 from ackclock.stats.bottlenecks import of_run, ranked
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ackclock.experiments.studies.arrangement import Arrangement
     from ackclock.experiments.studies.study_widget import StudyWidget
     from ackclock.plotting.notebook import Static
+    from ackclock.running.linux_kernels import Kernel
 
 STUDY: Final = "study.json"
 """File that marks a folder as a study's."""
@@ -65,6 +67,7 @@ class _Kept(TypedDict):
     folder: str
     stem: str
     scenario: NotRequired[str | None]
+    on: NotRequired[VirtualTime]
     study: dict[str, Any]
     trials: list[_Entry]
 
@@ -77,15 +80,23 @@ class Study:
         plan: Plan of the study.
         runs: Metrics of each run, in the order of the plan.
         version: Version of ackclock that ran it.
+        on: Kernel that it ran on, in virtual time; None for the simulator.
     """
 
     plan: Plan
     runs: Sequence[measures.Measured]
     version: str = __version__
+    on: VirtualTime | None = None
 
     def __repr__(self) -> str:
         """Return the name, the size and the version; `frame` and `table` have the numbers."""
-        return f"Study({self.plan.name!r}, {len(self.runs)} runs, ackclock {self.version})"
+        return f"Study({self.plan.name!r}, {len(self.runs)} runs, {self.by})"
+
+    @property
+    def by(self) -> str:
+        """Version that ran it, and the kernel if it was one: "on Linux 6.12.117; ackclock 0.5"."""
+        place = "" if self.on is None else f"{said_place(self.on)}; "
+        return f"{place}ackclock {self.version}"
 
     @property
     def title(self) -> str:
@@ -95,7 +106,7 @@ class Study:
     @cached_property
     def about(self) -> str:
         """Description of the runs, as a sentence."""
-        return study_captions.about(self.plan, self.runs, self.version)
+        return study_captions.about(self.plan, self.runs, self.by)
 
     @property
     def conditions(self) -> str:
@@ -152,7 +163,7 @@ class Study:
         Raises:
             ValueError: If the study has no such axis or value.
         """
-        return Study(*Selection(self.plan, wanted).study(self.runs), self.version)
+        return Study(*Selection(self.plan, wanted).study(self.runs), self.version, self.on)
 
     def save(self, folder: str | Path, forms: Sequence[str] = FORMS) -> Path:
         """Write tables, figures and the page into a folder.
@@ -208,6 +219,7 @@ def study(
     *,
     jobs: int | None = None,
     backend: Backend = "local",
+    on: "Kernel | None" = None,
     forms: Sequence[str] = FORMS,
     on_begin: Begin | None = None,
     point: Mapping[str, Sequence[str]] | None = None,
@@ -220,6 +232,7 @@ def study(
             tables, figures and a page. None keeps everything in memory.
         jobs: Number of parallel runs; by default one per core.
         backend: "local", or "ray" for a Ray cluster.
+        on: Kernel that all runs are made on, in virtual time; None for the simulator.
         forms: Formats of the figures in the folder; empty draws none.
         on_begin: Called with the numbers of all and of finished runs; returns a function to call after each run.
         point: Values, by axis, `line_up` or `seed`, of runs that the folder also keeps whole.
@@ -227,19 +240,23 @@ def study(
     Raises:
         ValueError: If the study has no such axis or value.
         ScenarioError: If it is wrong; all mistakes are reported together.
-        GridError: If the folder belongs to something else.
+        GridError: If the folder belongs to something else, or was made on another kernel.
+        RefusedError: If the kernel does not support a run.
+        KernelError: If a run on the kernel failed.
         OSError: If a file cannot be read or written, or another process works in the folder.
     """
     plan, mistakes = file.read(source)
     if output is not None:
         extras.require("report")
-    pairs = design.trials(plan, mistakes)
+    check_backend(backend, on)
+    pairs = design.trials(plan, mistakes, on)
     asked = None if point is None else Selection(plan, point)
     points = [point for _, point in pairs]
     path, folder = (None, None) if output is None else (Path(output), SweepFolder(Path(output)))
     with nullcontext() if folder is None else folder.opened(points):
         summary = run_all(points, folder, backend=backend, jobs=jobs, work=sampled_point, on_begin=on_begin)
-        done = Study(plan, _measured(plan, [trial for trial, _ in pairs], lambda: map(summary, points)))
+        runs = _measured(plan, [trial for trial, _ in pairs], lambda: map(summary, points))
+        done = Study(plan, runs, on=None if on is None else on.identity)
         if path is not None:
             storage.write_file(path / STUDY, _kept(done, pairs))
             _keep_runs(plan, pairs, path, asked)
@@ -272,6 +289,8 @@ def _kept(done: Study, pairs: Sequence[tuple[design.Trial, Point]]) -> bytes:
             for trial, point in pairs
         ],
     }
+    if done.on is not None:
+        kept["on"] = done.on
     return (json.dumps(kept, indent=1, ensure_ascii=False, default=str) + "\n").encode()
 
 
@@ -296,7 +315,7 @@ def load_study(folder: str | Path) -> Study:
             raise DamagedError(kept_file, "its runs are not those of its study", _REMEDY)
         trials.append(design.Trial(entry["cell"], line_ups[entry["line_up"]], entry["seed"]))
     runs = _measured(plan, trials, lambda: (store.summary_of(entry["point"]) for entry in kept["trials"]))
-    return Study(plan, runs, kept["version"])
+    return Study(plan, runs, kept["version"], kept.get("on"))
 
 
 def is_study(folder: Path) -> bool:
@@ -331,7 +350,8 @@ def _keep_runs(plan: Plan, pairs: Sequence[tuple[design.Trial, Point]], folder: 
             tables = cast(dict[str, Any], json.loads(point.scenario_json))
             tables.pop("trace", None)
             place.parent.mkdir(exist_ok=True)
-            run(Scenario.from_json(json.dumps(tables), folder=point.folder)).save(place, force=True)
+            scenario = Scenario.from_json(json.dumps(tables), folder=point.folder)
+            (run(scenario) if point.on is None else run_on(scenario, point.on)).save(place, force=True)
         kept[name] = {"asked": point.key} if is_asked else point.key
         storage.write_file(folder / KEPT, (json.dumps(before | kept, indent=1) + "\n").encode())
     if kept != before:

@@ -52,7 +52,7 @@ def _write_figures(study: "Study", folder: Path, forms: Sequence[str]) -> Iterat
     place.mkdir(exist_ok=True)
     captions: dict[str, str] = {}
     before = _captioned(place / _CAPTIONS)
-    each = about_each(study.plan, study.runs, study.version)
+    each = about_each(study.plan, study.runs, study.by)
     of_all, of_one = (
         ((drawn, study.about) for drawn in study.figures()),
         ((drawn, each) for drawn in _kept_runs(folder)),

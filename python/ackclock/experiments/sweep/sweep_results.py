@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ackclock.base.checked_files import DamagedError, content, frame, inside
-from ackclock.experiments.store import TABLES, Record, SweepFolder
+from ackclock.experiments.store import TABLES, Record, SweepFolder, said_place
 from ackclock.experiments.studies.study_captions import axes_in_words
 from ackclock.experiments.sweep import tidy_tables
 from ackclock.experiments.sweep.connections import CONNECTIONS, NOTE, averaged
 from ackclock.experiments.sweep.tidy_tables import by_cell, over_window
 from ackclock.plotting.tables import Column, Table
+from ackclock.results.manifests import VirtualTime
 from ackclock.results.run_labels import distinct
 from ackclock.scenario.setting_values import value_key, value_text
 from ackclock.stats.bottlenecks import ranked, whose
@@ -75,6 +76,7 @@ class Sweep:
         scenario: Description by the first point: name and duration.
         rows: Rows of sweep.parquet, with groups of connections averaged; with the metrics of the most limiting link,
             the same one for all.
+        on: Kernel that they ran on, in virtual time; None for the simulator.
     """
 
     path: Path
@@ -83,6 +85,7 @@ class Sweep:
     seeds: Sequence[Any]
     scenario: str
     rows: Sequence[Mapping[str, Any]]
+    on: VirtualTime | None = None
 
     @property
     def title(self) -> str:
@@ -99,6 +102,7 @@ class Sweep:
             *axes_in_words(self.axes, [group.values for group in self.groups]),
             f"profile {', '.join(profiles)}" if profiles else "",
             f"{len(self.seeds)} seeds" if len(self.seeds) != 1 else f"seed {self.seeds[0]}",
+            "" if self.on is None else said_place(self.on),
         ]
         return "; ".join(part for part in parts if part)
 
@@ -210,13 +214,14 @@ def load_sweep(folder: str | Path) -> Sweep:
     if not is_sweep(path):
         raise FileNotFoundError(f"{path} holds no finished sweep: it has no sweep.parquet")
     store = SweepFolder(path)
-    parameters = dict(store.grid()["parameters"])
+    grid = store.grid()
+    parameters = dict(grid["parameters"])
     records = store.records()
     rows = averaged(list(_restored(_rows(_tables(store, records), list(parameters)), parameters)), list(parameters))
     seeds = parameters.pop("seed", [1])
     axes = {key: values for key, values in parameters.items() if len(values) > 1}
     constants = {key: values[0] for key, values in parameters.items() if len(values) == 1 and key != "trace"}
-    return Sweep(path, axes, constants, seeds, _scenario(records, parameters), rows)
+    return Sweep(path, axes, constants, seeds, _scenario(records, parameters), rows, grid.get("on"))
 
 
 def _restored(

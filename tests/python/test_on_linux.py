@@ -1,0 +1,268 @@
+"""Sweeps and studies on kernels in virtual time, with a simulation in the place of the kernel's program."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ackclock.experiments.studies.study_folder import load_study
+from ackclock.experiments.sweep.sweep_results import load_sweep
+from ackclock.running import linux_kernels
+from ackclock.running.inside import mapped_inside
+from ackclock.running.kernel import KernelError
+from ackclock.script.syntax import ScriptError
+from conftest import Cli
+from test_interrupts import command_of
+from test_user_mode import OBEYS, PANICS, SLEEPS, Build, build
+
+__all__ = ["build"]  # the fixture
+
+SIMULATES = """
+import io, json, sys
+from ackclock import Scenario, run
+results = run(Scenario.from_json(sys.stdin.read()))
+if any(flow["controller"] == "vegas" for flow in results.summary["flows"]):
+    print("error: flow[0].controller: this kernel has no vegas", file=sys.stderr)
+    sys.exit(2)
+tables = {}
+for name in ("flows", "links", "episodes"):
+    octets = io.BytesIO()
+    getattr(results, name).write_ipc(octets)
+    tables[name] = octets.getvalue()
+late = dict.fromkeys(("packets", "mean", "p50", "p90", "p99", "p999", "max"), 0)
+is_valid = not any(flow["controller"] == "bbr" for flow in results.summary["flows"])
+kernel = {"release": "6.12.1", "valid": is_valid, "reasons": [] if is_valid else ["3 packets lost"], "late_us": late}
+kernel |= {"cpu_s": 1.0, "wall_s": 1.0, "packets_delivered": 1, "foreign_packets": 7}
+sizes = {name: len(octets) for name, octets in tables.items()}
+head = {"tables": sizes, "kernel": kernel, "summary": results.summary, "captures": []}
+sys.stdout.buffer.write(json.dumps(head).encode() + b"\\n" + b"".join(tables.values()))
+"""
+
+SCENARIO = """
+duration = "1 s"
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "10 us" }
+bottleneck = { rate = "5 Mbit/s", delay = "20 ms", queue = { kind = "drop_tail", limit = "20 packets" } }
+[[flow]]
+name = "one"
+controller = "reno"
+"""
+
+STUDY = """
+name = "two"
+controllers = ["reno", "cubic"]
+line_ups = ["reno, cubic"]
+path = { rate = "5 Mbit/s", rtt = "20 ms" }
+seeds = 2
+duration = "1 s"
+keep = 1
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A scenario, and a program in the place of `ackclock-kernel` that simulates it."""
+    program = tmp_path / "ackclock-kernel"
+    program.write_text(f"#!{sys.executable} -P\n{SIMULATES}")
+    program.chmod(0o755)
+    monkeypatch.setenv("ACKCLOCK_KERNEL", str(program))
+    file = tmp_path / "one.toml"
+    file.write_text(SCENARIO)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return file
+
+
+def _said(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_sweep_says_where_it_ran_and_is_not_mixed(cli: Cli, build: Build, scenario: Path, tmp_path: Path) -> None:
+    build(OBEYS)
+    folder = tmp_path / "sweep"
+    arguments = ["sweep", str(scenario), "--set", "seed=1..2", "-o", str(folder)]
+    done = cli(*arguments, "--on", "linux:6.12")
+    assert done.returncode == 0, done.stderr
+    assert "on Linux 6.12.1" in done.stdout
+    records = [json.loads(file.read_text()) for file in (folder / "points").glob("*.json")]
+    assert [record["on"] for record in records] == [{"version": "6.12.1", "sha256": "0" * 64}] * 2
+    assert load_sweep(folder).about.endswith("2 seeds; on Linux 6.12.1")
+    other = cli(*arguments)
+    assert other.returncode == 2
+    assert "has runs on Linux 6.12.1, and this command runs in the simulator" in _said(other.stderr)
+    again = cli(*arguments, "--on", "linux")
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+
+
+def test_a_sweep_of_the_simulator_is_not_continued_on_a_kernel(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path
+) -> None:
+    build(OBEYS)
+    arguments = ["sweep", str(scenario), "-o", str(tmp_path / "sweep")]
+    assert cli(*arguments).returncode == 0
+    other = cli(*arguments, "--on", "linux")
+    assert other.returncode == 2
+    assert "has runs in the simulator, and this command runs on Linux 6.12.1" in _said(other.stderr)
+
+
+def test_a_sweep_is_not_continued_on_another_build_of_a_kernel(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path
+) -> None:
+    about = build(OBEYS).path.parent / linux_kernels.ABOUT
+    arguments = ["sweep", str(scenario), "-o", str(tmp_path / "sweep"), "--on", "linux"]
+    assert cli(*arguments).returncode == 0
+    about.write_text(about.read_text().replace("0" * 64, "1" * 64))
+    other = cli(*arguments)
+    assert other.returncode == 2
+    assert "another build of it" in _said(other.stderr)
+
+
+@pytest.mark.parametrize(
+    ("controller", "code", "message"),
+    [
+        ("vegas", 2, "at seed = 1, flow.one.controller = vegas: error: flow[0].controller: this kernel has no vegas"),
+        ("bbr", 1, "at seed = 1, flow.one.controller = bbr: the run on Linux 6.12.1 is not valid: 3 packets lost"),
+    ],
+)
+def test_a_point_that_the_kernel_refuses_is_named(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path, controller: str, code: int, message: str
+) -> None:
+    build(OBEYS)
+    axes = ["--set", "seed=1", "--set", f'flow.one.controller=["reno", "{controller}"]']
+    done = cli("sweep", str(scenario), *axes, "--on", "linux", "-o", str(tmp_path / "sweep"))
+    assert done.returncode == code
+    assert message in _said(done.stderr)
+
+
+def test_a_kernel_that_stops_is_told_with_its_point(cli: Cli, build: Build, scenario: Path, tmp_path: Path) -> None:
+    build(PANICS)
+    done = cli("sweep", str(scenario), "--set", "seed=4", "--on", "linux", "-o", str(tmp_path / "sweep"))
+    assert done.returncode == 1
+    assert "at seed = 4: the kernel 6.12 stopped before the run ended" in _said(done.stderr)
+
+
+def test_a_study_says_where_it_ran_and_its_kept_runs_are_of_there(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path
+) -> None:
+    build(OBEYS)
+    folder = tmp_path / "study"
+    arguments = ["study", str(tmp_path / "study.toml"), "-o", str(folder), "--no-figures"]
+    done = cli(*arguments, "--on", "linux")
+    assert done.returncode == 0, done.stderr
+    assert "on Linux 6.12.1; ackclock" in done.stdout
+    assert "on Linux 6.12.1" in (folder / "study.html").read_text()
+    study = load_study(folder)
+    assert study.only({"line_up": ["reno + cubic"]}).on == study.on == {"version": "6.12.1", "sha256": "0" * 64}
+    (kept,) = (folder / "runs").iterdir()
+    assert json.loads((kept / "manifest.json").read_text())["kernel"]["foreign_packets"] == 7
+    cited = cli("cite", str(folder))
+    assert "We ran Reno and CUBIC on Linux 6.12.1 in virtual time" in _said(cited.stdout)
+    other = cli(*arguments)
+    assert other.returncode == 2
+    assert "has runs on Linux 6.12.1, and this command runs in the simulator" in _said(other.stderr)
+
+
+def test_seeds_of_a_dumbbell_run_on_a_kernel(cli: Cli, build: Build, scenario: Path) -> None:
+    build(OBEYS)
+    options = ["--flows", "reno", "--bottleneck", "5 Mbit/s", "--rtt", "20 ms", "--duration", "1 s", "--seeds", "2"]
+    done = cli("run", *options, "--on", "linux")
+    assert done.returncode == 0, done.stderr
+    assert "on Linux 6.12.1" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["sweep", "study"])
+def test_a_place_or_backend_that_does_not_go_is_refused(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path, command: str
+) -> None:
+    build(OBEYS)
+    file = scenario if command == "sweep" else tmp_path / "study.toml"
+    arguments = [command, str(file), "-o", str(tmp_path / "out")]
+    real = cli(*arguments, "--on", "kernel")
+    assert real.returncode == 2
+    assert "--on kernel: must be simulator, linux or linux:NAME" in _said(real.stderr)
+    cluster = cli(*arguments, "--on", "linux", "--backend", "ray")
+    assert cluster.returncode == 2
+    assert "kernels are of this machine alone" in _said(cluster.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interruption_ends_the_kernels_of_a_sweep(
+    build: Build, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "pid"
+    monkeypatch.setenv("TOLD", str(told))
+    build(SLEEPS)
+    arguments = ["sweep", str(scenario), "--jobs", "1", "--on", "linux", "-o", str(tmp_path / "sweep")]
+    child = subprocess.Popen(command_of(*arguments), stderr=subprocess.DEVNULL)
+    while not (told.is_file() and told.read_text()):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    assert child.wait() == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told.read_text()), 0)
+
+
+needs_namespace = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/net/tun").exists(),
+    reason="the program in the kernel's place uses this machine's: it needs root and /dev/net/tun",
+)
+
+
+# ---- Python inside a kernel ------------------------------------------------------------------------------------------
+
+
+def test_a_function_runs_over_items_inside_a_kernel(build: Build, scenario: Path) -> None:
+    assert mapped_inside(build(OBEYS), abs, [-1, 2, -3]) == [1, 2, 3]
+    assert mapped_inside(linux_kernels.find(), print, ["no result"]) == [None]
+
+
+def test_a_function_that_fails_inside_a_kernel_is_told(build: Build, scenario: Path) -> None:
+    with pytest.raises(KernelError, match=r"on Linux 6.12.1: ValueError: invalid literal for int\(\).*'x'"):
+        mapped_inside(build(OBEYS), int, ["1", "x"])
+
+
+def test_scripts_and_cases_name_the_kernel_that_is_missing(cli: Cli, build: Build, tmp_path: Path) -> None:
+    for arguments in (["one.pkt"], ["--differential", "2"]):
+        done = cli("script", *arguments, "--on", "linux:9.9")
+        assert done.returncode == 1
+        assert "ackclock linux build 9.9" in _said(done.stderr)
+    build(OBEYS)
+    both = cli("script", "one.pkt", "--kernel", "--on", "linux")
+    assert both.returncode == 2
+    assert "--kernel: runs on this machine's kernel; leave it out with --on linux" in _said(both.stderr)
+
+
+def test_a_mistake_of_a_script_is_the_same_after_pickling() -> None:
+    error = ScriptError("one.pkt", 3, "no such call", "use another")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.line, again.remedy) == (str(error), 3, "use another")
+
+
+@needs_namespace
+def test_scripts_run_in_one_start_of_a_kernel_and_are_told_in_order(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path
+) -> None:
+    starts = tmp_path / "starts"
+    build(f"open({str(starts)!r}, 'a').write('x')" + OBEYS)
+    right, wrong, other = (tmp_path / f"{name}.pkt" for name in ("a-right", "b-wrong", "c-other"))
+    right.write_text("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
+    wrong.write_text("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 listen(3, 5) = 7\n")
+    other.write_text("// PROFILE: rfc\n" + right.read_text())
+    done = cli("script", str(tmp_path), "--on", "linux")
+    assert done.returncode == 1
+    assert "1 passed" in done.stdout and "1 failed" in done.stdout and "skip" in done.stdout
+    assert starts.read_text() == "x"
+
+
+@needs_namespace
+def test_cases_are_played_inside_a_kernel(cli: Cli, build: Build, scenario: Path) -> None:
+    build(OBEYS)
+    done = cli("script", "--differential", "2", "--seed", "5", "--controller", "reno", "--on", "linux")
+    assert "0 unsettled, 0 unrepeated" in done.stdout
+    assert "of 2 cases" in done.stdout
