@@ -128,6 +128,16 @@ def test_a_place_that_is_not_there_is_refused_before_anything_runs(cli: Cli, bui
     assert "ackclock linux build 9.9" in " ".join(unknown.stderr.split())
 
 
+def test_a_chosen_controller_is_for_a_run_on_a_kernel(cli: Cli, build: Build) -> None:
+    simulated = cli("run", "--flows", "reno", "--controller", "flow1=my_cc")
+    assert simulated.returncode == 2
+    assert "add --on linux" in " ".join(simulated.stderr.split())
+    build(OBEYS)
+    nameless = cli("run", "--flows", "reno", "--on", "linux", "--controller", "my_cc")
+    assert nameless.returncode == 2
+    assert "is not FLOW=NAME" in " ".join(nameless.stderr.split())
+
+
 @pytest.mark.alone
 def test_two_runs_in_virtual_time_are_equal_to_the_byte(tmp_path: Path) -> None:
     """On a real kernel: Reno over a queue that overflows, with the count of retransmissions that the simulator has."""

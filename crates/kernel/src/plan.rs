@@ -67,9 +67,19 @@ pub struct FlowPlan {
 pub type Choice = (String, String);
 
 impl Plan {
-    /// Controllers in the place of the scenario's; who accepts the connections has the kernel's CUBIC then.
-    pub fn choose(&mut self, config: &SimulationConfig, choices: &[Choice]) -> Result<(), Vec<Refusal>> {
+    /// Controllers in the place of the scenario's; who accepts the connections has the kernel's CUBIC then. `available` are the kernel's.
+    pub fn choose(
+        &mut self,
+        config: &SimulationConfig,
+        choices: &[Choice],
+        available: &[String],
+    ) -> Result<(), Vec<Refusal>> {
         for (name, controller) in choices {
+            if !available.contains(controller) {
+                let reason = format!("this kernel has no controller {controller:?}; it has {}", available.join(", "));
+                let remedy = "choose one of these".to_owned();
+                return Err(vec![Refusal { place: format!("flow {name:?}"), reason, remedy }]);
+            }
             let place = config.flows.iter().position(|flow| flow.name == *name && flow.quic.is_none());
             let Some(place) = place else {
                 let reason = format!("unknown TCP flow {name:?} for the controller {controller:?}");

@@ -1,5 +1,6 @@
 //! A scenario on the kernel, from its check to its results.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -97,7 +98,9 @@ pub struct Report {
     /// Packets that were nothing of the scenario's.
     pub foreign_packets: u64,
     /// Parameters of the openers' and of the acceptors' namespace.
-    pub parameters: [std::collections::BTreeMap<&'static str, String>; 2],
+    pub parameters: [BTreeMap<&'static str, String>; 2],
+    /// Parameters of the scenario's hosts that this kernel does not have; they are left out.
+    pub absent_parameters: Vec<&'static str>,
     /// Time that the run took, seconds.
     pub wall_s: f64,
     /// CPU time of all its threads, seconds.
@@ -113,8 +116,9 @@ pub fn available_controllers() -> io::Result<Vec<String>> {
 /// Runs a checked scenario in real time; `stop` ends it early, without results. `choices` are
 /// controllers of the kernel in the place of the scenario's.
 pub fn run(config: &SimulationConfig, choices: &[Choice], stop: &AtomicBool) -> Result<Outcome, Failure> {
-    let mut plan = Plan::new(config, &available_controllers()?).map_err(Failure::Refused)?;
-    plan.choose(config, choices).map_err(Failure::Refused)?;
+    let available = available_controllers()?;
+    let mut plan = Plan::new(config, &available).map_err(Failure::Refused)?;
+    plan.choose(config, choices, &available).map_err(Failure::Refused)?;
     allow_descriptors();
     let sides = Surroundings::new(&plan)?;
     let _registered = plan.loads.register()?;
@@ -133,8 +137,23 @@ pub fn run(config: &SimulationConfig, choices: &[Choice], stop: &AtomicBool) -> 
     }
     let wall_s = clock.now().as_secs_f64();
     let cpu_s = process_cpu()?.saturating_sub(cpu).as_secs_f64();
-    let report = report(config, &plan, &done, (wall_s, cpu_s))?;
-    Ok(summary::outcome(config, &ends, done, report))
+    let mut report = report(config, &plan, &done, (wall_s, cpu_s))?;
+    for parameters in &mut report.parameters {
+        parameters.retain(|name, _| !sides.absent.contains(name));
+    }
+    report.absent_parameters = sides.absent.iter().copied().collect();
+    Ok(summary::outcome(&with_choices(config, choices), &ends, done, report))
+}
+
+/// The scenario with the names of the controllers that ran.
+fn with_choices(config: &SimulationConfig, choices: &[Choice]) -> SimulationConfig {
+    let mut config = config.clone();
+    for flow in &mut config.flows {
+        if let Some((_, controller)) = choices.iter().find(|(name, _)| *name == flow.name) {
+            flow.controller_name.clone_from(controller);
+        }
+    }
+    config
 }
 
 /// Lets the process have as many open files as it may: shells usually allow 1024, and a flow is three.
@@ -149,6 +168,8 @@ struct Surroundings {
     namespaces: [Namespace; 2],
     devices: [Device; 2],
     mtu: u16,
+    /// Parameters that this kernel does not have.
+    absent: BTreeSet<&'static str>,
 }
 
 impl Surroundings {
@@ -163,14 +184,18 @@ impl Surroundings {
             _ => Failure::Io(error),
         };
         let namespaces = [Namespace::new().map_err(missing)?, Namespace::new().map_err(missing)?];
+        let mut absent = BTreeSet::new();
         for (namespace, side) in namespaces.iter().zip(&plan.sides) {
             for (name, value) in &side.parameters {
-                namespace.set(name, value)?;
+                match namespace.set(name, value) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => absent.insert(*name),
+                    other => other.map(|()| false)?,
+                };
             }
         }
         let device = |side: Side| Device::new(&namespaces[side.index()], ADDRESSES[side.index()], plan.mtu);
         let devices = [device(Side::Openers).map_err(missing)?, device(Side::Acceptors).map_err(missing)?];
-        Ok(Self { namespaces, devices, mtu: plan.mtu })
+        Ok(Self { namespaces, devices, mtu: plan.mtu, absent })
     }
 }
 
@@ -366,6 +391,7 @@ fn report(config: &SimulationConfig, plan: &Plan, done: &Done, (wall_s, cpu_s): 
         device_drops: done.device_drops,
         foreign_packets: done.pump.foreign,
         parameters: [plan.sides[0].parameters.clone(), plan.sides[1].parameters.clone()],
+        absent_parameters: Vec::new(),
         wall_s,
         cpu_s,
     })

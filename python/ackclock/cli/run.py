@@ -105,6 +105,15 @@ def run(
             " or on kernel, this machine's in real time (root).",
         ),
     ] = "simulator",
+    kernel_controllers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--controller",
+            metavar="FLOW=NAME",
+            help="With --on: use a controller of the kernel for a flow, such as one built with --module. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     trust: check.Trust = False,
     bottleneck: Annotated[str | None, _short("--bottleneck", "RATE", "Bottleneck rate")] = None,
     rtt: Annotated[str | None, _short("--rtt", "TIME", "Two-way propagation delay")] = None,
@@ -157,6 +166,8 @@ def run(
         forecast.print_estimate(scenario)
         return
     kernel = kernel_of(on, "simulator, kernel")
+    if on == "simulator" and kernel_controllers:
+        raise InputError("--controller: for a run on a kernel; add --on linux, or write it in the scenario")
     if on != "simulator":
         _refuse_with_kernel(on, {"--threads": threads > 1, "--save-policy": bool(save_policy), "--qlog": qlog})
     _check_traces(scenario, output, [name for name, is_on in (("--qlog", qlog), ("--perfetto", perfetto)) if is_on])
@@ -168,7 +179,9 @@ def run(
     if not quiet and on == "simulator":
         forecast.warn(scenario)
     if on != "simulator":
-        results = _run_on_kernel(scenario, kernel, file, overrides or [], seed, quiet=quiet)
+        chosen = _chosen(kernel_controllers or [])
+        given_by = {"file": file, "overrides": overrides or [], "seed": seed, "controllers": chosen}
+        results = _run_on_kernel(scenario, kernel, given_by, quiet=quiet)
     else:
         results = _simulate(scenario, policies, threads, quiet=quiet)
     if output is not None:
@@ -262,9 +275,15 @@ def _refuse_with_kernel(on: str, given: dict[str, bool]) -> None:
         raise InputError(f"{', '.join(wrong)}: for the simulator only; leave it out with --on {on}")
 
 
-def _run_on_kernel(
-    scenario: Scenario, on: "Kernel | None", file: Path | None, overrides: list[str], seed: int | None, *, quiet: bool
-) -> Results:
+def _chosen(given: list[str]) -> dict[str, str]:
+    """Parse `FLOW=NAME` arguments."""
+    pairs = [text.partition("=") for text in given]
+    if wrong := [text for text, (flow, _, name) in zip(given, pairs, strict=True) if not (flow and name)]:
+        raise InputError(f"--controller {wrong[0]!r} is not FLOW=NAME, such as flow1=my_cc")
+    return {flow: name for flow, _, name in pairs}
+
+
+def _run_on_kernel(scenario: Scenario, on: "Kernel | None", given: dict[str, Any], *, quiet: bool) -> Results:
     from ackclock.running import kernel
 
     telling: AbstractContextManager[None] = nullcontext()
@@ -274,7 +293,7 @@ def _run_on_kernel(
         place, time = ("the kernel", "real") if on is None else (f"Linux {on.version}", "virtual")
         telling = busy(f"running {scenario.name} on {place}, {scenario.duration_s:g} s in {time} time")
     with telling:
-        results = kernel.run(scenario, on=on, file=file, overrides=overrides, seed=seed)
+        results = kernel.run(scenario, on=on, **given)
     told = results.kernel
     if told is not None and not told["valid"]:
         from ackclock.cli.failures import errors

@@ -80,8 +80,9 @@ def _engine_line(engine: Engine) -> str:
 def _kernel_line(kernel: KernelRun, engine: Engine) -> str:
     late = kernel["late_us"]
     if "virtual_time" in kernel:
+        lacks = f"; it has no {', '.join(absent)}" if (absent := kernel.get("absent_parameters")) else ""
         cost = f"{late['packets']:,} packets in {engine['cpu_s']:.1f} s of CPU"
-        return f"on Linux {kernel['release']} in virtual time: {cost}"
+        return f"on Linux {kernel['release']} in virtual time: {cost}{lacks}"
     return (
         f"on Linux {kernel['release']}: {late['packets']:,} packets, half of them at most {late['p50']:.0f} us late, "
         f"99 % {late['p99']:.0f} us, 99.9 % {late['p999']:.0f} us; {'valid' if kernel['valid'] else 'not valid'}"

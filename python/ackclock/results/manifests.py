@@ -130,6 +130,9 @@ class KernelRun(TypedDict):
     parameters: list[dict[str, str]]
     """Kernel parameters of the hosts that open connections, and of those that accept them."""
 
+    absent_parameters: NotRequired[list[str]]
+    """Parameters of the scenario's hosts that this kernel does not have; they are left out."""
+
     wall_s: float
     """Wall time, seconds."""
 

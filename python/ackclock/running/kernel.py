@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -75,6 +75,7 @@ def run(
     file: Path | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
+    controllers: Mapping[str, str] | None = None,
 ) -> Results:
     """Run a scenario on this machine's kernel in real time, or on a kernel of `ackclock linux build` in virtual time.
 
@@ -84,6 +85,7 @@ def run(
         file: File that it was loaded from, to which other file names are relative; None if there are none.
         overrides: Overrides (`path=value`) with which it was loaded.
         seed: Replaces the scenario's seed, if one was given.
+        controllers: Controllers of the kernel in place of the scenario's, by flow.
 
     Returns:
         The results, in the simulator's form. Repeated runs differ a little on this machine's kernel, and are equal in
@@ -99,6 +101,7 @@ def run(
     else:
         arguments = [str(file), *(part for text in overrides for part in ("--set", text))]
         arguments += [] if seed is None else ["--seed", str(seed)]
+    arguments += [part for flow, name in (controllers or {}).items() for part in ("--controller", f"{flow}={name}")]
     text = scenario.to_json() if file is None else ""
     if on is None:
         return _results(scenario, _call([str(program()), "run", "--tied", "--stream", *arguments], text))

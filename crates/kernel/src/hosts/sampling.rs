@@ -129,7 +129,8 @@ impl<'a> FlowSampler<'a> {
                 next_look += LOOK;
             }
             let next = next_look.min(next_row);
-            let left = if is_virtual() { Duration::from_nanos(next.saturating_since(now).0) } else { clock.until(next) };
+            let left =
+                if is_virtual() { Duration::from_nanos(next.saturating_since(now).0) } else { clock.until(next) };
             thread::sleep(left.min(Duration::from_millis(50)));
         }
         self.finish(clock.now())

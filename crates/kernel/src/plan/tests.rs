@@ -199,3 +199,20 @@ fn a_policy_in_whole_numbers_is_loaded_and_one_in_floating_point_refused() {
     assert_eq!(refused[0].place, "flow[0].controller");
     assert!(refused[0].remedy.contains("ackclock export FILE --to bpf"), "{}", refused[0]);
 }
+
+#[test]
+fn a_chosen_controller_is_one_of_the_kernels() {
+    let text = "duration = \"1 s\"\nflow = [{ name = \"a\" }]\n[topology]\nkind = \"dumbbell\"\n\
+                access = { rate = \"1 Gbit/s\", delay = \"10 us\" }\n\
+                bottleneck = { rate = \"100 Mbit/s\", delay = \"10 ms\" }\n";
+    let scenario = Scenario::parse(text, "plan.toml", &[]).expect("a right scenario");
+    let available = ["cubic".to_owned(), "my_cc".to_owned()];
+    let mut plan = Plan::new(scenario.config(), &available).expect("it can");
+    let mut choose = |flow: &str, name: &str| {
+        let refused = plan.choose(scenario.config(), &[(flow.to_owned(), name.to_owned())], &available);
+        refused.map(|()| plan.flows[0].controller.clone()).map_err(|refusals| refusals[0].reason.clone())
+    };
+    assert_eq!(choose("a", "my_cc"), Ok("my_cc".to_owned()));
+    assert_eq!(choose("a", "mine").unwrap_err(), "this kernel has no controller \"mine\"; it has cubic, my_cc");
+    assert!(choose("b", "cubic").unwrap_err().starts_with("unknown TCP flow \"b\""));
+}
