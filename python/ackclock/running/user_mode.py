@@ -77,7 +77,7 @@ def call(kernel: Kernel, arguments: Sequence[str], text: str = "") -> Called:
         (folder / "in").write_text(text)
         (folder / "init").symlink_to(program().resolve())
         begun = time.perf_counter()
-        console, cpu_s = _boot(kernel, folder)
+        console, cpu_s = boot(kernel, folder)
         wall_s = time.perf_counter() - begun
         if not (folder / "code").is_file():
             raise KernelError(f"the kernel {kernel.name} stopped before the run ended; it said last:\n{_last(console)}")
@@ -92,7 +92,7 @@ def _last(console: str) -> str:
     return "\n".join(lines[-_TOLD_LINES:])
 
 
-def _boot(kernel: Kernel, folder: Path) -> tuple[str, float]:
+def boot(kernel: Kernel, folder: Path) -> tuple[str, float]:
     """Start the kernel in a folder and wait until it is off; return what its console shows, and its CPU time."""
     try:
         child = subprocess.Popen(
