@@ -53,7 +53,7 @@ class Pattern:
 
     def order(self) -> dict[str, Any]:
         """Return what the recorder is to do."""
-        # The credit-based shaper without credits is a link: a packet leaves when the last bit of the one before has left.
+        # The credit-based shaper without credits is a link: a packet leaves when the one before has left.
         link = f"add dev {DEVICE} root handle 1: cbs idleslope 10000 sendslope 0 hicredit 0 locredit 0"
         place = f"add dev {DEVICE} root" if self.shapes else f"add dev {DEVICE} parent 1:1"
         classes = [
@@ -78,8 +78,8 @@ def _packets(
 ) -> list[Packet]:
     """Return packets of several flows in bursts, which together offer a multiple of the rate."""
     found: list[Packet] = []
-    for flow in range(flows):
-        field = draw.choice((0, 1, 2)) if ecn else 0
+    fields = [draw.choice((0, 1, 2)) if ecn else 0 for _ in range(flows)]
+    for flow, field in enumerate(fields):
         mix = sizes or draw.choice(([1514], [1514, 1514, 66], [300, 700, 1514], [98], [1514, 1000]))
         share = load * draw.uniform(0.4, 1.6) / flows
         at = draw.uniform(0, 5e6)
@@ -91,7 +91,7 @@ def _packets(
             at += draw.choice((0.0, 0.0, draw.expovariate(1 / 5e6)))
     # The first packet is a full one: CoDel here keeps the size of the largest so far, where Linux takes the MTU.
     return [
-        (0, 0, 1514, 0),
+        (0, 0, 1514, fields[0]),
         *((at + 2_000_000, flow, octets, field) for at, flow, octets, field in sorted(found)[: _COUNT - 1]),
     ]
 
@@ -126,10 +126,10 @@ def _codel(draw: random.Random) -> Pattern:
 
 def _fq_codel(draw: random.Random) -> Pattern:
     text, fields = _control(draw)
-    quantum = draw.choice((1514, 300, 3000))
-    queue = {"kind": "fq_codel", "quantum": f"{quantum} B", **fields}
+    quantum, limit = draw.choice((1514, 300, 3000)), draw.choice((10_240, 10_240, 30))
+    queue = {"kind": "fq_codel", "limit": f"{limit} packets", "quantum": f"{quantum} B", "variant": "linux", **fields}
     packets = _packets(draw, draw.randint(1, 5), draw.uniform(0.9, 1.8), ecn=True)
-    return Pattern(f"fq_codel quantum {quantum} {text}", queue, packets, by_flow=True)
+    return Pattern(f"fq_codel limit {limit} quantum {quantum} {text}", queue, packets, by_flow=True)
 
 
 def _drr(draw: random.Random) -> Pattern:
@@ -162,9 +162,9 @@ def _prio(draw: random.Random) -> Pattern:
         _packets(draw, 1, draw.uniform(0.1, 0.4), sizes=[66]),
         _packets(draw, 1, draw.uniform(0.8, 1.5), sizes=[300, 1514]),
     )
-    packets = sorted(
-        [*((at, 0, *rest) for at, _, *rest in urgent[1:100]), *((at, 1, *rest) for at, _, *rest in others[:150])]
-    )
+    packets: list[Packet] = [(at, 0, octets, ecn) for at, _, octets, ecn in urgent[1:100]]
+    packets += [(at, 1, octets, ecn) for at, _, octets, ecn in others[:150]]
+    packets.sort()
     queue = {"kind": "priority", "bands": [{"max_size": "100 B"}, {}]}
     return Pattern(f"prio bands 2 priomap{' 1' * 16}", queue, packets, by_flow=True)
 
@@ -233,24 +233,45 @@ def _text(pattern: Pattern, recorded: dict[str, Any], kernel: linux_kernels.Kern
     return "\n".join([*order, *lines, ""])
 
 
+def _names(folder: Path, wanted: list[str], seeds: int) -> list[str]:
+    """Return the recordings to make: by their names, of whole disciplines, or those that the folder has.
+
+    Raises:
+        ValueError: If a name is not that of a discipline or of one of its recordings.
+    """
+    if not wanted:
+        wanted = sorted(path.stem for path in folder.glob("*.csv")) or list(DISCIPLINES)
+    found = []
+    for name in wanted:
+        discipline, _, seed = name.partition("-")
+        if discipline not in DISCIPLINES or (seed and not seed.isdecimal()):
+            known = ", ".join(DISCIPLINES)
+            raise ValueError(
+                f"{name}: unknown recording; use a discipline, with or without a seed as in codel-1: {known}"
+            )
+        found.extend([name] if seed else [f"{name}-{number}" for number in range(1, seeds + 1)])
+    return found
+
+
 def main() -> None:
     """Record disciplines into a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="folder for the recordings")
-    parser.add_argument("disciplines", nargs="*", help="disciplines to record; all by default")
-    parser.add_argument("--seeds", type=int, default=2, help="number of patterns of each discipline (default: 2)")
+    parser.add_argument(
+        "names", nargs="*", help="codel, or codel-1 for one seed; by default what the folder has, or all"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=2, help="recordings of each discipline without a seed (default: 2)"
+    )
     arguments = parser.parse_args()
-    if unknown := set(arguments.disciplines) - set(DISCIPLINES):
-        parser.error(f"unknown disciplines {', '.join(sorted(unknown))}; choose from {', '.join(DISCIPLINES)}")
-    names = arguments.disciplines or list(DISCIPLINES)
+    try:
+        names = _names(arguments.folder, arguments.names, arguments.seeds)
+    except ValueError as error:
+        parser.error(str(error))
     kernel = linux_kernels.find()
-    made = [
-        (f"{name}-{seed}", DISCIPLINES[name](random.Random(f"{name} {seed}")))
-        for name in names
-        for seed in range(1, arguments.seeds + 1)
-    ]
+    patterns = [DISCIPLINES[name.partition("-")[0]](random.Random(name.replace("-", " "))) for name in names]
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for (name, pattern), recorded in zip(made, record(kernel, [pattern for _, pattern in made]), strict=True):
+    for name, pattern, recorded in zip(names, patterns, record(kernel, patterns), strict=True):
         (arguments.folder / f"{name}.csv").write_text(_text(pattern, recorded, kernel))
 
 
