@@ -93,7 +93,7 @@ def call(
         (folder / "in").write_text(text)
         (folder / "init").symlink_to(first_process().resolve())
         begun = time.perf_counter()
-        console, cpu_s = _boot(kernel, folder, seed)
+        console, cpu_s = boot(kernel, folder, seed)
         wall_s = time.perf_counter() - begun
         if not (folder / "code").is_file():
             raise KernelError(f"the kernel {kernel.name} stopped before the run ended; it said last:\n{_last(console)}")
@@ -135,7 +135,7 @@ def _fixed_addresses() -> Iterator[None]:
         libc.personality(before)
 
 
-def _boot(kernel: Kernel, folder: Path, seed: int) -> tuple[str, float]:
+def boot(kernel: Kernel, folder: Path, seed: int = 0) -> tuple[str, float]:
     """Start the kernel in a folder and wait until it is off; return what its console shows, and its CPU time."""
     try:
         with _fixed_addresses():

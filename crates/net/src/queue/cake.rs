@@ -2,11 +2,12 @@
 //! octets that are fair between hosts first, COBALT on each queue, a shaper, and a filter for ACKs.
 //!
 //! Verified against Linux's `sch_cake` at its egress: quantum, target, interval and memory by rate and round trip, the
-//! tolerance of four packets at low rates, the order in which the ways of a set are tried, the charge of a flow.
+//! tolerance of four packets at low rates, the order in which the ways of a set are tried, the charge of a flow. With a
+//! shaper and between flows, packets leave as from Linux.
 //!
 //! **Departures**: one priority tin (`besteffort`); a host's share is divided to parts of an octet, where Linux dithers; a host's flows
-//! count while they are scheduled, whether sparse or bulk; a new flow that is empty waits a round among the old ones, as
-//! in FQ-CoDel, where Linux forgets it; without a shaper the link's rate counts, which Linux does not know.
+//! count while they are scheduled, whether sparse or bulk; without a shaper the link's rate counts, which Linux does not
+//! know; signals that fall due while a queue is empty are worked off at its next packet.
 
 mod ack_filter;
 mod cobalt;
@@ -18,7 +19,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
-use super::flow_schedule::{FlowSchedule, OCTET};
+use super::flow_schedule::{FlowSchedule, OCTET, Waits};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, MAX_TIME, QueueLimit};
 use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Tally};
 use crate::ids::EndpointId;
@@ -71,7 +72,7 @@ impl Parameters for CakeConfig {
         aliases: &[],
         summary: "CAKE: fair between hosts, then flows; COBALT on each queue, a shaper, an ACK filter",
         source: "Høiland-Jørgensen, Täht and Morton 2018; Linux",
-        departures: "one priority tin; a host's share is divided without dithering, to parts of an octet; a host's sparse flows count as its bulk flows do; a new flow that is empty waits a round among the old ones; without a shaper the link's rate sets the target",
+        departures: "one priority tin; a host's share is divided without dithering, to parts of an octet; a host's sparse flows count as its bulk flows do; without a shaper the link's rate sets the target",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -130,7 +131,7 @@ impl Cake {
             perturbation: Perturbation::draw(&mut random),
             random,
             queues: FlowQueues::new(config.flows),
-            schedule: FlowSchedule::new(config.flows),
+            schedule: FlowSchedule::new(config.flows, Waits::Never),
             flows: vec![idle; config.flows as usize],
             hosts: HostLoads::new(config.isolation),
             shaper: Shaper::new(config.shaper),
@@ -231,8 +232,8 @@ impl QueueDiscipline for Cake {
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
-        if self.shaper.ready_at(now) > now {
-            return None;
+        if self.queues.len() == 0 || self.shaper.ready_at(now) > now {
+            return None; // an empty flow keeps its place until there is something to choose
         }
         loop {
             let (flows, hosts, quantum) = (&self.flows, &self.hosts, self.quantum);

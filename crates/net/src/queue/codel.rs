@@ -188,6 +188,11 @@ impl CodelControl {
         }
     }
 
+    /// Raises the count by packets that were dropped for lack of room.
+    pub(super) fn on_overflow(&mut self, dropped: u32) {
+        self.count += u64::from(dropped);
+    }
+
     /// Reports the state for inspection.
     pub(super) fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("queue_delay", self.sojourn.as_secs_f64());

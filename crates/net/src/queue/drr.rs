@@ -9,7 +9,7 @@ use ackclock_declare::{About, declare};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
-use super::round_robin::RoundRobin;
+use super::round_robin::{RoundRobin, Rule};
 use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
@@ -50,7 +50,11 @@ pub struct Drr {
 impl Drr {
     /// An empty queue with these parameters.
     pub fn new(config: &DrrConfig, _place: &QueuePlace<'_>) -> Self {
-        Self { flows: RoundRobin::new(config.quantum.0), room: Room::new(config.limit), tally: Tally::default() }
+        Self {
+            flows: RoundRobin::new(config.quantum.0, Rule::Deficit),
+            room: Room::new(config.limit),
+            tally: Tally::default(),
+        }
     }
 }
 

@@ -157,16 +157,24 @@ impl FlowQueues {
         self.total_octets
     }
 
-    /// One of the queues.
-    pub(super) fn queue(&mut self, index: u32) -> OneQueue<'_> {
-        OneQueue { queues: self, index }
+    /// One of the queues, with the octets that wait in it or in all queues.
+    pub(super) fn queue(&mut self, index: u32, backlog: Backlog) -> OneQueue<'_> {
+        OneQueue { queues: self, index, backlog }
     }
+}
+
+/// The queues whose octets a discipline of one queue sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backlog {
+    Own,
+    All,
 }
 
 /// One of the queues, for a discipline that works on a single one.
 pub(super) struct OneQueue<'a> {
     queues: &'a mut FlowQueues,
     index: u32,
+    backlog: Backlog,
 }
 
 impl Head for OneQueue<'_> {
@@ -175,7 +183,10 @@ impl Head for OneQueue<'_> {
     }
 
     fn octets(&self) -> u64 {
-        self.queues.octets_of(self.index)
+        match self.backlog {
+            Backlog::Own => self.queues.octets_of(self.index),
+            Backlog::All => self.queues.octets(),
+        }
     }
 }
 

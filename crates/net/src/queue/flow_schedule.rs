@@ -52,18 +52,31 @@ impl List {
     }
 }
 
+/// The condition for a new flow without packets to wait a round among the old ones. A flow that does not wait is new again
+/// with its next packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// It always waits (RFC 8290 section 4.2).
+    Always,
+    /// It waits if there are old flows, which it could starve otherwise (Linux's `fq_codel`).
+    BehindOthers,
+    /// It never waits (Linux's `cake`).
+    Never,
+}
+
 /// The flows with packets to send, new ones first.
 #[derive(Clone, Debug)]
 pub(super) struct FlowSchedule {
+    waits: Waits,
     flows: Vec<Flow>,
     new: List,
     old: List,
 }
 
 impl FlowSchedule {
-    pub(super) fn new(flows: u32) -> Self {
+    pub(super) fn new(flows: u32, waits: Waits) -> Self {
         let idle = Flow { deficit: 0, next: NONE, place: Place::Idle };
-        Self { flows: vec![idle; flows as usize], new: List::EMPTY, old: List::EMPTY }
+        Self { waits, flows: vec![idle; flows as usize], new: List::EMPTY, old: List::EMPTY }
     }
 
     /// Adds the flow of an arriving packet. Returns true if the flow was idle: it is new, with a quantum to send.
@@ -105,14 +118,21 @@ impl FlowSchedule {
         self.flows[flow as usize].deficit -= (octets * OCTET) as i64;
     }
 
-    /// Takes note that the flow has nothing to send in its turn. Returns true if it is idle from now on. A new flow
-    /// must first wait a round among the old ones, or else it would come back as new before they had their turn.
+    /// Takes note that the flow has nothing to send in its turn. Returns true if it is idle from now on. A new flow that
+    /// [`Waits`] cannot come back as new before the old ones have had their turn.
     pub(super) fn on_empty(&mut self, flow: u32) -> bool {
-        if self.flows[flow as usize].place == Place::New {
+        let is_new = self.flows[flow as usize].place == Place::New;
+        let waits = match self.waits {
+            Waits::Always => true,
+            Waits::BehindOthers => self.old.head != NONE,
+            Waits::Never => false,
+        };
+        if is_new && waits {
             self.retire(flow);
             return false;
         }
-        self.old.pop(&self.flows);
+        let list = if is_new { &mut self.new } else { &mut self.old };
+        list.pop(&self.flows);
         self.flows[flow as usize].place = Place::Idle;
         true
     }
@@ -140,7 +160,7 @@ mod tests {
         // Three flows always have packets, of 1500, 700 and 60 octets. After n rounds of quantum Q each has sent between
         // nQ - (largest packet) and nQ + (largest packet) octets (Shreedhar and Varghese 1995, lemma 2).
         let sizes = [1500, 700, 60];
-        let mut schedule = FlowSchedule::new(3);
+        let mut schedule = FlowSchedule::new(3, Waits::Always);
         let mut sent = [0_u64; 3];
         for flow in 0..3 {
             schedule.activate(flow, 1514 * OCTET);
@@ -158,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_new_flow_goes_before_the_old_ones_once() {
-        let mut schedule = FlowSchedule::new(2);
+        let mut schedule = FlowSchedule::new(2, Waits::Always);
         schedule.activate(0, 1000 * OCTET);
         schedule.charge(0, 1500);
         assert_eq!(schedule.turn(|_| 1000 * OCTET), Some(0)); // -500 + 1000: old now
@@ -175,7 +195,7 @@ mod tests {
 
     #[test]
     fn whose_turn_comes_is_known_while_one_has_its_turn() {
-        let mut schedule = FlowSchedule::new(3);
+        let mut schedule = FlowSchedule::new(3, Waits::Always);
         assert_eq!(schedule.upcoming(), None);
         schedule.activate(2, 1000 * OCTET);
         schedule.activate(1, 1000 * OCTET);

@@ -1,19 +1,35 @@
 //! FQ-CoDel (RFC 8290): flows hashed into queues that take turns by octets, new flows first, each queue under a CoDel
 //! of its own. Beyond the limit, the fattest queue loses packets at its head, up to half of its octets at once.
 //!
+//! Packet for packet as Linux with `variant = "linux"` and `inverse_sqrt = "newton"`.
+//!
 //! **Departures**: the memory limit counts octets of packets, not of a kernel's buffers; CoDel's rule not to reduce a
 //! backlog of one packet looks at the flow's own queue (as ns-3 does; Linux looks at all queues together); losses of
 //! the fattest queue leave its CoDel's count of drops as it was, which the RFC does not specify and Linux raises.
 
-use ackclock_declare::{About, declare, default};
+use ackclock_declare::{About, declare, default, words};
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::codel::{CodelControl, CodelParameters};
 use super::flow_hash::{Perturbation, bucket};
-use super::flow_queues::FlowQueues;
-use super::flow_schedule::{FlowSchedule, OCTET};
+use super::flow_queues::{Backlog, FlowQueues};
+use super::flow_schedule::{FlowSchedule, OCTET, Waits};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+
+words! {
+    /// The reading of FQ-CoDel where Linux has its own.
+    #[derive(Default)]
+    pub enum FqCodelVariant {
+        /// CoDel sees the backlog of its own queue, losses without room leave its count, and a new flow that is found
+        /// empty always waits a round among the old ones.
+        #[default]
+        "rfc8290" = Rfc8290,
+        /// CoDel sees the backlog of all queues, losses without room raise its count, and a new flow that is found
+        /// empty waits only if there are old ones.
+        "linux" = Linux,
+    }
+}
 
 declare! {
     /// The parameters of [`FqCodel`].
@@ -29,6 +45,9 @@ declare! {
         quantum: Bytes = quantum(Bytes(1_514)).source("RFC 8290 section 5.2"),
         /// Largest number of packets that the fattest queue loses at once, up to half of its octets.
         drop_batch: u32 = default(64).at_least(1).unit("packets").source("Linux"),
+        /// Reading of the RFC, or the one of Linux: the backlog that CoDel sees, its count after losses without room, and
+        /// the place of a new flow that is found empty.
+        variant: FqCodelVariant = FqCodelVariant::Rfc8290,
     }
     within {
         /// Control law of each queue.
@@ -43,7 +62,7 @@ impl Parameters for FqCodelConfig {
         aliases: &[],
         summary: "FQ-CoDel: flows take turns by octets, sparse ones first, each under CoDel",
         source: "RFC 8290",
-        departures: "memory_limit counts octets of packets; CoDel's last packet is that of the flow's own queue; losses of the fattest queue do not raise its CoDel's count, unlike in Linux",
+        departures: "memory_limit counts octets of packets; CoDel's last packet is that of the flow's own queue; losses of the fattest queue do not raise its CoDel's count; unlike in Linux, unless variant = \"linux\"",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -70,12 +89,16 @@ impl FqCodel {
     /// A discipline of empty queues. The hash is perturbed by the stream's first number.
     pub fn new(config: &FqCodelConfig, place: &QueuePlace<'_>) -> Self {
         let mut random = place.random();
+        let waits = match config.variant {
+            FqCodelVariant::Rfc8290 => Waits::Always,
+            FqCodelVariant::Linux => Waits::BehindOthers,
+        };
         Self {
             config: *config,
             room: Room::new(config.limit),
             perturbation: Perturbation::draw(&mut random),
             queues: FlowQueues::new(config.flows),
-            schedule: FlowSchedule::new(config.flows),
+            schedule: FlowSchedule::new(config.flows, waits),
             controls: vec![CodelControl::default(); config.flows as usize],
             tally: Tally::default(),
             new_flows: 0,
@@ -91,7 +114,8 @@ impl FqCodel {
     /// Drops several packets of the fattest queue at once, as finding it is expensive (RFC 8290 section 4.1).
     fn drop_from_fattest(&mut self) {
         let fattest = self.queues.fattest();
-        let enough = self.queues.octets_of(fattest) / 2;
+        let octets = self.queues.octets_of(fattest);
+        let enough = octets - octets / 2;
         let mut dropped = 0;
         while dropped < self.config.drop_batch {
             let Some(head) = self.queues.pop(fattest) else { break };
@@ -100,6 +124,9 @@ impl FqCodel {
             if self.queues.octets_of(fattest) <= enough {
                 break;
             }
+        }
+        if self.config.variant == FqCodelVariant::Linux {
+            self.controls[fattest as usize].on_overflow(dropped);
         }
     }
 }
@@ -116,10 +143,14 @@ impl QueueDiscipline for FqCodel {
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        let backlog = match self.config.variant {
+            FqCodelVariant::Rfc8290 => Backlog::Own,
+            FqCodelVariant::Linux => Backlog::All,
+        };
         loop {
             let flow = self.schedule.turn(|_| self.config.quantum.0 * OCTET)?;
             let control = &mut self.controls[flow as usize];
-            let mut queue = self.queues.queue(flow);
+            let mut queue = self.queues.queue(flow, backlog);
             let packet = control.dequeue(now, &self.config.control, &mut self.tally, &mut queue);
             if let Some(packet) = packet {
                 self.schedule.charge(flow, packet.octets);

@@ -12,7 +12,7 @@ use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::flow_queues::FlowQueues;
-use super::flow_schedule::{FlowSchedule, OCTET};
+use super::flow_schedule::{FlowSchedule, OCTET, Waits};
 use super::limit::{LARGEST_PACKET, MAX_FLOW_QUEUES, QueueLimit, quantum};
 use super::pie::{PieControl, PieParameters, Verdict};
 use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
@@ -81,7 +81,7 @@ impl FqPie {
             perturbation: Perturbation::draw(&mut random),
             random,
             queues: FlowQueues::new(config.flows),
-            schedule: FlowSchedule::new(config.flows),
+            schedule: FlowSchedule::new(config.flows, Waits::Always),
             controls: vec![PieControl::new(&config.control); config.flows as usize],
             tally: Tally::default(),
             last: 0,

@@ -3,16 +3,17 @@
 //! Source: McKenney 1990: a hash with a perturbation that changes from time to time, so that flows which collide do not
 //! do so for ever; without room the longest queue loses its last packet. Defaults as Linux's `sfq`.
 //!
-//! Departures: turns are by octets (deficit round robin, as Linux has it) and not by packets. When the perturbation
-//! changes, waiting packets are put into their new queues in order of arrival, so that none is reordered. The longest
-//! queue is the one with the most octets, where Linux counts packets.
+//! Departures: turns are by octets, as Linux has it, and not by packets: a queue's turn ends once it has sent its quantum,
+//! and what it has sent beyond that counts in its next turn. When the perturbation changes, waiting packets are put into
+//! their new queues in order of arrival, so that none is reordered. A single queue has no limit; Linux's `depth` is 127
+//! packets.
 
 use ackclock_declare::{About, Review, declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
 use super::flow_hash::{Perturbation, bucket};
 use super::limit::{QueueLimit, quantum};
-use super::round_robin::RoundRobin;
+use super::round_robin::{RoundRobin, Rule};
 use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 use crate::rng::RandomStream;
 
@@ -38,7 +39,7 @@ impl Parameters for SfqConfig {
         aliases: &[],
         summary: "stochastic fairness queueing: flows hashed into queues that are served in turn; without room the longest loses a packet",
         source: "McKenney 1990; defaults and turns by octets as Linux's sfq",
-        departures: "turns are by octets, not by packets; a change of the hash reorders nothing; the longest queue is that of most octets, not of most packets as in Linux",
+        departures: "turns are by octets, not by packets; a change of the hash reorders nothing; a single queue has no limit, where Linux's depth is 127 packets",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -81,7 +82,7 @@ impl Sfq {
         let mut random = place.random();
         Self {
             buckets: config.buckets,
-            queues: RoundRobin::new(config.quantum.0),
+            queues: RoundRobin::new(config.quantum.0, Rule::Surplus),
             perturbation: Perturbation::draw(&mut random),
             random,
             period: config.perturb,

@@ -10,7 +10,7 @@ use ackclock_declare::{About, Context, Json, Mistake, Range, Review, Unordered, 
 use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::limit::{QueueLimit, of_link, quantum};
-use super::round_robin::RoundRobin;
+use super::round_robin::{RoundRobin, Rule};
 use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
 
 declare! {
@@ -146,7 +146,7 @@ impl SharedBuffer {
     pub fn new(config: &SharedBufferConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
             sharing: config.sharing,
-            flows: RoundRobin::new(config.quantum.0),
+            flows: RoundRobin::new(config.quantum.0, Rule::Deficit),
             room: Room::new(config.limit),
             tally: Tally::default(),
         }

@@ -3,10 +3,11 @@
 //!
 //! Its paper has no pseudocode; constants and order of steps were verified against Linux's `sch_cake`: the increments
 //! of BLUE and that each waits for a target; a signal that was due before the queue turned bad comes immediately; an
-//! overdue schedule is forgiven after a mark, but not after a drop; a queue with no count waits a whole interval.
+//! overdue schedule is forgiven after a mark, but not after a drop; a queue with no count waits a whole interval. A queue
+//! that turns bad for the first time, or with its first packet after a silence of an interval, has a signal with its second
+//! packet.
 //!
-//! **Departures**: the square root is exact; a queue that is bad from its first packet on, after a silence of an interval
-//! or more, has its first signal an interval later (with Linux's it comes with the second packet).
+//! **Departures**: the square root is exact.
 
 use ackclock_units::{SimDuration, SimTime};
 use ackclock_wire::Ecn;
@@ -30,6 +31,8 @@ pub(super) struct CobaltParameters {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cobalt {
     count: u64,
+    /// True once the count has changed.
+    has_counted: bool,
     dropping: bool,
     signal_next: SimTime,
     blue: f64,
@@ -58,9 +61,14 @@ impl Cobalt {
         self.dropping = false;
         self.sojourn = SimDuration::ZERO;
         if self.is_due(now) {
-            self.count -= 1;
-            self.signal_next += self.spacing(parameters);
+            self.set_count(self.count - 1, parameters);
         }
+    }
+
+    /// Changes the count, and moves the next signal on by the new spacing.
+    fn set_count(&mut self, count: u64, parameters: &CobaltParameters) {
+        (self.count, self.has_counted) = (count, true);
+        self.signal_next += self.spacing(parameters);
     }
 
     fn is_due(&self, now: SimTime) -> bool {
@@ -80,6 +88,7 @@ impl Cobalt {
     ) -> bool {
         self.sojourn = now - packet.since;
         let is_due = self.is_due(now);
+        let mut is_overdue = now > self.signal_next;
         if self.sojourn > parameters.target.max(tolerated) {
             self.begin(now, parameters);
         } else {
@@ -89,16 +98,17 @@ impl Cobalt {
         if self.dropping && is_due {
             let is_marked = packet.packet.ecn() == Ecn::Ce;
             drops = !(parameters.ecn && (is_marked || tally.mark(&mut packet.packet)));
-            self.count += 1;
-            self.signal_next += self.spacing(parameters);
+            self.set_count(self.count + 1, parameters);
+            is_overdue = now > self.signal_next;
         } else if is_due {
             self.work_off(now, parameters);
+            is_overdue = now > self.signal_next;
         }
         drops |= self.blue > 0.0 && random.chance(self.blue);
         if self.count == 0 {
             self.signal_next = now + parameters.interval;
-        } else if !drops {
-            self.signal_next = self.signal_next.max(now);
+        } else if is_overdue && !drops {
+            self.signal_next = now;
         }
         drops
     }
@@ -107,7 +117,7 @@ impl Cobalt {
         if !self.dropping {
             self.dropping = true;
             self.count = self.count.max(1);
-            self.signal_next = now + self.spacing(parameters);
+            self.signal_next = if self.has_counted { now + self.spacing(parameters) } else { now };
         }
     }
 
@@ -115,8 +125,7 @@ impl Cobalt {
     /// one.
     fn work_off(&mut self, now: SimTime, parameters: &CobaltParameters) {
         while self.is_due(now) {
-            self.count -= 1;
-            self.signal_next += self.spacing(parameters);
+            self.set_count(self.count - 1, parameters);
         }
     }
 
@@ -162,33 +171,33 @@ mod tests {
 
     #[test]
     fn the_control_law_is_codels() {
-        // Above target from 10 ms: an interval later the first, then with counts 2, 3, 4: + 70.7, + 57.7, + 50.0 ms.
-        let times = drop_times(&mut Cobalt::default(), 10, 300, 6);
-        assert_times(&times, &[110.0, 180.71, 238.45, 288.45]);
+        // Above target from 10 ms: the second packet, then with counts 2, 3, 4, 5: + 70.7, + 57.7, + 50.0, + 44.7 ms.
+        let times = drop_times(&mut Cobalt::default(), 10, 250, 6);
+        assert_times(&times, &[10.0, 80.71, 138.45, 188.45, 233.17]);
     }
 
     #[test]
     fn the_count_is_worked_off_while_the_queue_is_good() {
         let mut cobalt = Cobalt::default();
-        drop_times(&mut cobalt, 10, 240, 6); // three drops: the count is 4, the next is due at 288.45 ms
+        drop_times(&mut cobalt, 10, 140, 6); // three drops: the count is 4, the next is due at 188.45 ms
         assert_eq!(cobalt.count, 4);
-        drop_times(&mut cobalt, 240, 350, 1); // at 288.45 it becomes 3, 57.7 ms later, at 346.2 ms, 2
+        drop_times(&mut cobalt, 140, 250, 1); // at 188.45 it becomes 3, 57.7 ms later, at 246.2 ms, 2
         assert_eq!(cobalt.count, 2);
-        // above target again at 350 ms: the first drop 70.7 ms later, not 100
-        assert_times(&drop_times(&mut cobalt, 350, 430, 6), &[420.71]);
+        // above target again at 250 ms: the first drop 70.7 ms later, not 100
+        assert_times(&drop_times(&mut cobalt, 250, 330, 6), &[320.71]);
     }
 
     #[test]
     fn an_empty_queue_works_its_count_off_by_its_schedule() {
         let mut cobalt = Cobalt::default();
-        drop_times(&mut cobalt, 10, 240, 6); // the count is 4, the next signal due at 288.45 ms
-        cobalt.on_empty(SimTime(288 * MS), &PARAMETERS);
+        drop_times(&mut cobalt, 10, 140, 6); // the count is 4, the next signal due at 188.45 ms
+        cobalt.on_empty(SimTime(188 * MS), &PARAMETERS);
         assert_eq!(cobalt.count, 4);
-        // found empty at 400 ms, for the signal of 288.45: 3, and the next was due 57.7 ms later, at 346.2 ms; found empty
+        // found empty at 300 ms, for the signal of 188.45: 3, and the next was due 57.7 ms later, at 246.2 ms; found empty
         // once more, for that one
-        cobalt.on_empty(SimTime(400 * MS), &PARAMETERS);
+        cobalt.on_empty(SimTime(300 * MS), &PARAMETERS);
         assert_eq!(cobalt.count, 3);
-        cobalt.on_empty(SimTime(401 * MS), &PARAMETERS);
+        cobalt.on_empty(SimTime(301 * MS), &PARAMETERS);
         assert_eq!(cobalt.count, 2);
     }
 
@@ -207,18 +216,18 @@ mod tests {
 
     #[test]
     fn what_is_overdue_is_made_up_for_by_drops_and_forgiven_by_marks() {
-        // The first signal is due at 110 ms, then with counts 2, 3, 4, 5, .. at 180.7, 238.4, 288.4, 333.2, 374.0 ms. Nothing
-        // leaves between 20 and 300 ms, then a packet each ms: at 300 ms four are overdue.
+        // The first signal is due at 10 ms, then with counts 2, 3, 4, .. at 80.7, 138.4, 188.4, 233.2, 274.0, 311.8, 347.1 ms.
+        // Nothing leaves between 20 and 300 ms, then a packet each ms: at 300 ms five are overdue.
         let times = || (10..20).chain(300..340);
-        assert_eq!(signals_at(&mut Cobalt::default(), Ecn::NotEct, times()), [300, 301, 302, 303, 334]);
-        // A mark at 300 ms; the next was due at 180.7 ms and is at once; then with count 3 57.7 ms after 300 ms.
-        assert_eq!(signals_at(&mut Cobalt::default(), Ecn::Ect0, times()), [300, 301]);
+        assert_eq!(signals_at(&mut Cobalt::default(), Ecn::NotEct, times()), [11, 300, 301, 302, 303, 304, 312]);
+        // A mark at 300 ms; the next was due at 138.4 ms and is at once; then with count 4 50 ms after 300 ms.
+        assert_eq!(signals_at(&mut Cobalt::default(), Ecn::Ect0, times()), [11, 300, 301]);
     }
 
     #[test]
     fn a_signal_that_was_due_when_the_queue_turns_bad_comes_at_once() {
         let mut cobalt = Cobalt::default();
-        drop_times(&mut cobalt, 10, 240, 6); // the count is 4, the next signal due at 288.45 ms
+        drop_times(&mut cobalt, 10, 240, 6); // the count is 6, the next signal due at 274.0 ms
         drop_times(&mut cobalt, 240, 241, 1); // good again
         assert_eq!(drop_times(&mut cobalt, 289, 300, 6), [289.0]);
     }
