@@ -266,3 +266,75 @@ def test_cases_are_played_inside_a_kernel(cli: Cli, build: Build, scenario: Path
     done = cli("script", "--differential", "2", "--seed", "5", "--controller", "reno", "--on", "linux")
     assert "0 unsettled, 0 unrepeated" in done.stdout
     assert "of 2 cases" in done.stdout
+
+
+# ---- claims ----------------------------------------------------------------------------------------------------------
+
+CLAIMS = """
+title = "own"
+source = "mine"
+about = "runs on the kernel"
+
+[[study]]
+name = "one"
+title = "both places"
+scenario = "one.toml"
+choices = []
+on = "both"
+case = [{ name = "one" }]
+
+[[study]]
+name = "two"
+title = "what no kernel has"
+scenario = "one.toml"
+choices = []
+on = "kernel"
+case = [{ name = "two", set = ["flow.one.controller=vegas"] }]
+"""
+CLAIM = """
+[[claim]]
+id = "Own{number}"
+section = "1"
+study = "{study}"
+statement = "It runs."
+quantity = "foreign packets"
+unit = ""
+published = "7"
+low = 7
+why = "-"
+settings = "mine"
+"""
+MEASURE = """
+from ackclock.claims.measured import Measured
+
+
+def foreign(runs):
+    (on_kernel,) = [run.manifest["kernel"] for run in runs.values() if "kernel" in run.manifest]
+    return Measured(float(on_kernel["foreign_packets"]))
+
+
+MEASURES = {"Own1": foreign, "Own2": foreign}
+"""
+
+
+def test_claims_run_on_a_kernel_beside_hosts_without_noise(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path
+) -> None:
+    """What the kernel refuses is left out and said; a record of it would be of another kernel."""
+    build(OBEYS)
+    claims = [CLAIM.format(number=number, study=study) for number, study in ((1, "one"), (2, "two"))]
+    (tmp_path / "claims.toml").write_text(CLAIMS + "".join(claims))
+    (tmp_path / "measure.py").write_text(MEASURE)
+    kept, out = tmp_path / "kept", tmp_path / "out"
+    done = cli("claims", f"{tmp_path}/", "--on", "linux", "--keep", str(kept), "-o", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "what no kernel has is left out: flow[0].controller: this kernel has no vegas" in _said(done.stderr)
+    first, second = json.loads((out / "claims.json").read_text())["claims"]
+    assert (first["measured"], first["verdict"]) == (7.0, "agrees")
+    assert first["made"]["on"] == {"version": "6.12.1", "sha256": "0" * 64}
+    assert (second["measured"], second["verdict"]) == (None, "open")
+    assert "Linux 6.12.1 in virtual time" in (out / "index.html").read_text()
+    (on_kernel,), (simulated,) = (list(kept.glob(f"{where}*")) for where in ("linux-6.12.1-0000", "[!l.]"))
+    told = [json.loads((folder / "manifest.json").read_text()) for folder in (on_kernel, simulated)]
+    assert "host_noise" not in told[0]["scenario"].get("tcp", {})
+    assert told[1]["scenario"]["tcp"]["host_noise"] == "0 ns"
