@@ -260,12 +260,12 @@ def _kernel(on: str) -> "Kernel | None":
     """Return the kernel in virtual time that `--on` names; None for the simulator and this machine's kernel."""
     if on in {"simulator", "kernel"}:
         return None
-    kind, _, name = on.partition(":")
-    if kind != "linux":
-        raise InputError(f"--on {on}: must be simulator, kernel, linux or linux:NAME, such as linux:6.12")
     from ackclock.running import linux_kernels
 
-    return linux_kernels.find(name or None)
+    found = linux_kernels.at(on)
+    if found is None:
+        raise InputError(f"--on {on}: must be simulator, kernel, linux or linux:NAME, such as linux:6.12")
+    return found
 
 
 def _refuse_with_kernel(on: str, given: dict[str, bool]) -> None:

@@ -3,13 +3,17 @@
 The kernel's first process is `ackclock-kernel`. It sees the files of this machine, read-only, and writes to one folder.
 """
 
+import contextlib
 import itertools
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import tempfile
 import time
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +64,109 @@ class Called:
     cpu_s: float
 
 
+class Booted:
+    """Kernel that runs `ackclock-kernel` in a temporary folder, which is the kernel's current folder too.
+
+    `close`, the garbage collector or the end of this process ends the kernel and removes the folder.
+
+    Attributes:
+        folder: The folder.
+    """
+
+    def __init__(self, kernel: Kernel, arguments: Sequence[str], text: str = "", *, agent: bool = False) -> None:
+        """Start a kernel.
+
+        Args:
+            kernel: Kernel to start.
+            arguments: Arguments of the program; relative names are of files in the current folder.
+            text: Its standard input.
+            agent: Listen at the socket by which `ackclock_agent` asks for decisions; see `accept`.
+
+        Raises:
+            KernelError: If the kernel cannot be started.
+        """
+        self._kernel = kernel
+        self._temporary = tempfile.TemporaryDirectory(prefix="ackclock-linux-")
+        self.folder: Final = Path(self._temporary.name)
+        self._listener = socket.socket(socket.AF_UNIX) if agent else None
+        self._end = weakref.finalize(self, self._temporary.cleanup)
+        try:
+            order = {"arguments": list(arguments), "folder": str(Path.cwd())}
+            (self.folder / "order.json").write_text(json.dumps(order))
+            (self.folder / "in").write_text(text)
+            (self.folder / "init").symlink_to(program().resolve())
+            if self._listener is not None:
+                self._listener.bind(str(self.folder / "agent"))
+                self._listener.listen(1)
+            self._begun = time.perf_counter()
+            self._child = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        with (self.folder / "console").open("wb") as console:
+            try:
+                child = subprocess.Popen(
+                    [str(self._kernel.path), *_BOOT],
+                    cwd=self.folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise KernelError(f"{self._kernel.path}: the kernel cannot be started ({error.strerror})") from error
+        self._end.detach()
+        self._end = weakref.finalize(self, _end, child, self._temporary)
+        # Its processes take turns, a call of the program at a time; on one processor that takes a third less time.
+        processors = sorted(os.sched_getaffinity(0))
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(child.pid, {processors[next(_turn) % len(processors)]})
+        return child
+
+    def accept(self) -> socket.socket | None:
+        """Return the socket to the kernel's `ackclock_agent`; None if the kernel ended without opening it."""
+        assert self._listener is not None
+        ended = os.pidfd_open(self._child.pid)
+        try:
+            ready, _, _ = select.select([self._listener, ended], [], [])
+            return self._listener.accept()[0] if self._listener in ready else None
+        finally:
+            os.close(ended)
+
+    def outcome(self) -> Called:
+        """Wait for the end of the program, and return its outcome.
+
+        Raises:
+            KernelError: If the kernel stopped before the program ended.
+        """
+        _, status, usage = os.wait4(self._child.pid, 0)
+        self._child.returncode = os.waitstatus_to_exitcode(status)
+        wall_s = time.perf_counter() - self._begun
+        if not (self.folder / "code").is_file():
+            console = (self.folder / "console").read_text(errors="replace")
+            name = self._kernel.name
+            raise KernelError(f"the kernel {name} stopped before the run ended; it said last:\n{_last(console)}")
+        told = (self.folder / "err").read_text(errors="replace").strip()
+        code, out = int((self.folder / "code").read_text()), (self.folder / "out").read_bytes()
+        return Called(code, out, told, wall_s, usage.ru_utime + usage.ru_stime)
+
+    def close(self) -> None:
+        """End the kernel if it is running, and remove the folder."""
+        if self._listener is not None:
+            self._listener.close()
+        self._end()
+
+
+def _end(child: "subprocess.Popen[bytes]", folder: "tempfile.TemporaryDirectory[str]") -> None:
+    if child.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+    folder.cleanup()
+
+
 def call(kernel: Kernel, arguments: Sequence[str], text: str = "") -> Called:
     """Run `ackclock-kernel` inside a kernel.
 
@@ -71,51 +178,11 @@ def call(kernel: Kernel, arguments: Sequence[str], text: str = "") -> Called:
     Raises:
         KernelError: If the kernel stopped before the program ended, or cannot be started.
     """
-    with tempfile.TemporaryDirectory(prefix="ackclock-linux-") as name:
-        folder = Path(name)
-        (folder / "order.json").write_text(json.dumps({"arguments": list(arguments), "folder": str(Path.cwd())}))
-        (folder / "in").write_text(text)
-        (folder / "init").symlink_to(program().resolve())
-        begun = time.perf_counter()
-        console, cpu_s = _boot(kernel, folder)
-        wall_s = time.perf_counter() - begun
-        if not (folder / "code").is_file():
-            raise KernelError(f"the kernel {kernel.name} stopped before the run ended; it said last:\n{_last(console)}")
-        told = (folder / "err").read_text(errors="replace").strip()
-        code, out = int((folder / "code").read_text()), (folder / "out").read_bytes()
-        return Called(code, out, told, wall_s, cpu_s)
+    with contextlib.closing(Booted(kernel, arguments, text)) as booted:
+        return booted.outcome()
 
 
 def _last(console: str) -> str:
     """Return the last messages, without the addresses on the stack of a kernel that has panicked."""
     lines = console.partition("\nStack:")[0].strip().splitlines()
     return "\n".join(lines[-_TOLD_LINES:])
-
-
-def _boot(kernel: Kernel, folder: Path) -> tuple[str, float]:
-    """Start the kernel in a folder and wait until it is off; return what its console shows, and its CPU time."""
-    try:
-        child = subprocess.Popen(
-            [str(kernel.path), *_BOOT],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise KernelError(f"{kernel.path}: the kernel cannot be started ({error.strerror})") from error
-    assert child.stdout is not None
-    with child:
-        # Its processes take turns, a call of the program at a time; on one processor that takes a third less time.
-        processors = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(child.pid, {processors[next(_turn) % len(processors)]})
-        try:
-            written = child.stdout.read()
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        except BaseException:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-            raise
-    return written.decode(errors="replace"), usage.ru_utime + usage.ru_stime
