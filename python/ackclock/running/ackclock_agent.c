@@ -19,7 +19,6 @@
 #include <net/tcp.h>
 #include <os.h>
 
-#define NAME "ackclock_agent"
 #define PLACE "agent"
 
 struct decision {
@@ -211,7 +210,7 @@ static u32 agent_ssthresh(struct sock *sk)
 }
 
 static struct tcp_congestion_ops agent_led __read_mostly = {
-	.name = NAME,
+	.name = "ackclock_agent",
 	.owner = THIS_MODULE,
 	.init = agent_init,
 	.cong_control = agent_control,
@@ -221,7 +220,7 @@ static struct tcp_congestion_ops agent_led __read_mostly = {
 
 /* Never registered by itself: connections change to it. */
 static struct tcp_congestion_ops agent_reno __read_mostly = {
-	.name = NAME,
+	.name = "ackclock_agent",
 	.owner = THIS_MODULE,
 	.ssthresh = tcp_reno_ssthresh,
 	.cong_avoid = tcp_reno_cong_avoid,

@@ -89,7 +89,8 @@ class Booted:
         self._temporary = tempfile.TemporaryDirectory(prefix="ackclock-linux-")
         self.folder: Final = Path(self._temporary.name)
         self._listener = socket.socket(socket.AF_UNIX) if agent else None
-        self._end = weakref.finalize(self, self._temporary.cleanup)
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._end = weakref.finalize(self, _end, self._children, self._temporary)
         try:
             order = {"arguments": list(arguments), "folder": str(Path.cwd())}
             (self.folder / "order.json").write_text(json.dumps(order))
@@ -117,8 +118,7 @@ class Booted:
                 )
             except OSError as error:
                 raise KernelError(f"{self._kernel.path}: the kernel cannot be started ({error.strerror})") from error
-        self._end.detach()
-        self._end = weakref.finalize(self, _end, child, self._temporary)
+        self._children.append(child)
         # Its processes take turns, a call of the program at a time; on one processor that takes a third less time.
         processors = sorted(os.sched_getaffinity(0))
         with contextlib.suppress(ProcessLookupError):
@@ -130,8 +130,8 @@ class Booted:
         assert self._listener is not None
         ended = os.pidfd_open(self._child.pid)
         try:
-            ready, _, _ = select.select([self._listener, ended], [], [])
-            return self._listener.accept()[0] if self._listener in ready else None
+            ready, _, _ = select.select([self._listener.fileno(), ended], [], [])
+            return self._listener.accept()[0] if self._listener.fileno() in ready else None
         finally:
             os.close(ended)
 
@@ -159,11 +159,12 @@ class Booted:
         self._end()
 
 
-def _end(child: "subprocess.Popen[bytes]", folder: "tempfile.TemporaryDirectory[str]") -> None:
-    if child.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+def _end(children: "list[subprocess.Popen[bytes]]", folder: "tempfile.TemporaryDirectory[str]") -> None:
+    for child in children:
+        if child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
     folder.cleanup()
 
 
