@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,22 +30,24 @@ tcp = {{ host_noise = "0 ns" }}
 """
 """40 ms there and back: 69 segments of 1448 octets fill the path, and 138 more its queue."""
 
-# A program in the place of the kernel: two hundred ACKs, one a millisecond, of a connection with 40 ms of round trip.
+# A program in the place of the kernel: two hundred ACKs, one a millisecond, of a connection with 40 ms of round trip
+# that loses a segment after 50 ms.
 REPORTS = """
 import json, os, socket, struct
 channel = socket.socket(socket.AF_UNIX)
 channel.connect("agent")
 windows, cwnd, number = [], 10, 0
 for i in range(200):
-    report = struct.pack("=QQ16I", 10**9 + i * 10**6, 0, 1, 4000, cwnd, 2**31 - 1, 40000, 40000, 40000, 10, 1, 0, 0,
-                         1, 1000, 1448, number, 1)
+    state, lost = 3 * (50 <= i < 60), int(i == 50)
+    report = struct.pack("=QQ16I", 10**9 + i * 10**6, 0, 1, 4000, cwnd, 2**31 - 1, 40000, 40000, 40000, 10, 1, lost,
+                         state, 1, 1000, 1448, number, 1)
     channel.sendall(report)
     number, flow, cwnd, owns_losses, rate, _ = struct.unpack("=IIIIQQ", channel.recv(32, socket.MSG_WAITALL))
     windows.append(cwnd)
     assert (number, flow, owns_losses) == (i + 1, 1, 1)
 """
 ENDS = """
-summary = {"flows": [{"name": "learner"}], "windows": windows}
+summary = {"flows": [{"name": "learner", "goodput_bps": 1e6}], "windows": windows}
 for name, text in (("out", json.dumps({"summary": summary}) + "\\n"), ("err", ""), ("code", "0")):
     open(name, "w").write(text)
 """
@@ -113,11 +116,23 @@ def test_each_report_is_answered_with_the_window_that_was_decided(build: Build, 
 
 def test_a_registered_environment_runs_there(build: Build) -> None:
     build(REPORTS + ENDS)
-    env = gymnasium.make("ackclock/SingleFlow-v0", on="linux:6.12", slow_start="agent")
+    env = gymnasium.make("ackclock/SingleFlow-v0", on="linux:6.12")
     env.reset(seed=3)
     assert env.step(env.action_space.sample())[0].shape == (10, 5)
     env.close()
     assert "ackclock/SingleFlow-v0" in ackclock.gym.IDS
+
+
+def test_the_example_of_the_documentation_runs(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(REPORTS + ENDS)
+    page = Path(__file__).parents[2] / "docs/how-to/real-kernel-without-root.md"
+    (example,) = re.findall(r"(?s)```py\n(.*?)```", page.read_text())
+    (tmp_path / "dumbbell.toml").write_text(SCENARIO)
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
+    assert capsys.readouterr().out == "1000000.0 200\n"
 
 
 def test_close_ends_the_kernel_and_removes_its_folder(build: Build, tmp_path: Path) -> None:
