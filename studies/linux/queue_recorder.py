@@ -1,6 +1,6 @@
-"""First process of a kernel in virtual time: sends packets through queue disciplines, and records which leave when.
+"""Program inside a kernel in virtual time: sends packets through queue disciplines, and records which leave when.
 
-The kernel's folder has the orders (`orders.json`) and gets the recordings (`recorded.json`). The device behind the
+Orders come as JSON on standard input, and the recordings go to standard output. The device behind the
 disciplines takes every packet at once, so that a discipline needs a parent with a rate, or a rate of its own.
 """
 
@@ -10,9 +10,8 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import time
-import traceback
-from pathlib import Path
 from typing import Any, Final
 
 DEVICE: Final = "dummy0"
@@ -20,7 +19,6 @@ DEVICE: Final = "dummy0"
 HEADERS: Final = 14 + 20 + 8
 """Octets of the headers of Ethernet, IPv4 and UDP."""
 
-_FOLDER: Final = "/dev/ackclock"
 _ALIGNMENT: Final = 1 << 20
 """Recordings begin at a multiple of this, ns, since CoDel counts time in units of 1024 ns."""
 # Constants of Linux that Python lacks.
@@ -28,19 +26,13 @@ _SO_SNDBUFFORCE, _SO_RCVBUFFORCE, _SO_TIMESTAMPNS, _SO_TIMESTAMPING, _IP_RECVERR
 _STAMP_AT_QUEUE: Final = (
     1 << 8 | 1 << 4 | 1 << 7 | 1 << 11
 )  # of software, where packets enter a discipline, with the packet's number alone
-_OUTGOING, _PR_SET_TIMERSLACK, _TIMER_ABSTIME, _POWER_OFF = 4, 29, 1, 0x4321FEDC
+_OUTGOING, _PR_SET_TIMERSLACK, _TIMER_ABSTIME = 4, 29, 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Timespec(ctypes.Structure):
     _fields_ = (("s", ctypes.c_long), ("ns", ctypes.c_long))
-
-
-def _mount(source: str, place: str, kind: str, options: str = "") -> None:
-    if _libc.mount(source.encode(), place.encode(), kind.encode(), 0, options.encode()) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error), place)
 
 
 def _sleep_until(ns: int) -> None:
@@ -125,27 +117,16 @@ def _record(order: dict[str, Any], tap: socket.socket) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Mount what programs need, obey the orders and switch the kernel off."""
-    for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")):
-        _mount(kind, place, kind)
-    Path(_FOLDER).mkdir()
-    _mount("none", _FOLDER, "hostfs", "/proc/self/cwd/")
-    recorded = Path(_FOLDER, "recorded.json")
-    try:
-        os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
-        _libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-        _call(f"ip link set {DEVICE} up")
-        _call(f"ip addr add 10.0.0.1/24 dev {DEVICE}")
-        tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # every protocol
-        tap.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 1 << 27)
-        tap.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        tap.bind((DEVICE, 3))
-        orders = json.loads(Path(_FOLDER, "orders.json").read_text())
-        recorded.write_text(json.dumps([_record(order, tap) for order in orders]))
-    except Exception:
-        recorded.write_text(json.dumps({"error": traceback.format_exc()}))
-    _libc.sync()
-    _libc.reboot(_POWER_OFF)
+    """Obey the orders on standard input."""
+    os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
+    _libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    _call(f"ip link set {DEVICE} up")
+    _call(f"ip addr add 10.0.0.1/24 dev {DEVICE}")
+    tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # every protocol
+    tap.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 1 << 27)
+    tap.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+    tap.bind((DEVICE, 3))
+    json.dump([_record(order, tap) for order in json.load(sys.stdin)], sys.stdout)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import argparse
 import json
 import random
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,20 +203,11 @@ def record(kernel: linux_kernels.Kernel, patterns: list[Pattern]) -> list[dict[s
     Raises:
         RuntimeError: If the kernel stopped or a discipline was refused.
     """
-    with tempfile.TemporaryDirectory(prefix="ackclock-queues-") as name:
-        folder = Path(name)
-        (folder / "orders.json").write_text(json.dumps([pattern.order() for pattern in patterns]))
-        (folder / "init").write_text(f"#!{sys.executable} -I\n" + Path(queue_recorder.__file__).read_text())
-        (folder / "init").chmod(0o755)
-        console, _ = user_mode.boot(kernel, folder)
-        if not (folder / "recorded.json").is_file():
-            raise RuntimeError(
-                f"the kernel {kernel.name} stopped before the recording ended; it said last:\n{console[-2000:]}"
-            )
-        recorded = json.loads((folder / "recorded.json").read_text())
-        if "error" in recorded:
-            raise RuntimeError(recorded["error"])
-        return list(recorded)
+    orders = json.dumps([pattern.order() for pattern in patterns])
+    called = user_mode.call(kernel, ["-I", queue_recorder.__file__], orders, program=sys.executable)
+    if called.code != 0:
+        raise RuntimeError(called.err)
+    return list(json.loads(called.out))
 
 
 def _text(pattern: Pattern, recorded: dict[str, Any], kernel: linux_kernels.Kernel) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario
-from ackclock.gym import FlowEnv, on_kernel
+from ackclock.gym import FlowEnv, agent_runs
 from ackclock.running.kernel import KernelError
 from networks import dumbbell
 from test_kernel_agent import needs_controllers
@@ -98,7 +98,7 @@ def test_a_slow_agent_decides_on_the_latest_and_no_longer_than_the_scenario_last
 
 @needs_controllers
 def test_a_flow_may_begin_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_kernel, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(agent_runs, "_PATIENCE_S", 0.5)
     late = SCENARIO.replace('controller = "reno"', 'controller = "reno"\nstart = "1.5 s"')
     env = FlowEnv(Scenario.parse(late, "kernel.toml"), on="kernel", slow_start="agent")
     try:

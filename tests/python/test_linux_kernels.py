@@ -115,7 +115,7 @@ def test_a_tree_of_ones_own_becomes_a_kernel_and_stays_as_it_is(tree: Path, cach
     assert about["linux_sha256"] == hashlib.sha256(kernel.path.read_bytes()).hexdigest()
     config = (kernel.path.parent / "config").read_bytes()
     assert about["config_sha256"] == hashlib.sha256(config).hexdigest()
-    assert (about["controllers"], about["disciplines"]) == (["cubic", "reno"], ["tbf"])
+    assert (about["controllers"], about["disciplines"]) == (["ackclock_agent", "cubic", "reno"], ["tbf"])
     assert about["left_out"] == ["CONFIG_TCP_CONG_CDG"]
     assert about["source"] == {"folder": str(tree)}
     assert about["build"]["steps"] == 2
@@ -492,7 +492,7 @@ def test_the_command_builds_and_says_what_it_built(cli: Cli, tree: Path, cache: 
     lines = done.stdout.splitlines()
     assert lines[0].startswith("own: Linux 6.12.117, ")
     assert lines[1:] == [
-        "2 controllers: cubic reno",
+        "3 controllers: ackclock_agent cubic reno",
         "this version lacks: CONFIG_TCP_CONG_CDG",
         "use it: ackclock run FILE --on linux:own",
     ]

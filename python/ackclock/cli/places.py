@@ -36,9 +36,8 @@ def kernel_of(on: str, others: str = "simulator") -> "Kernel | None":
     """
     if on in others.split(", "):
         return None
-    kind, _, name = on.partition(":")
-    if kind != "linux":
-        raise InputError(f"--on {on}: must be {others}, linux or linux:NAME, such as linux:6.12")
     from ackclock.running import linux_kernels
 
-    return linux_kernels.find(name or None)
+    if (found := linux_kernels.at(on)) is None:
+        raise InputError(f"--on {on}: must be {others}, linux or linux:NAME, such as linux:6.12")
+    return found

@@ -67,6 +67,7 @@ class Registered(FlowEnv):
         scenario: ScenarioLike | None = None,
         *,
         flow: str | None = None,
+        on: str = "simulation",
         render_mode: RenderMode | None = None,
         **settings: Unpack[Settings],
     ) -> None:
@@ -77,6 +78,7 @@ class Registered(FlowEnv):
         Args:
             scenario: Another scenario, or the path of its file.
             flow: Name of the flow.
+            on: Where it runs, as `FlowEnv` has it.
             render_mode: None, `"rgb_array"` or `"human"`.
             settings: Settings of the agent, by keyword; see `Settings`.
 
@@ -84,7 +86,7 @@ class Registered(FlowEnv):
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong, or the flow is unknown.
         """
-        chosen = self._chosen({"flow": flow, "render_mode": render_mode, **settings})
+        chosen = self._chosen({"flow": flow, "on": on, "render_mode": render_mode, **settings})
         super().__init__(self.file() if scenario is None else scenario, **chosen)
 
     @classmethod
@@ -132,7 +134,7 @@ class SingleFlow(Registered):
     Truncated after 30 s of simulated time; never terminated.
 
     ## Arguments
-    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+    `scenario`, `flow`, `on`, `reward`, `render_mode`, and the fields of `AgentSettings`.
 
     ## Version History
     * v0: first version
@@ -165,8 +167,8 @@ class Deployable(Registered):
     Truncated after 30 s of simulated time; never terminated.
 
     ## Arguments
-    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`. Those that no kernel could run are
-    refused.
+    `scenario`, `flow`, `on`, `reward`, `render_mode`, and the fields of `AgentSettings`. Those that no kernel could run
+    are refused.
 
     ## Version History
     * v0: first version
@@ -199,7 +201,7 @@ class SharedLink(Registered):
     Truncated after 30 s of simulated time; never terminated.
 
     ## Arguments
-    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+    `scenario`, `flow`, `on`, `reward`, `render_mode`, and the fields of `AgentSettings`.
 
     ## Version History
     * v0: first version
@@ -231,7 +233,8 @@ class Trace(Registered):
     Truncated after 20 s of simulated time; never terminated.
 
     ## Arguments
-    `trace` (the path of another trace), `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+    `trace` (the path of another trace), `scenario`, `flow`, `on`, `reward`, `render_mode`, and the fields of
+    `AgentSettings`.
 
     ## Version History
     * v0: first version
@@ -246,6 +249,7 @@ class Trace(Registered):
         *,
         trace: str | PathLike[str] | None = None,
         flow: str | None = None,
+        on: str = "simulation",
         render_mode: RenderMode | None = None,
         **settings: Unpack[Settings],
     ) -> None:
@@ -255,6 +259,7 @@ class Trace(Registered):
             scenario: Another scenario, or the path of its file.
             trace: Trace of the bottleneck: the path of a file in mahimahi's format.
             flow: Name of the flow.
+            on: Where it runs, as `FlowEnv` has it.
             render_mode: None, `"rgb_array"` or `"human"`.
             settings: Settings of the agent, by keyword; see `Settings`.
 
@@ -262,7 +267,7 @@ class Trace(Registered):
             ScenarioError: If the scenario's file or the trace is wrong.
             ValueError: If both `scenario` and `trace` are given, or a setting is wrong.
         """
-        super().__init__(_with_trace(scenario, trace), flow=flow, render_mode=render_mode, **settings)
+        super().__init__(_with_trace(scenario, trace), flow=flow, on=on, render_mode=render_mode, **settings)
 
     @classmethod
     def vector(
@@ -300,7 +305,7 @@ class Bench(Registered):
     Truncated after 8 s of simulated time, or up to 60 s by family and split; never terminated.
 
     ## Arguments
-    `family`, `split`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+    `family`, `split`, `flow`, `on`, `reward`, `render_mode`, and the fields of `AgentSettings`.
 
     ## Version History
     * v1: first version
@@ -315,6 +320,7 @@ class Bench(Registered):
         family: networks.Family = "alone",
         split: networks.Split = "train",
         flow: str | None = None,
+        on: str = "simulation",
         render_mode: RenderMode | None = None,
         **settings: Unpack[Settings],
     ) -> None:
@@ -325,6 +331,7 @@ class Bench(Registered):
             family: Family of networks.
             split: Networks to train on, or to test on.
             flow: Name of the flow.
+            on: Where it runs, as `FlowEnv` has it.
             render_mode: None, `"rgb_array"` or `"human"`.
             settings: Settings of the agent, by keyword; see `Settings`.
 
@@ -334,7 +341,7 @@ class Bench(Registered):
             MissingPackageError: If the studies are not installed.
         """
         scenario = networks.network(family, split) if scenario is None else scenario
-        super().__init__(scenario, flow=flow or networks.LEARNER, render_mode=render_mode, **settings)
+        super().__init__(scenario, flow=flow or networks.LEARNER, on=on, render_mode=render_mode, **settings)
 
     @classmethod
     def vector(
@@ -379,7 +386,7 @@ class DqnNewReno(Registered):
     Truncated after 50 s of simulated time; never terminated.
 
     ## Arguments
-    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+    `scenario`, `flow`, `on`, `reward`, `render_mode`, and the fields of `AgentSettings`.
 
     ## Version History
     * v0: first version
@@ -413,7 +420,7 @@ class DqnCubic(Registered):
     Truncated after 50 s of simulated time; never terminated.
 
     ## Arguments
-    `scenario`, `flow`, `reward`, `render_mode`, and the fields of `AgentSettings`.
+    `scenario`, `flow`, `on`, `reward`, `render_mode`, and the fields of `AgentSettings`.
 
     ## Version History
     * v0: first version

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Unpack, final
+from typing import Any, Unpack, final
 
 import gymnasium
 import numpy as np
@@ -23,6 +23,7 @@ from ackclock.gym.own import OwnObservations, number
 from ackclock.gym.screen import Screen
 from ackclock.gym.values import Values
 from ackclock.results.summaries import RunSummary
+from ackclock.running import linux_kernels
 
 Observation = NDArray[np.float32]
 ScenarioLike = Scenario | str | PathLike[str]
@@ -76,9 +77,9 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
     scenario's duration.
 
     ## Arguments
-    `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `on` (`"simulation"`, or
-    `"kernel"`: the flow is a real connection of this machine's kernel, in real time), `render_mode`, and those of
-    `Settings`.
+    `scenario` (a `Scenario` or the path of one), `flow` (a name; the first flow by default), `on` (`"simulation"`;
+    `"kernel"`: the flow is a real connection of this machine's kernel, in real time; `"linux"` or `"linux:NAME"`: of a
+    kernel of `ackclock linux build`, in virtual time), `render_mode`, and those of `Settings`.
 
     ## Version History
     * v0: first version
@@ -93,7 +94,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         scenario: ScenarioLike,
         *,
         flow: str | None = None,
-        on: Literal["simulation", "kernel"] = "simulation",
+        on: str = "simulation",
         render_mode: RenderMode | None = None,
         **settings: Unpack[Settings],
     ) -> None:
@@ -102,20 +103,23 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         Args:
             scenario: The scenario, or the path of its file.
             flow: Name of the flow; the first one if not given.
-            on: Where the scenario runs: in the simulator, or on this machine's kernel with the agent's flow as a real
-                connection. There an episode takes real time, including the agent's computation.
+            on: Where the scenario runs: in the simulator (`"simulation"`), or on a kernel with the agent's flow as a
+                real connection. On this machine's (`"kernel"`) an episode takes real time, including the agent's
+                computation. On one of `ackclock linux build` (`"linux"`, `"linux:NAME"`) time stands still while the
+                agent computes, and the same actions and seed give the same episode.
             render_mode: None, `"rgb_array"` for arrays or `"human"` for a window.
             settings: Settings of the agent, by keyword; see `Settings`.
 
         Raises:
             ScenarioError: If the scenario's file is wrong.
             ValueError: If a setting is wrong, or the flow is unknown.
-            KernelError: If `on="kernel"` and this machine lacks something; the message says what.
+            KernelError: If it is to run on a kernel, and this machine lacks something; the message says what.
         """
-        if on not in ("simulation", "kernel"):
-            raise ValueError(f'on = {on!r} is unknown; write "simulation" or "kernel"')
-        if on == "kernel" and render_mode is not None:
-            raise ValueError("a connection on the kernel is not rendered; leave render_mode out, or simulate")
+        virtual = linux_kernels.at(on) if isinstance(on, str) else None
+        if virtual is None and on not in ("simulation", "kernel"):
+            raise ValueError(f'on = {on!r} is unknown; write "simulation", "kernel", "linux" or "linux:NAME"')
+        if on != "simulation" and render_mode is not None:
+            raise ValueError("a connection on a kernel is not rendered; leave render_mode out, or simulate")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode {render_mode!r} is unknown; known: {self.metadata['render_modes']}")
         self.scenario: Scenario = loaded(scenario)
@@ -127,7 +131,8 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         self.observation_space = self._own.space(named_space)
         if self._own_action is not None:
             self.action_space = copy.deepcopy(self._own_action.space)
-        self.kernel = KernelFlow(self.scenario, self.flow, self.settings.to_json()) if on == "kernel" else None
+        placed = self.scenario, self.flow, self.settings.to_json()
+        self.kernel = None if on == "simulation" else KernelFlow(*placed, virtual)
         self._core: Environment = self.kernel or simulated  # type: ignore[assignment]  # which answers alike
         self._has_own = bool(self._own) or self._own_reward is not None
         self._is_running = self._is_closed = False
@@ -216,7 +221,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
     def summary(self) -> RunSummary:
         """Return the summary of the episode so far: flows, links and more, as in `summary.json`.
 
-        On the kernel it is empty until the episode is over.
+        On a kernel it is empty until the episode is over.
         """
         if self.kernel is not None:
             return self.kernel.summary()
@@ -225,14 +230,14 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
     @property
     def time_s(self) -> float:
-        """Time since the episode began, in seconds: simulated, or on the kernel real time since the first ACK."""
+        """Time since the episode began, in seconds: simulated, or on a kernel its time since the first ACK."""
         return self._core.now_s
 
     def save(self) -> State:
         """Save the state of the simulation, which `restore` can continue any number of times.
 
         Raises:
-            ValueError: On the kernel, where time cannot be repeated.
+            ValueError: On a kernel, whose state cannot be stored.
         """
         return State(self._core, self._own, self.settings, is_running=self._is_running)
 
@@ -241,12 +246,12 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
 
         Raises:
             ClosedEnvironmentError: If the environment was closed.
-            ValueError: If the state is of an agent with other settings, or this environment is on the kernel.
+            ValueError: If the state is of an agent with other settings, or this environment is on a kernel.
         """
         if self._is_closed:
             raise ClosedEnvironmentError("restore() after close(); make a new environment")
         if self.kernel is not None:
-            raise ValueError("a connection on the kernel cannot be restored; simulate for that")
+            raise ValueError("a connection on a kernel cannot be restored; simulate for that")
         if state.settings != self.settings or not state.own.is_like(self._own):
             raise ValueError(
                 f"state: belongs to an agent with other settings, {state.settings}; restore it in such an agent"
@@ -257,7 +262,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         """Return an independent environment in the same state.
 
         Raises:
-            ValueError: On the kernel, as with `save`.
+            ValueError: On a kernel, as with `save`.
         """
         twin = twin_of(self)
         twin._core, twin._own = copy.copy(self._core), self._own.copy()
@@ -277,7 +282,7 @@ class FlowEnv(Remade, gymnasium.Env[Observation, Any]):
         return self._screen.draw(self._core)
 
     def close(self) -> None:
-        """Close the window, if there is one; the environment cannot be used afterwards."""
+        """Close the window and end the kernel, if there is one; the environment cannot be used afterwards."""
         self._is_running, self._is_closed = False, True
         if self.kernel is not None:
             self.kernel.end()

@@ -108,7 +108,7 @@ def run(
     from ackclock.running import user_mode
 
     called = user_mode.call(on, ["run", "--stream", *arguments], text, seed=scenario.seed)
-    results = _results(scenario, _written(called.code, called.out, called.err), on)
+    results = _results(scenario, output(called.code, called.out, called.err), on)
     engine = results.manifest["engine"]
     engine["wall_s"], engine["cpu_s"] = called.wall_s, called.cpu_s
     engine["packets_per_cpu_s"] = engine["packets_delivered"] / called.cpu_s if called.cpu_s > 0 else None
@@ -198,11 +198,11 @@ def _call(command: list[str], text: str) -> bytes:
             child.send_signal(signal.SIGTERM)
             child.wait()
             raise
-    return _written(child.returncode, written, told.decode(errors="replace").strip())
+    return output(child.returncode, written, told.decode(errors="replace").strip())
 
 
-def _written(code: int, written: bytes, message: str) -> bytes:
-    """Return what the program wrote, or raise the error that its exit code stands for."""
+def output(code: int, written: bytes, message: str) -> bytes:
+    """Return the program's output, or raise the error that its exit code stands for."""
     match code:
         case 0:
             return written

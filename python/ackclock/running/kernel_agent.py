@@ -35,7 +35,8 @@ _SLOTS: Final = 4096
 _RING: Final = 4 << 20
 _PAGE: Final = mmap.PAGESIZE
 _BUSY, _DISCARDED = 1 << 31, 1 << 30
-_OBSERVATION: Final = struct.Struct("=QQ16I")
+OBSERVATION: Final = struct.Struct("=QQ16I")
+"""Layout of a report, `struct observation`."""
 _DECISION: Final = struct.Struct("=IIIQQ")
 """Fields of a decision after its number, which is written last."""
 _DECISION_SIZE: Final = 32
@@ -94,6 +95,16 @@ class Decision(NamedTuple):
     """Pacing rate, bits per second; 0 derives it from the window and the round-trip time."""
     owns_losses: bool = False
     """True if losses do not reduce the window, as a later decision responds to them."""
+
+    def packed(self, flow: int, now_ns: int) -> bytes:
+        """Return the octets of `struct decision` after its number.
+
+        Args:
+            flow: Number of the connection.
+            now_ns: Time of the decision.
+        """
+        cwnd = min(max(int(self.cwnd), 0), 0xFFFF_FFFF)
+        return _DECISION.pack(flow, cwnd, int(self.owns_losses), int(self.pacing_rate_bps / 8), now_ns)
 
 
 def factor(value: float) -> Decision:
@@ -202,7 +213,7 @@ class KernelAgent:
             if header & _BUSY:
                 return
             length = header & ~_DISCARDED
-            observation = None if header & _DISCARDED else Seen(*_OBSERVATION.unpack_from(self._ring, place + 8))
+            observation = None if header & _DISCARDED else Seen(*OBSERVATION.unpack_from(self._ring, place + 8))
             self._consumed += (length + 8 + 7) & ~7
             struct.pack_into("=Q", self._position, 0, self._consumed)
             if observation is not None:
@@ -213,9 +224,7 @@ class KernelAgent:
         self._number = (self._number + 1) & 0xFFFF_FFFF or 1
         place = (seen.flow % _SLOTS) * _DECISION_SIZE
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        octets = int(decision.pacing_rate_bps / 8)
-        cwnd = min(max(int(decision.cwnd), 0), 0xFFFF_FFFF)
-        _DECISION.pack_into(self._slots, place + 4, seen.flow, cwnd, int(decision.owns_losses), octets, now)
+        self._slots[place + 4 : place + _DECISION_SIZE] = decision.packed(seen.flow, now)
         struct.pack_into("=I", self._slots, place, self._number)
         if len(self._latencies) < _KEPT:
             self._latencies.append(now - seen.time_ns)

@@ -37,6 +37,9 @@ _TOOLS: Final = {
 _OPTIONS: Final = Path(__file__).with_name("linux.config")
 """Options of the configuration; all others are off."""
 
+_AGENT: Final = Path(__file__).with_name("ackclock_agent.c")
+"""Controller of every kernel, whose window an environment decides."""
+
 _STEPS: Final = 1100
 """Number of lines that `make` prints, roughly, for a first progress bar."""
 
@@ -193,7 +196,7 @@ class _Work:
         began = time.monotonic()
         source = self._sources()
         self.left_out += linux_tree.change(self.tree)
-        linux_tree.add_modules(self.tree, self.wanted.modules)
+        linux_tree.add_modules(self.tree, [_AGENT, *self.wanted.modules])
         version = linux_tree.version(self.tree)
         cpu_before = os.times()
         config = self._configure()

@@ -102,6 +102,16 @@ def find(name: str | None = None) -> Kernel:
     raise KernelError(f"{unknown('kernel', name or '', [kernel.name for kernel in found])}; {build}")
 
 
+def at(place: str) -> Kernel | None:
+    """Return the kernel at a place, `linux` or `linux:NAME`; None if it is another place.
+
+    Raises:
+        KernelError: If the kernel has not been built.
+    """
+    kind, _, name = place.partition(":")
+    return find(name or None) if kind == "linux" else None
+
+
 def remove(names: list[str]) -> list[Kernel]:
     """Delete kernels.
 

@@ -3,17 +3,19 @@
 The kernel's first process is `ackclock-kernel`. It sees the files of this machine, read-only, and writes to one folder.
 """
 
+import contextlib
 import ctypes
 import itertools
 import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,8 +46,8 @@ _CURRENT: Final = 0xFFFFFFFF
 _TOLD_LINES: Final = 12
 """Lines of the console in the message about a kernel that stopped."""
 
-_DEAF_MS: Final = 100
-"""Longest time without a look at whether the run is still needed, milliseconds."""
+_DEAF_S: Final = 0.1
+"""Longest time without a look at whether the run is still needed, seconds."""
 
 _turn = itertools.count(os.getpid())
 """Number of the next kernel: it decides about the processor, so that kernels of several runs are on several."""
@@ -70,51 +72,144 @@ class Called:
     cpu_s: float
 
 
+class Booted:
+    """Kernel that runs a program; a temporary folder is its current folder.
+
+    `close`, the garbage collector or the end of this process ends the kernel and removes the folder.
+
+    Attributes:
+        folder: The folder.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        arguments: Sequence[str],
+        text: str = "",
+        *,
+        program: str | None = None,
+        seed: int = 0,
+        agent: bool = False,
+    ) -> None:
+        """Start a kernel.
+
+        Args:
+            kernel: Kernel to start.
+            arguments: Arguments of the program; relative names are of files in the current folder.
+            text: Its standard input.
+            program: Path of the program; `ackclock-kernel` by default.
+            seed: Seed of the kernel's own random numbers.
+            agent: Listen at the socket by which `ackclock_agent` asks for decisions; see `accept`.
+
+        Raises:
+            KernelError: If the kernel cannot be started.
+        """
+        self._kernel = kernel
+        self._temporary = tempfile.TemporaryDirectory(prefix="ackclock-linux-")
+        self.folder: Final = Path(self._temporary.name)
+        self._listener = socket.socket(socket.AF_UNIX) if agent else None
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._end = weakref.finalize(self, _end, self._children, self._temporary)
+        try:
+            order = {"arguments": list(arguments), "folder": str(Path.cwd())}
+            order |= {} if program is None else {"program": program}
+            (self.folder / "order.json").write_text(json.dumps(order))
+            (self.folder / "in").write_text(text)
+            (self.folder / "init").symlink_to(first_process().resolve())
+            if self._listener is not None:
+                self._listener.bind(str(self.folder / "agent"))
+                self._listener.listen(1)
+            self._begun = time.perf_counter()
+            self._child = self._start(seed)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, seed: int) -> "subprocess.Popen[bytes]":
+        with (self.folder / "console").open("wb") as console, _fixed_addresses():
+            try:
+                child = subprocess.Popen(
+                    [str(self._kernel.path), *_BOOT, f"seed={seed}", "--", "init"],
+                    cwd=self.folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise KernelError(f"{self._kernel.path}: the kernel cannot be started ({error.strerror})") from error
+        self._children.append(child)
+        # Its processes take turns, a call of the program at a time; on one processor that takes a third less time.
+        processors = sorted(os.sched_getaffinity(0))
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(child.pid, {processors[next(_turn) % len(processors)]})
+        return child
+
+    def accept(self) -> socket.socket | None:
+        """Return the socket to the kernel's `ackclock_agent`; None if the kernel ended without opening it."""
+        assert self._listener is not None
+        ended = os.pidfd_open(self._child.pid)
+        try:
+            ready, _, _ = select.select([self._listener.fileno(), ended], [], [])
+            return self._listener.accept()[0] if self._listener.fileno() in ready else None
+        finally:
+            os.close(ended)
+
+    def outcome(self) -> Called:
+        """Wait for the end of the program, and return its outcome.
+
+        Raises:
+            KernelError: If the kernel stopped before the program ended.
+            StoppedError: If the outcome is no longer needed.
+        """
+        self._wait()
+        _, status, usage = os.wait4(self._child.pid, 0)
+        self._child.returncode = os.waitstatus_to_exitcode(status)
+        wall_s = time.perf_counter() - self._begun
+        if not (self.folder / "code").is_file():
+            console = (self.folder / "console").read_text(errors="replace")
+            name = self._kernel.name
+            raise KernelError(f"the kernel {name} stopped before the run ended; it said last:\n{_last(console)}")
+        told = (self.folder / "err").read_text(errors="replace").strip()
+        code, out = int((self.folder / "code").read_text()), (self.folder / "out").read_bytes()
+        return Called(code, out, told, wall_s, usage.ru_utime + usage.ru_stime)
+
+    def _wait(self) -> None:
+        """Wait until the kernel is off, or nobody needs it any longer."""
+        ended = os.pidfd_open(self._child.pid)
+        try:
+            while not select.select([ended], [], [], _DEAF_S)[0]:
+                check_stop()
+        finally:
+            os.close(ended)
+
+    def close(self) -> None:
+        """End the kernel if it is running, and remove the folder."""
+        if self._listener is not None:
+            self._listener.close()
+        self._end()
+
+
+def _end(children: "list[subprocess.Popen[bytes]]", folder: "tempfile.TemporaryDirectory[str]") -> None:
+    for child in children:
+        if child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+    folder.cleanup()
+
+
 def call(
     kernel: Kernel, arguments: Sequence[str], text: str = "", *, program: str | None = None, seed: int = 0
 ) -> Called:
-    """Run a program inside a kernel.
-
-    Args:
-        kernel: Kernel to start.
-        arguments: Arguments of the program; relative names are of files in the current folder.
-        text: Its standard input.
-        program: Path of the program; `ackclock-kernel` by default.
-        seed: Seed of the kernel's own random numbers.
+    """Run a program inside a kernel; the arguments are those of `Booted`.
 
     Raises:
         KernelError: If the kernel stopped before the program ended, or cannot be started.
+        StoppedError: If the outcome is no longer needed.
     """
-    with tempfile.TemporaryDirectory(prefix="ackclock-linux-") as name:
-        folder = Path(name)
-        order = {"arguments": list(arguments), "folder": str(Path.cwd())}
-        order |= {} if program is None else {"program": program}
-        (folder / "order.json").write_text(json.dumps(order))
-        (folder / "in").write_text(text)
-        (folder / "init").symlink_to(first_process().resolve())
-        begun = time.perf_counter()
-        console, cpu_s = boot(kernel, folder, seed)
-        wall_s = time.perf_counter() - begun
-        if not (folder / "code").is_file():
-            raise KernelError(f"the kernel {kernel.name} stopped before the run ended; it said last:\n{_last(console)}")
-        told = (folder / "err").read_text(errors="replace").strip()
-        code, out = int((folder / "code").read_text()), (folder / "out").read_bytes()
-        return Called(code, out, told, wall_s, cpu_s)
-
-
-def _console(child: "subprocess.Popen[bytes]") -> bytes:
-    """Read what a kernel's console shows until the kernel is off, or nobody needs it any longer."""
-    assert child.stdout is not None
-    ready = select.poll()
-    ready.register(child.stdout, select.POLLIN)
-    parts: list[bytes] = []
-    while True:
-        check_stop()
-        if ready.poll(_DEAF_MS):
-            part = os.read(child.stdout.fileno(), 65_536)
-            if not part:
-                return b"".join(parts)
-            parts.append(part)
+    with contextlib.closing(Booted(kernel, arguments, text, program=program, seed=seed)) as booted:
+        return booted.outcome()
 
 
 def _last(console: str) -> str:
@@ -123,7 +218,7 @@ def _last(console: str) -> str:
     return "\n".join(lines[-_TOLD_LINES:])
 
 
-@contextmanager
+@contextlib.contextmanager
 def _fixed_addresses() -> Iterator[None]:
     """Let this thread start programs that lie at the same addresses each time; a kernel's memory depends on that."""
     libc = ctypes.CDLL(None)
@@ -133,32 +228,3 @@ def _fixed_addresses() -> Iterator[None]:
         yield
     finally:
         libc.personality(before)
-
-
-def boot(kernel: Kernel, folder: Path, seed: int = 0) -> tuple[str, float]:
-    """Start the kernel in a folder and wait until it is off; return what its console shows, and its CPU time."""
-    try:
-        with _fixed_addresses():
-            child = subprocess.Popen(
-                [str(kernel.path), *_BOOT, f"seed={seed}", "--", "init"],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-    except OSError as error:
-        raise KernelError(f"{kernel.path}: the kernel cannot be started ({error.strerror})") from error
-    with child:
-        # Its processes take turns, a call of the program at a time; on one processor that takes a third less time.
-        processors = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(child.pid, {processors[next(_turn) % len(processors)]})
-        try:
-            written = _console(child)
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        except BaseException:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-            raise
-    return written.decode(errors="replace"), usage.ru_utime + usage.ru_stime
