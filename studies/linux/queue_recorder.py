@@ -49,6 +49,7 @@ def _call(line: str) -> str:
 def _sender(flow: int, ecn: int, handle: int) -> socket.socket:
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, 1 << 26)
+    sender.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 1 << 26)  # stamps wait there
     sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ecn)
     # A priority with the number of a discipline names one of its classes or queues.
     sender.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, (handle << 16) + flow + 1 if handle else 0)

@@ -3,6 +3,8 @@
 //!
 //! `ce_threshold` is Linux's: it marks every packet that waited longer when it leaves, a step for DCTCP and its kind.
 //!
+//! Packets leave as from Linux with `inverse_sqrt = "newton"`, whose clock has steps of 1,024 ns.
+//!
 //! **Departures**: the square root is exact unless `inverse_sqrt` says otherwise; the largest packet so far is the size
 //! below which a backlog is never reduced.
 

@@ -3,6 +3,8 @@
 //! Source: Shreedhar and Varghese 1995; without room the longest queue loses a packet (their section 3, after McKenney
 //! 1990).
 //!
+//! Packets leave as from Linux's `drr` and `ets` while there is room.
+//!
 //! Departures: flows are distinguished exactly, by connection and direction, and not by a hash.
 
 use ackclock_declare::{About, declare};

@@ -6,6 +6,7 @@
 //! 8033 section 5.1. The draft leaves sizes open; they are Linux's.
 //!
 //! **Departures**: marks are on by default, as for the other disciplines here; the draft allows them, Linux has them off.
+//! A new flow that is found empty always waits a round among the old ones; in Linux it does only if there are any.
 
 use ackclock_declare::{About, Review, declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimTime};

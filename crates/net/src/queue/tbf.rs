@@ -5,6 +5,8 @@
 //! tokens for all of it, on a whole nanosecond. Tokens are counted without rounding; only a bucket that is full at that
 //! nanosecond, such as one of a single packet, loses what comes until then.
 //!
+//! Packets leave as from Linux, within its resolution of time.
+//!
 //! Departures from Linux: no peak rate, no minimum packet size.
 
 use ackclock_declare::{About, Review, declare, required};
