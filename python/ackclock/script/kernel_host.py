@@ -122,7 +122,7 @@ class KernelHost:
 
     @property
     def _start_s(self) -> float:
-        """Start the clock on first use, a quarter of a millisecond into a tick of TCP's; in virtual time, into a round."""
+        """Start the clock on first use, a quarter of a millisecond into a tick of TCP's, or into a whole round."""
         if self._started_s is None:
             self._started_s = (time.monotonic_ns() // self._round_ns + 2) * self._round_ns / 1e9 + 250e-6
             self._sleep_until(self._started_s)
