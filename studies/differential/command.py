@@ -28,8 +28,8 @@ from .compare import Comparison, Kind, compare, on_this_kernel
 from .shrink import shrink
 from .states import Probe, draw_probe
 
-ITEMS_AT_MOST = 50
-"""Largest number of cases that a kernel in virtual time is started for."""
+ITEMS_AT_ONCE = 25
+"""Number of cases that a kernel in virtual time is started for."""
 
 SCRIPTS_AT_MOST = 20
 """Number of differences that are shrunk, at some seconds each."""
@@ -169,8 +169,7 @@ def _in_virtual_time(
     pool: Executor, compare_all: Callable[[Kernel, list[_Item]], list[_Found]], on: Kernel, items: list[_Item]
 ) -> Iterator[_Found]:
     """Yield the comparison of each item; a kernel is started for many."""
-    size = min(ITEMS_AT_MOST, -(-len(items) // cores()))
-    chunks = [items[first : first + size] for first in range(0, len(items), size)]
+    chunks = [items[first : first + ITEMS_AT_ONCE] for first in range(0, len(items), ITEMS_AT_ONCE)]
     for found in mapped(pool, compare_all, [on] * len(chunks), chunks):
         yield from found
 

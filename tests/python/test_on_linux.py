@@ -320,7 +320,7 @@ MEASURES = {"Own1": foreign, "Own2": foreign}
 def test_claims_run_on_a_kernel_beside_hosts_without_noise(
     cli: Cli, build: Build, scenario: Path, tmp_path: Path
 ) -> None:
-    """A refused claim is left out and said; its record would be of another kernel."""
+    """A study that the kernel refuses is left out with a warning; no record of another kernel stands for it."""
     build(OBEYS)
     claims = [CLAIM.format(number=number, study=study) for number, study in ((1, "one"), (2, "two"))]
     (tmp_path / "claims.toml").write_text(CLAIMS + "".join(claims))

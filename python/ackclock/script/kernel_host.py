@@ -22,6 +22,11 @@ __all__ = ["KernelError", "KernelHost"]
 
 _PORT, _PEER_PORT = 8080, 54321
 _SPIN_S = 300e-6
+_ROUND_MS = 4_096
+"""Time that a start in virtual time is a multiple of, so that the steps of a kernel's timers lie alike in every run.
+
+Source: the levels of the timer wheel in Linux's kernel/time/timer.c: a wait of some seconds ends at such a step.
+"""
 _INLINE_US = 2_000
 """Duration within which a call does not count as blocking."""
 
@@ -80,7 +85,9 @@ class KernelHost:
             KernelError: If that is not possible.
         """
         self._least_wait_s = least_wait_s
-        self._spin_s = 0.0 if _is_virtual() else _SPIN_S
+        is_virtual = _is_virtual()
+        self._spin_s = 0.0 if is_virtual else _SPIN_S
+        self._round_ns = 1_000_000 * (_ROUND_MS if is_virtual else 1)
         self._namespace = Namespace()
         self._namespace.command("tc", "qdisc", "replace", "dev", INTERFACE, "root", "pfifo")
         for name, value in _AS_SHIPPED.items():
@@ -115,9 +122,9 @@ class KernelHost:
 
     @property
     def _start_s(self) -> float:
-        """Start the clock on first use, a quarter of a millisecond into one of TCP's ticks."""
+        """Start the clock on first use, a quarter of a millisecond into a tick of TCP's, or into a whole round."""
         if self._started_s is None:
-            self._started_s = (time.monotonic_ns() // 1_000_000 + 2) / 1000 + 250e-6
+            self._started_s = (time.monotonic_ns() // self._round_ns + 2) * self._round_ns / 1e9 + 250e-6
             self._sleep_until(self._started_s)
         return self._started_s
 
