@@ -58,8 +58,7 @@ def test_every_setting_is_described() -> None:
 @pytest.mark.parametrize("environment", _REGISTERED)
 def test_registered_environments_take_what_the_general_ones_do(environment: type[SingleFlow]) -> None:
     own = {"trace"} if environment is Trace else set()
-    # On a kernel runs the scenario that one names; these draw theirs anew for each episode.
-    assert _names(environment) == _names(FlowEnv) - {"on"} | own
+    assert _names(environment) == _names(FlowEnv) | own
     assert _names(environment.vector) == _names(VectorFlowEnv) | own
 
 

@@ -10,7 +10,8 @@
  * Without the socket, and after it was closed, a connection has the kernel's Reno.
  *
  * Departures from the eBPF controller: no decision is too late or absurd, windows are only bounded; a connection is paced from the first
- * decision on that has a rate, and not before.
+ * decision on that has a rate, and not before. As there, a decided window is in force at once during a recovery, without the proportional
+ * rate reduction that the kernel's own controllers get.
  */
 #include <linux/module.h>
 #include <linux/spinlock.h>
