@@ -138,14 +138,15 @@ class Kept:
 
     def run(self, module: str, seed: int) -> Side:
         """Return the kernel's side of a path."""
-        key = f"{self.on.about['linux_sha256']} {module} {seed} {PATHS.read_text(encoding='utf-8')}"
+        drawn = scenario(module, seed)
+        key = f"{self.on.about['linux_sha256']} {drawn.to_json()}"
         file = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
         if file.is_file():
             told = json.loads(file.read_text(encoding="utf-8"))
             return Side(
                 pl.DataFrame(told["series"]), pl.DataFrame(told["sent"]), told["goodput_bps"], told["retransmitted"]
             )
-        found = side(kernel.run(scenario(module, seed), on=self.on))
+        found = side(kernel.run(drawn, on=self.on))
         told = {
             "module": module,
             "seed": seed,
