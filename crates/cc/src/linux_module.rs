@@ -173,12 +173,11 @@ impl LinuxModule {
     fn state_after(&self, ack: &AckEvent) -> State {
         let in_order = if self.sacked == 0 { State::Open } else { State::Disorder(ack.snd_nxt) };
         match self.state {
-            State::Open => in_order,
             State::Disorder(end) if self.sacked > 0 && ack.snd_una < end => State::Disorder(end),
             State::Reducing if ack.in_recovery && !ack.growth.is_due => State::Reducing,
             State::Loss(end) if ack.snd_una < end => State::Loss(end),
             State::Disorder(_) => State::Open,
-            State::Reducing | State::Loss(_) => in_order,
+            State::Open | State::Reducing | State::Loss(_) => in_order,
         }
     }
 

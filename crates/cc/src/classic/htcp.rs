@@ -45,7 +45,7 @@ impl Algorithm for HtcpConfig {
     fn start(&self, start: Start) -> Controller {
         match self.variant {
             ClassicVariant::Paper => Classic::start(Htcp::new(*self), start),
-            ClassicVariant::Linux => LinuxModule::start(linux_module::Htcp::new(self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Htcp::new(*self), start),
         }
     }
 }

@@ -51,9 +51,9 @@ struct Throughput {
 }
 
 impl Htcp {
-    pub(crate) fn new(config: &HtcpConfig) -> Self {
+    pub(crate) fn new(config: HtcpConfig) -> Self {
         Self {
-            config: *config,
+            config,
             alpha: ONE,
             beta: LEAST_BETA,
             is_steady: false,
@@ -104,9 +104,9 @@ impl Htcp {
     }
 
     fn adapt_beta(&mut self) {
-        let (peak, last) = (self.throughput.peak, self.last_peak);
+        let (peak, before) = (self.throughput.peak, self.last_peak);
         self.last_peak = peak;
-        let is_same = (4 * last..=6 * last).contains(&(5 * peak));
+        let is_same = (4 * before..=6 * before).contains(&(5 * peak));
         let adapts = is_same && self.is_steady && self.config.adaptive_backoff;
         let least = self.least_rtt.unwrap_or(0);
         self.is_steady = is_same;
