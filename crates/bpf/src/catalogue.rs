@@ -1,8 +1,8 @@
 //! The controllers that there are as programs of the kernel, and their parameters out of the declarations of `ackclock-cc`.
 
-use ackclock_cc::classic::{HighSpeedIncrease, HighSpeedResponse};
+use ackclock_cc::classic::{ClassicVariant, HighSpeedIncrease, HighSpeedResponse, HighSpeedVariant};
 use ackclock_cc::vegas::{VegasRtt, VegasVariant};
-use ackclock_cc::{ControllerConfig, TICKS, VegasConfig, controllers};
+use ackclock_cc::{ControllerConfig, HtcpConfig, ScalableConfig, TICKS, VegasConfig, controllers};
 use ackclock_declare::{Context, Table, meant};
 use serde_json::Value;
 
@@ -121,6 +121,13 @@ impl Program {
                 c.probe_rtt_duration.0 / 1_000,
             ],
             ControllerConfig::Aimd(aimd) => vec![q32(aimd.increase), q32(1.0 - aimd.decrease)],
+            ControllerConfig::Scalable(ScalableConfig { variant: ClassicVariant::Linux, .. })
+            | ControllerConfig::Htcp(HtcpConfig { variant: ClassicVariant::Linux, .. }) => {
+                return Err(self.refuses("variant", "must be \"paper\""));
+            }
+            ControllerConfig::HighSpeed(c) if c.variant != HighSpeedVariant::Rfc3649 => {
+                return Err(self.refuses("variant", "must be \"rfc3649\""));
+            }
             ControllerConfig::Scalable(c) => vec![q32(c.increase), q32(1.0 - c.decrease), q32(c.legacy_window)],
             ControllerConfig::HighSpeed(c) if c.response != HighSpeedResponse::Formula => {
                 return Err(self.refuses("response", "must be \"formula\""));
@@ -186,7 +193,7 @@ impl Program {
             controller: self.name,
             field: field.to_owned(),
             message: format!("{message}, for a program in the kernel"),
-            remedy: "leave it out, or simulate it".to_owned(),
+            remedy: "change it, or simulate the controller".to_owned(),
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod yeah;
 
 use std::fmt::Debug;
 
+use ackclock_declare::words;
 use ackclock_units::{Bytes, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
@@ -29,9 +30,9 @@ use crate::slow_start::{Hystart, Pace, Parts, SlowStart};
 #[doc(inline)]
 pub use aimd::{Aimd, AimdConfig};
 #[doc(inline)]
-pub use bic::{Bic, BicConfig, BicVariant};
+pub use bic::{Bic, BicConfig};
 #[doc(inline)]
-pub use highspeed::{HighSpeed, HighSpeedConfig, HighSpeedIncrease, HighSpeedResponse};
+pub use highspeed::{HighSpeed, HighSpeedConfig, HighSpeedIncrease, HighSpeedResponse, HighSpeedVariant};
 #[doc(inline)]
 pub use htcp::{Htcp, HtcpConfig};
 #[doc(inline)]
@@ -46,6 +47,18 @@ pub use veno::{Veno, VenoConfig};
 pub use westwood::{Westwood, WestwoodConfig};
 #[doc(inline)]
 pub use yeah::{Yeah, YeahConfig};
+
+words! {
+    /// The source of a controller's rules.
+    #[derive(Default)]
+    pub enum ClassicVariant {
+        /// The rules of the paper.
+        #[default]
+        "paper" = Paper,
+        /// The rules of Linux's module, in whole segments.
+        "linux" = Linux,
+    }
+}
 
 /// The state that an ACK finds.
 #[derive(Clone, Copy, Debug)]

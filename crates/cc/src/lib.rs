@@ -32,7 +32,7 @@ macro_rules! with_controllers {
         $receiver! {
             Reno(RenoConfig) => Reno, LinuxReno;
             Cubic(CubicConfig) => Cubic, LinuxCubic;
-            Aimd(AimdConfig) => Classic in Box;
+            Aimd(AimdConfig) => Classic in Box, LinuxModule in Box;
             Bic(BicConfig);
             HighSpeed(HighSpeedConfig);
             Htcp(HtcpConfig);
@@ -96,6 +96,7 @@ mod invariants;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod linux_cubic;
+pub mod linux_module;
 pub mod linux_reno;
 mod loss_window;
 pub mod nimbus;
@@ -131,9 +132,9 @@ pub use bursts::BurstRule;
 pub use c2tcp::{C2tcp, C2tcpConfig};
 #[doc(inline)]
 pub use classic::{
-    Aimd, AimdConfig, Bic, BicConfig, BicVariant, Classic, HighSpeed, HighSpeedConfig, HighSpeedIncrease,
-    HighSpeedResponse, Htcp, HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable, ScalableConfig, Veno,
-    VenoConfig, Westwood, WestwoodConfig, Yeah, YeahConfig,
+    Aimd, AimdConfig, Bic, BicConfig, Classic, ClassicVariant, HighSpeed, HighSpeedConfig, HighSpeedIncrease,
+    HighSpeedResponse, HighSpeedVariant, Htcp, HtcpConfig, Hybla, HyblaConfig, Illinois, IllinoisConfig, Scalable,
+    ScalableConfig, Veno, VenoConfig, Westwood, WestwoodConfig, Yeah, YeahConfig,
 };
 pub use controller::{CongestionController, Controller, ControllerConfig, Start, controllers};
 #[doc(inline)]
@@ -168,6 +169,8 @@ pub use ledbat::{Ledbat, LedbatConfig, LedbatDelay};
 pub use ledbat_plus_plus::{LedbatPlusPlus, LedbatPlusPlusConfig};
 #[doc(inline)]
 pub use linux_cubic::LinuxCubic;
+#[doc(inline)]
+pub use linux_module::LinuxModule;
 #[doc(inline)]
 pub use linux_reno::LinuxReno;
 #[doc(inline)]

@@ -21,7 +21,7 @@ pub(crate) struct SegmentWindow {
     /// The slow-start threshold, segments.
     ssthresh: Option<u64>,
     /// Segments ACKed in congestion avoidance since cwnd last grew.
-    counted: u64,
+    pub(crate) counted: u64,
     /// The ACKed bytes that do not make a segment yet.
     fraction: u64,
     /// The window before this ACK began a reduction or undid one.
@@ -124,6 +124,12 @@ impl SegmentWindow {
         self.counted += acked;
         self.cwnd += self.counted / per;
         self.counted %= per;
+    }
+
+    /// Takes segments away without an episode; slow start ends.
+    pub(crate) fn shrink(&mut self, cwnd: u64) {
+        self.cwnd = cwnd;
+        self.ssthresh = Some(cwnd);
     }
 
     /// The window from which an episode decreases, in segments.

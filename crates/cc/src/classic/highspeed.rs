@@ -5,7 +5,7 @@
 //! Beyond `High_Window` the RFC's table follows the formulas down to b = 0.09, where it ends, and so does Linux's. Here b ends at
 //! that, nine tenths of `High_Decrease`; a(w) goes on with it by the formula, so that the response function holds.
 //!
-//! Departures: none; `increase = "acks"` is Linux's. With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
+//! Departures: none; `increase = "acks"` counts as Linux does, and `variant = "linux"` is its module ([`mod@crate::linux_module`]). With `response = "table"` a(w) and b(w) are those of the greatest entry not above w, as the RFC's
 //! appendix gives them; it ends at 94,717 segments.
 //!
 //! Checked: the RFC's table against its formulas, in the tests below; the runs held to it are in
@@ -18,6 +18,19 @@ use super::{Classic, Grown, Rule};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
+use crate::linux_module::{self, LinuxModule};
+
+words! {
+    /// The source of the rules.
+    #[derive(Default)]
+    pub enum HighSpeedVariant {
+        /// RFC 3649.
+        #[default]
+        "rfc3649" = Rfc3649,
+        /// Linux's module, to which no other parameter applies.
+        "linux" = Linux,
+    }
+}
 
 words! {
     /// The source of a(w) and b(w).
@@ -47,6 +60,8 @@ declare! {
     /// Parameters of [`HighSpeed`]; the defaults are the RFC's.
     #[derive(Copy)]
     pub struct HighSpeedConfig {
+        /// Source of the rules: the RFC, or Linux's module, which reads the table of appendix B upwards and takes no other parameter.
+        variant: HighSpeedVariant = HighSpeedVariant::Rfc3649,
         /// Source of a(w) and b(w): the RFC's section 5, or the table of its appendix B.
         response: HighSpeedResponse = HighSpeedResponse::Formula,
         /// Unit that the window counts: octets, or ACKs, as `tcp_highspeed.c` of Linux.
@@ -61,6 +76,10 @@ declare! {
         high_decrease: f64 = default(0.1).at_least(1e-3).at_most(0.5).source("RFC 3649 section 5"),
     }
     check |config, review| {
+        let plain = Self { variant: config.variant, ..Self::as_declared() };
+        if config.variant == HighSpeedVariant::Linux && *config != plain {
+            review.report("variant", "\"linux\" takes no other parameter".to_owned(), "leave the others out");
+        }
         review.at_most(("low_window", &(config.low_window + 1.0)), ("high_window", &config.high_window));
     };
 }
@@ -74,7 +93,10 @@ impl Algorithm for HighSpeedConfig {
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(HighSpeed::new(*self), start)
+        match self.variant {
+            HighSpeedVariant::Rfc3649 => Classic::start(HighSpeed::new(*self), start),
+            HighSpeedVariant::Linux => LinuxModule::start(linux_module::HighSpeed::new(), start),
+        }
     }
 }
 
@@ -94,7 +116,7 @@ fn low_p(low_window: f64) -> f64 {
 
 /// The table of appendix B: w, and 100 b(w); a(w) is the number of the entry.
 //= rfc3649-B-table
-const TABLE: [(u32, u8); 73] = [
+pub(crate) const TABLE: [(u32, u8); 73] = [
     (38, 50),
     (118, 44),
     (221, 41),

@@ -7,22 +7,25 @@
 //! changed by more than a fifth; alpha is multiplied by `2 (1 - beta)`, and for fairness between round trips by
 //! `RTT_min / 100 ms`, between 1/10 and 2, before that and down to one. Constants and the two largest throughputs are as in Linux's module.
 //!
-//! Departures: throughput is measured over the time of the least round trip, outside of recoveries, and not smoothed.
+//! Departures: throughput is measured over the time of the least round trip, outside of recoveries, and not smoothed. `variant = "linux"` is its module ([`mod@crate::linux_module`]).
 //!
 //! Checked: constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_declare::declare;
 use ackclock_units::SimTime;
 
-use super::{Classic, Delays, Grown, Rule};
-use crate::algorithm::{Algorithm, Name};
+use super::{Classic, ClassicVariant, Delays, Grown, Rule};
+use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use crate::linux_module::{self, LinuxModule};
 
 declare! {
     /// The parameters of [`Htcp`].
     #[derive(Copy)]
     pub struct HtcpConfig {
+        /// Source of the rules: the paper, or Linux's module.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Keep `RTT_min` / `RTT_max` on congestion, 0.5 to 0.8, rather than 0.5.
         adaptive_backoff: bool = true,
         /// Scale growth by the round trip.
@@ -35,11 +38,15 @@ impl Algorithm for HtcpConfig {
         summary: "growth by the time since the last congestion, and a decrease by the path's share of the round trip",
         source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp",
         departures: "throughput is measured over the time of the minimum RTT, not smoothed; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        stack: Stack { profile: "htcp", ..Stack::ANY },
         ..Name::called("htcp")
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(Htcp::new(*self), start)
+        match self.variant {
+            ClassicVariant::Paper => Classic::start(Htcp::new(*self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Htcp::new(*self), start),
+        }
     }
 }
 

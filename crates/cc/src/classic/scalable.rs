@@ -2,25 +2,28 @@
 //!
 //! Source: T. Kelly, Scalable TCP: Improving Performance in Highspeed Wide Area Networks, CCR 33(2), 2003: a = 0.01,
 //! b = 0.125, Reno's rules below a legacy window of 16 segments. Its response function there is `W = (a / b) / p`.
-//! Departures: none.
+//! Departures: none; `variant = "linux"` is its module ([`mod@crate::linux_module`]).
 //!
 //! Checked: both constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
-use super::{Classic, Grown, Rule};
-use crate::algorithm::{Algorithm, Name};
+use super::{Classic, ClassicVariant, Grown, Rule};
+use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
+use crate::linux_module::{self, LinuxModule};
 use ackclock_declare::{declare, default};
 
 declare! {
     /// The parameters of [`Scalable`].
     #[derive(Copy)]
     pub struct ScalableConfig {
+        /// Source of the rules: the paper, or Linux's module.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Segments added for each acknowledged one, a.
         increase as "a": f64 = default(0.01).at_least(1e-6).at_most(0.999_999).unit("segments"),
         /// Fraction taken away on congestion, b.
         decrease as "b": f64 = default(0.125).at_least(1e-6).at_most(0.999_999),
-        /// Window up to which Reno's rules hold.
+        /// Window up to which Reno's rules hold, by the paper.
         legacy_window: f64 = default(16.0).at_least(0.0).at_most(1e9).unit("segments"),
     }
 }
@@ -30,11 +33,15 @@ impl Algorithm for ScalableConfig {
         summary: "grows by a fraction of itself in a round trip, falls by a fraction (STCP)",
         source: "Kelly, CCR 33(2), 2003",
         departures: "slow start is RFC 5681's, acknowledged segments are counted by octets",
+        stack: Stack { profile: "scalable", ..Stack::ANY },
         ..Name::called("scalable")
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(Scalable::new(*self), start)
+        match self.variant {
+            ClassicVariant::Paper => Classic::start(Scalable::new(*self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Scalable::new(self), start),
+        }
     }
 }
 

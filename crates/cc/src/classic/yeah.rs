@@ -10,21 +10,25 @@
 //! after 16 slow round trips in a row; the Reno window that bounds decongestion begins at half of the window and grows by a
 //! segment for each slow round trip; 50 fast ones since the last loss forget it. The round trip after a decongestion still
 //! measures the queue from before, so that Q is taken twice, and the path is not quite full for some round trips. The queue is
-//! measured where the window may grow, and not in a recovery, over round trips with more than two samples.
+//! measured where the window may grow, and not in a recovery, over round trips with more than two samples. `variant = "linux"` is the module
+//! itself, in whole segments ([`mod@crate::linux_module`]).
 //!
 //! Checked: constants and rules against the authors' Linux module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
 
-use super::{Classic, Delays, Grown, RoundDelays, Rule};
-use crate::algorithm::{Algorithm, Name};
+use super::{Classic, ClassicVariant, Delays, Grown, RoundDelays, Rule};
+use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use crate::linux_module::{self, LinuxModule};
 use ackclock_declare::{declare, default};
 
 declare! {
     /// The parameters of [`Yeah`].
     #[derive(Copy)]
     pub struct YeahConfig {
+        /// Source of the rules: the paper, or Linux's module.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Largest number of queued segments, `Q_max`.
         max_queue: f64 = default(80.0).at_least(1e-6).at_most(1e9).unit("segments"),
         /// Queueing delay that counts as long: more than 1/phi of the minimum RTT.
@@ -39,11 +43,15 @@ impl Algorithm for YeahConfig {
         summary: "Scalable TCP while the queue is short, Reno while it is long, and empties the queue in time",
         source: "Baiocchi, Castellani, Vacirca, PFLDnet 2007",
         departures: "Reno flows are assumed after 16 slow round trips in a row; slow start is RFC 5681's, acknowledged segments are counted by octets",
+        stack: Stack { profile: "yeah", ..Stack::ANY },
         ..Name::called("yeah")
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(Yeah::new(*self), start)
+        match self.variant {
+            ClassicVariant::Paper => Classic::start(Yeah::new(*self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Yeah::new(self), start),
+        }
     }
 }
 

@@ -1,0 +1,222 @@
+//! Rules of the modules; expected values are their arithmetic, or entries of their tables in Linux 6.12.
+
+use ackclock_units::{Bytes, SimDuration, SimTime};
+
+use super::*;
+use crate::classic::{BicConfig, HtcpConfig, ScalableConfig, YeahConfig};
+use crate::testing::{ack, loss, recovering, restart};
+
+const MSS: u64 = 1_000;
+
+fn window(cwnd: u64) -> SegmentWindow {
+    SegmentWindow::new(Start::of(MSS, cwnd * MSS, Some(cwnd * MSS)))
+}
+
+fn at(seconds: f64) -> SimTime {
+    SimTime((seconds * 1e9) as u64)
+}
+
+/// An ACK of a segment in congestion avoidance.
+fn growth(seconds: f64) -> Growth {
+    Growth { now: at(seconds), in_slow_start: false, segments: 1, snd_una: 0, snd_nxt: 0 }
+}
+
+fn acked(seconds: f64, rtt_ms: u64, state: State) -> Acked {
+    Acked { now: at(seconds), segments: 1, rtt: Some(SimDuration::from_millis(rtt_ms)), state, cwnd: 2 }
+}
+
+fn module(module: impl Module + 'static, cwnd: u64) -> LinuxModule {
+    let Controller::LinuxModule(started) = LinuxModule::start(module, Start::of(MSS, cwnd * MSS, Some(cwnd * MSS)))
+    else {
+        panic!("a module of Linux")
+    };
+    *started
+}
+
+fn inspected(module: &dyn Module, wanted: &str) -> u64 {
+    let mut found = f64::NAN;
+    module.inspect(&mut |name, value| found = if name == wanted { value } else { found });
+    found as u64
+}
+
+#[test]
+fn highspeed_reads_its_table_upwards_and_counts_acks() {
+    // `hstcp_aimd_vals`: an entry's window, and b in 256ths for windows up to it.
+    for (cwnd, a, b) in [(38, 1, 128), (39, 2, 112), (118, 2, 112), (119, 3, 104), (347, 4, 98), (89_053, 72, 24)] {
+        let mut highspeed = HighSpeed::new();
+        highspeed.grow(&mut window(cwnd), &growth(0.0));
+        assert_eq!(inspected(&highspeed, "a_segments"), a, "{cwnd}");
+        assert_eq!(highspeed.decrease(at(0.0), cwnd), cwnd - cwnd * b / 256, "{cwnd}");
+    }
+    let (mut highspeed, mut grown) = (HighSpeed::new(), window(119));
+    for _ in 0..40 {
+        highspeed.grow(&mut grown, &Growth { segments: 2, ..growth(0.0) });
+    }
+    assert_eq!((grown.cwnd, grown.counted), (120, 1)); // 40 ACKs of a = 3
+}
+
+#[test]
+fn scalable_is_reno_up_to_a_hundred_segments_and_takes_an_eighth_of_any_window() {
+    let mut scalable = Scalable::new(&ScalableConfig::default());
+    for (cwnd, acks) in [(20, 20), (99, 99), (400, 100)] {
+        let mut grown = window(cwnd);
+        (1..acks).for_each(|_| scalable.grow(&mut grown, &growth(0.0)));
+        assert_eq!(grown.cwnd, cwnd);
+        scalable.grow(&mut grown, &growth(0.0));
+        assert_eq!(grown.cwnd, cwnd + 1);
+    }
+    assert_eq!([15, 16, 400].map(|cwnd| scalable.decrease(at(0.0), cwnd)), [14, 14, 350]); // 15 - 15 / 8
+}
+
+/// The acknowledged segments for one of growth with a maximum of 1000, where an ACK brings two segments on average.
+#[test]
+fn bic_goes_a_quarter_of_the_way() {
+    let mut bic = Bic::new(&BicConfig::linux());
+    assert_eq!(bic.decrease(at(0.0), 1_000), 799); // 1000 * 819 / 1024
+    // (1000 - 900) / 4 is more than 16: 900 / 16 / 2. (1000 - 960) / 4 = 10: 960 / 10 / 2. Near the maximum 5 cwnd / 2;
+    // beyond it 3 cwnd / gained / 2, then cwnd / 16 / 2.
+    let below = [(900, 28), (960, 48), (992, 248), (993, 2_482), (1_000, 2_500), (1_003, 2_507)];
+    let above = [(1_030, 51), (1_048, 32)];
+    for (cwnd, per) in below.into_iter().chain(above) {
+        assert_eq!(bic.per(cwnd), per, "{cwnd}");
+    }
+    assert_eq!(bic.per(14), 14);
+    bic.on_timeout();
+    assert_eq!(bic.per(400), 10); // a segment for 20, where an ACK brings two
+    assert_eq!(bic.decrease(at(0.0), 20), 15); // 20 * 819 / 1024
+    assert_eq!(bic.decrease(at(0.0), 14), 7);
+    assert_eq!(inspected(&bic, "max_window_segments"), 12); // 14 * (1024 + 819) / 2048
+}
+
+#[test]
+fn bic_keeps_a_count_for_a_32nd_of_a_second() {
+    let (mut bic, mut grown) = (Bic::new(&BicConfig::linux()), window(400));
+    bic.grow(&mut grown, &growth(1.0));
+    assert_eq!(bic.search.per, 10);
+    // ACKs of four segments, in 16ths: 32 + 4 - 32 / 16 = 34, and two more with each.
+    (0..8).for_each(|_| bic.on_ack(&Acked { segments: 4, ..acked(1.0, 100, State::Open) }));
+    bic.grow(&mut grown, &growth(1.031));
+    assert_eq!(bic.search.per, 10);
+    bic.grow(&mut grown, &growth(1.032));
+    assert_eq!(bic.search.per, 6); // 20 * 16 / 48
+    bic.on_ack(&acked(1.0, 100, State::Disorder(1)));
+    assert_eq!(bic.search.ratio, 48);
+}
+
+#[test]
+fn htcp_finds_alpha_in_128ths() {
+    for (rtt_ms, alpha) in [(100, 45 * 128), (50, 22 * 128), (40, 18 * 128)] {
+        // After 5 s 1 + 10 * 4 + (4 / 2)^2 = 45 segments, times 8 / (80 / 10), 8 / 16 and 8 / 20; beta is a half.
+        let mut htcp = Htcp::new(HtcpConfig::default());
+        htcp.on_ack(&acked(0.1, rtt_ms, State::Open));
+        let mut grown = window(10);
+        grown.counted = 10;
+        htcp.grow(&mut grown, &growth(5.0));
+        assert_eq!((grown.cwnd, grown.counted, htcp.alpha), (11, 0, alpha), "{rtt_ms} ms");
+    }
+}
+
+#[test]
+fn htcp_finds_beta_once_throughput_stays() {
+    let mut htcp = Htcp::new(HtcpConfig::default());
+    for (rtt_ms, largest) in [(80, 80), (101, 80), (100, 100), (121, 100)] {
+        htcp.on_ack(&acked(0.0, rtt_ms, State::Open));
+        assert_eq!(htcp.largest_rtt, largest, "{rtt_ms} ms"); // at most 20 ms more at once
+    }
+    htcp.on_ack(&acked(0.0, 110, State::Reducing));
+    assert_eq!(htcp.largest_rtt, 100);
+    // Nothing was measured, twice: the first time only tells that throughput stays.
+    assert_eq!(htcp.decrease(at(0.0), 100), 50);
+    assert_eq!(htcp.largest_rtt, 99); // 80 + 20 * 95 %
+    assert_eq!(htcp.decrease(at(0.0), 100), 79); // 80 * 128 / 99 = 103, at most 102: 100 * 102 / 128 = 79.7
+}
+
+#[test]
+fn htcp_counts_its_time_from_the_end_of_an_episode() {
+    let mut htcp = module(Htcp::new(HtcpConfig::default()), 20);
+    htcp.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
+    htcp.on_ack(&recovering(&AckEvent { now: at(1.1), ..ack(MSS) }));
+    let last = htcp.clone();
+    htcp.on_spurious(at(1.15));
+    htcp.on_ack(&AckEvent { now: at(1.2), snd_una: 2 * MSS, ..ack(MSS) });
+    assert_eq!(htcp.cwnd(), Bytes(20 * MSS));
+    let mut last = last;
+    last.on_ack(&AckEvent { now: at(1.2), snd_una: 2 * MSS, ..ack(MSS) });
+    let alpha = |module: &LinuxModule| {
+        let (mut module, mut grown) = (module.module.clone(), window(1));
+        grown.counted = 1;
+        module.grow(&mut grown, &growth(3.1));
+        inspected(module.as_ref(), "alpha_segments")
+    };
+    // 100 ms a round trip, beta a half: 1.9 s after the end are 1 + (9000 + 450^2 / 1000) / 1000 = 10 segments; 3.1 s after the
+    // beginning of the connection 1 + (21,000 + 1050^2 / 1000) / 1000 = 23.
+    assert_eq!((alpha(&last), alpha(&htcp)), (10, 23));
+}
+
+/// Judges a round trip with these RTTs at a window.
+fn yeah(base_ms: u64, rtt_ms: u64, grown: &mut SegmentWindow) -> Yeah {
+    let mut yeah = Yeah::new(&YeahConfig::default());
+    yeah.on_ack(&acked(0.0, base_ms, State::Open));
+    yeah.on_open(at(0.0), 1_000);
+    (0..3).for_each(|_| yeah.on_ack(&acked(0.1, rtt_ms, State::Open)));
+    yeah.grow(grown, &Growth { segments: 0, snd_una: 1_001, ..growth(0.1) });
+    yeah
+}
+
+#[test]
+fn yeah_empties_a_long_queue_in_whole_segments() {
+    let mut grown = window(1_100);
+    let mut slow = yeah(100, 110, &mut grown);
+    assert_eq!((grown.cwnd, grown.in_bytes().ssthresh), (1_001, Some(1_001 * MSS))); // 1100 * 10,000 / 110,001 = 99
+    // A window of segments for one, as Reno; a loss takes an eighth, which is more than 99.
+    grown.counted = 0;
+    (0..1_001).for_each(|_| slow.grow(&mut grown, &growth(0.2)));
+    assert_eq!(grown.cwnd, 1_002);
+    assert_eq!(slow.decrease(at(0.2), 1_000), 875);
+}
+
+#[test]
+fn yeah_is_scalable_while_the_queue_is_short() {
+    let mut grown = window(400);
+    let mut fast = yeah(100, 110, &mut grown);
+    (0..100).for_each(|_| fast.grow(&mut grown, &growth(0.2)));
+    assert_eq!(grown.cwnd, 401);
+    assert_eq!(fast.decrease(at(0.2), 240), 204); // the queue was 400 * 10,000 / 110,001 = 36
+    // After idle time the base RTT is that of what comes.
+    fast.on_idle(2_000);
+    (0..3).for_each(|_| fast.on_ack(&acked(1.0, 300, State::Open)));
+    fast.grow(&mut grown, &Growth { segments: 0, snd_una: 2_001, ..growth(1.0) });
+    assert_eq!(inspected(&fast, "queued_segments"), 0);
+}
+
+#[test]
+fn a_timeout_lasts_until_what_was_sent_is_acknowledged() {
+    let mut bic = module(Bic::new(&BicConfig::linux()), 20);
+    bic.on_ack(&AckEvent { snd_una: MSS, snd_nxt: 10 * MSS, ..ack(MSS) });
+    bic.on_restart(&restart(RestartCause::Timeout, MSS));
+    bic.on_ack(&AckEvent { now: at(1.0), snd_una: 9 * MSS, snd_nxt: 12 * MSS, ..ack(8 * MSS) });
+    assert_eq!(bic.state, State::Loss(10 * MSS));
+    bic.on_ack(&AckEvent { now: at(1.1), snd_una: 10 * MSS, snd_nxt: 12 * MSS, ..ack(MSS) });
+    assert_eq!(bic.state, State::Open);
+    // One segment is selectively acknowledged, then all up to it.
+    bic.on_ack(&AckEvent { now: at(1.2), snd_una: 10 * MSS, snd_nxt: 13 * MSS, is_cumulative: false, ..ack(MSS) });
+    assert_eq!(bic.state, State::Disorder(13 * MSS));
+    bic.on_ack(&AckEvent { now: at(1.3), snd_una: 12 * MSS, snd_nxt: 14 * MSS, ..ack(MSS) });
+    assert_eq!(bic.state, State::Open);
+}
+
+#[test]
+fn a_round_trip_is_that_of_the_segment_sent_last() {
+    let mut yeah = module(Yeah::new(&YeahConfig::default()), 20);
+    let report = |sent_ms: u64, is_retransmission| SegmentReport {
+        sent_at: SimTime(sent_ms * 1_000_000),
+        is_retransmission,
+        ..crate::testing::lost(MSS)
+    };
+    for segment in [report(10, false), report(25, false), report(60, true)] {
+        yeah.on_delivered(&segment);
+    }
+    let rtt_sample = Some(SimDuration::from_millis(90));
+    yeah.on_ack(&AckEvent { now: at(0.1), rtt_sample, ..ack(3 * MSS) });
+    assert!(format!("{yeah:?}").contains("base_rtt: Some(75001)"), "{yeah:?}");
+}

@@ -1,0 +1,60 @@
+"""Tests of the comparison of Linux's modules with the controllers of the same names."""
+
+import polars as pl
+import pytest
+
+pytest.importorskip("studies.linux.modules")
+
+from studies.linux import modules
+
+
+def side(windows: list[float], *, retransmitted: int = 0, lost_at: int | None = None) -> modules.Side:
+    """Return a run with a sample each 10 ms, and a segment of 1448 octets with each."""
+    times = [round(0.01 * number, 3) for number in range(1, len(windows) + 1)]
+    sent = [1448 * number for number in range(len(windows))]
+    if lost_at is not None:
+        sent[lost_at] = 0
+    series = pl.DataFrame(
+        {"time_s": times, "cwnd": windows, "ssthresh": pl.Series([None] * len(windows), dtype=pl.Float64)}
+    )
+    return modules.Side(series, pl.DataFrame({"time_s": times, "seq": sent}), 1e6, retransmitted)
+
+
+def test_runs_of_equal_windows_and_segments_are_equal() -> None:
+    found = modules.compare("reno", 1, side([10.0] * 100), side([10.0] * 100))
+    assert (found.verdict, found.first_s, found.most) == ("equal", {}, 0.0)
+
+
+def test_a_sample_between_an_ack_and_its_twin_is_no_difference() -> None:
+    late = [10.0] * 100
+    late[50] = 11.0
+    assert modules.compare("reno", 1, side([10.0] * 100), side(late)).verdict == "equal"
+
+
+def test_a_lasting_segment_of_window_is_told_with_its_first_instant() -> None:
+    found = modules.compare("reno", 1, side([100.0] * 100), side([100.0] * 60 + [101.0] * 40))
+    # The first sample that differs is the 61st, at 0.61 s; the means are 100 and 100.4 segments.
+    assert found.first_s == {"cwnd": 0.61}
+    assert (found.most, found.verdict) == (1.0, "1 segment")
+    assert found.figures["window"] == (pytest.approx(100.0), pytest.approx(100.4))
+
+
+@pytest.mark.parametrize(("retransmitted", "verdict"), [(102, "2 %"), (103, "differs")])
+def test_two_percent_of_100_retransmissions_are_two(retransmitted: int, verdict: str) -> None:
+    ours, theirs = (
+        side([10.0] * 100, retransmitted=retransmitted, lost_at=30),
+        side([10.0] * 90 + [13.0] * 10, retransmitted=100),
+    )
+    # 13 for 10 in a tenth of the run is 3 % of the mean, so that only a longer run is within 2 %.
+    longer = side([10.0] * 190 + [13.0] * 10, retransmitted=100)
+    found = modules.compare("reno", 1, side([10.0] * 200, retransmitted=retransmitted, lost_at=30), longer)
+    assert found.verdict == verdict
+    assert found.first_s["sent"] == 0.31
+    assert modules.compare("reno", 1, ours, theirs).verdict == "differs"
+
+
+def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["modules", "renno", "--keep", "unused"])
+    with pytest.raises(SystemExit):
+        modules.main()
+    assert "unknown module 'renno'; Linux's are reno, cubic" in capsys.readouterr().err
