@@ -28,7 +28,9 @@ MODULES: Final = (
     *("reno", "cubic", "bbr", "bic", "dctcp", "westwood", "highspeed"),
     *("hybla", "htcp", "vegas", "veno", "scalable", "yeah", "illinois"),
 )
-SIMULATED: Final = {"highspeed": '{ kind = "highspeed", variant = "linux" }'}
+SIMULATED: Final = {
+    name: f'{{ kind = "{name}", variant = "linux" }}' for name in ("highspeed", "htcp", "scalable", "yeah")
+}
 """Controllers that are simulated for modules whose names stand for other rules in the profile `linux-6.x`."""
 PATHS: Final = Path(__file__).with_name("modules.toml")
 MSS_BYTES: Final = 1448
