@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -path crates/ackclock/examples -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
+RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -path crates/ackclock/examples -prune -o \( -name '*.rs' -o -name '*.toml' \) -print)
 # One interpreter for every build, so that Cargo does not build the bindings anew for each.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
