@@ -95,7 +95,7 @@ def test_a_study_names_the_version_that_ran_it() -> None:
     plan, _ = read(SMALL)
     study = Study(plan, [], "0.0.1")
     assert study.about == f"{study.conditions}; ackclock 0.0.1" and "ackclock" not in study.conditions
-    assert about_each(plan, [], "0.0.1").endswith("; ackclock 0.0.1")
+    assert about_each(plan, [], "ackclock 0.0.1").endswith("; ackclock 0.0.1")
     assert of_study(study).count(" ackclock ") == 1
 
 

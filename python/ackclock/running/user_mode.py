@@ -117,13 +117,21 @@ class Booted:
             (self.folder / "in").write_text(text)
             (self.folder / "init").symlink_to(first_process().resolve())
             if self._listener is not None:
-                self._listener.bind(str(self.folder / "agent"))
-                self._listener.listen(1)
+                self._listen(self._listener)
             self._begun = time.perf_counter()
             self._child = self._start(seed)
         except BaseException:
             self.close()
             raise
+
+    def _listen(self, listener: socket.socket) -> None:
+        """Listen at `agent` in the folder, however long the folder's path: an address has room for 107 bytes."""
+        folder = os.open(self.folder, os.O_PATH)
+        try:
+            listener.bind(f"/proc/self/fd/{folder}/agent")
+        finally:
+            os.close(folder)
+        listener.listen(1)
 
     def _start(self, seed: int) -> "subprocess.Popen[bytes]":
         with (self.folder / "console").open("wb") as console, _fixed_addresses():
