@@ -2,7 +2,7 @@
 //! kernel off.
 //!
 //! The kernel shows the files of its host, and may write to the folder only in which it was started. That folder has the command
-//! ([`Order`], `order.json`) with its standard input (`in`), and gets what the command wrote (`out`, `err`) and its exit code (`code`).
+//! (`order.json`) with its standard input (`in`), and gets what the command wrote (`out`, `err`) and its exit code (`code`).
 
 use std::convert::Infallible;
 use std::fs::{self, File};
