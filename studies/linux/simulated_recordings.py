@@ -122,7 +122,7 @@ def _tcp(flow: FlowSettings) -> dict[str, Any]:
     """Return Linux's settings as recorded: buffers limited no window; without scaling, its field did."""
     return {
         "profile": "linux-6.x",
-        "receive_autotuning": {"max": "32 MiB", "opens_to": "80931 B"},
+        "receive_autotuning": {"initial": "64 KiB", "max": "32 MiB", "opens_to": "80 KiB"},
         "send_autotuning": {"max": "64 MiB"},
         "window_scaling": flow.window_scaling,
         "tso": flow.tso,

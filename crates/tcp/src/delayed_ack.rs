@@ -27,6 +27,20 @@ const ORDINARY_RATIO: u32 = 2;
 //= rfc5690-4.6-above-a-hole
 const AT_ONCE_ABOVE_A_HOLE: u32 = 3;
 
+/// Data that has arrived in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data {
+    pub(crate) octets: u64,
+    /// Largest payload of a segment.
+    pub(crate) mss: u64,
+    /// Bounds the adaptive delay.
+    pub(crate) rto: SimDuration,
+    /// The window advertised last.
+    pub(crate) window: u64,
+    /// The window opens further by it.
+    pub(crate) opens: bool,
+}
+
 /// Decides when to send an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DelayedAcks {
@@ -50,8 +64,6 @@ pub(crate) struct DelayedAcks {
     is_owed: bool,
     /// Since then, segments that were not full, of two at most; pushed ones count as one together.
     pushes: u8,
-    /// The pending ACK is requested by an opening window.
-    is_for_window: bool,
     /// The adaptive delay; zero before the first data.
     delay: SimDuration,
     last_arrival: SimTime,
@@ -76,10 +88,9 @@ impl DelayedAcks {
             octets: 0,
             deadline: SimTime::NEVER,
             due: false,
-            quick: config.quickacks,
+            quick: if config.adaptive { 0 } else { config.quickacks },
             is_owed: false,
             pushes: 0,
-            is_for_window: false,
             delay: SimDuration::ZERO,
             last_arrival: SimTime::ZERO,
             is_interactive: false,
@@ -159,13 +170,24 @@ impl DelayedAcks {
     pub(crate) fn on_useless(&mut self, window: u64, mss: u64) {
         self.due = true;
         if self.config.quickacks > 0 && self.config.adaptive && !self.spares_acks() {
-            let quick = match u32::try_from(window / (2 * mss)).unwrap_or(u32::MAX) {
-                0 => 2,
-                quick => quick.min(self.config.quickacks),
-            };
-            (self.quick, self.is_interactive) = (self.quick.max(quick), false);
+            self.begin_quick(window, mss);
+            self.is_interactive = false;
             self.delay = self.config.timeout;
         }
+    }
+
+    /// The next ACKs are not delayed: one for every second segment of a `window` that was advertised (Linux).
+    fn begin_quick(&mut self, window: u64, mss: u64) {
+        let quick = match u32::try_from(window / (2 * mss)).unwrap_or(u32::MAX) {
+            0 => 2,
+            quick => quick,
+        };
+        self.quick = self.quick.max(quick.min(self.config.quickacks));
+    }
+
+    /// The buffer fills: ACKs are delayed from now on.
+    pub(crate) fn end_quick(&mut self) {
+        self.quick = 0;
     }
 
     /// Nothing lies above a hole any more.
@@ -208,12 +230,16 @@ impl DelayedAcks {
         }
     }
 
-    /// Data arrived in order: `octets` of it, in segments of at most `mss`. `rto` bounds the adaptive delay.
-    pub(crate) fn on_data(&mut self, now: SimTime, octets: u64, mss: u64, rto: SimDuration) {
+    /// Data arrived in order.
+    pub(crate) fn on_data(&mut self, now: SimTime, data: &Data) {
+        let Data { octets, mss, .. } = *data;
         self.segments += if octets <= mss { 1 } else { octets.div_ceil(mss) as u32 }; // a division is dear
         self.octets += octets;
         self.is_owed = true;
-        self.adapt(now, rto);
+        self.adapt(now, data);
+        if data.opens {
+            self.on_window_opened();
+        }
         let enough = if self.counts_octets { self.octets > mss } else { false };
         //= rfc5681-4.2-every-second
         if enough || self.segments >= self.ratio || (self.quick > 0 && !self.is_interactive) {
@@ -240,11 +266,11 @@ impl DelayedAcks {
         }
     }
 
-    /// The segment that has just arrived lets the window open further: it is acknowledged at once, and takes no quick ACK.
-    pub(crate) fn on_window_opened(&mut self, now: SimTime) {
-        if !self.is_interactive && !self.spares_acks() {
-            self.is_for_window = true;
-            self.due_after_offload(now);
+    /// The segment that arrives lets the window open further. Linux makes the number of quick ACKs odd: this segment has one.
+    #[inline]
+    pub(crate) fn on_window_opened(&mut self) {
+        if !self.spares_acks() {
+            self.quick |= 1;
         }
     }
 
@@ -257,7 +283,8 @@ impl DelayedAcks {
         }
     }
 
-    fn adapt(&mut self, now: SimTime, rto: SimDuration) {
+    fn adapt(&mut self, now: SimTime, data: &Data) {
+        let Data { rto, window, mss, .. } = *data;
         if !self.config.adaptive && !self.config.interactive {
             return;
         }
@@ -268,12 +295,13 @@ impl DelayedAcks {
         let least = self.config.timeout;
         if self.delay.is_zero() {
             self.delay = least;
+            self.begin_quick(window, mss);
         } else if gap.0 <= least.0 / 2 {
             self.delay = SimDuration(self.delay.0 / 2 + least.0 / 2);
         } else if gap < self.delay {
             self.delay = SimDuration((self.delay.0 / 2 + gap.0).min(rto.0));
         } else if gap > rto {
-            self.quick = self.config.quickacks; // the sender has begun anew: let its window grow
+            self.begin_quick(window, mss); // the sender has begun anew: let its window grow
         }
         self.delay = self.delay.clamp(least, LONGEST.max(least));
     }
@@ -297,9 +325,11 @@ impl DelayedAcks {
         (self.due, self.gathers, self.is_with_offload) = (false, false, false);
         self.deadline = SimTime::NEVER;
         (self.segments, self.octets, self.pushes) = (0, 0, 0);
-        let (is_owed, is_for_window) = (std::mem::take(&mut self.is_owed), std::mem::take(&mut self.is_for_window));
-        if is_owed && !is_for_window {
-            self.quick = self.quick.saturating_sub(1); // counts down to zero and stays
+        if std::mem::take(&mut self.is_owed) && self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 && self.config.adaptive {
+                self.delay = self.config.timeout; // Linux
+            }
         }
     }
 }
@@ -326,7 +356,8 @@ mod tests {
     }
 
     fn arrive(acks: &mut DelayedAcks, ms: u64, octets: u64) -> bool {
-        acks.on_data(SimTime(ms * MS), octets, 1_000, SimDuration::from_secs(1));
+        let data = Data { octets, mss: 1_000, rto: SimDuration::from_secs(1), window: 64_000, opens: false };
+        acks.on_data(SimTime(ms * MS), &data);
         acks.is_due()
     }
 

@@ -16,7 +16,7 @@ use ackclock_wire::{Seq, Timestamps};
 use crate::autotuning::ReceiveAutotuning;
 use crate::clock::is_before;
 use crate::config::{MAX_UNSCALED_WINDOW, TcpConfig};
-use crate::delayed_ack::DelayedAcks;
+use crate::delayed_ack::{Data, DelayedAcks};
 use crate::ranges::{Range, RangeSet};
 use crate::sack_compression::SackCompression;
 pub(crate) use reader::Reader;
@@ -71,6 +71,8 @@ pub(crate) struct Receiver {
     recent: RecentRanges,
     /// Segments that arrived above a hole.
     out_of_order_segments: u64,
+    /// Octets that came into order as a hole was filled, which the application has not read yet when that is acknowledged.
+    being_read: u64,
 }
 
 impl Receiver {
@@ -81,6 +83,7 @@ impl Receiver {
             out_of_order: RangeSet::default(),
             recent: RecentRanges::default(),
             out_of_order_segments: 0,
+            being_read: 0,
             fin_at: None,
             buffer: tuning.as_ref().map_or(config.receive_buffer.0, |tuning| tuning.window()),
             granted_edge: u64::MAX,
@@ -140,7 +143,11 @@ impl Receiver {
     pub(crate) fn on_open(&mut self, now: SimTime, sack: bool) {
         self.reports_ranges = sack;
         if let Some(tuning) = &mut self.tuning {
-            tuning.begin(now);
+            let mss = self.mss;
+            tuning.begin(now, self.buffer, mss);
+            if tuning.opens() {
+                self.buffer = tuning.window();
+            }
         }
     }
 
@@ -230,7 +237,7 @@ impl Receiver {
     /// peer should know.
     pub(crate) fn read(&mut self, now: SimTime, octets: u64) -> (u64, bool) {
         let taken = self.reader.take(octets);
-        self.tune(now);
+        self.tune(now, 0);
         if taken > 0 && self.reader.unread() == 0 {
             self.acks.on_all_read(now);
         }
@@ -283,8 +290,8 @@ impl Receiver {
     pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
         if self.is_next(arrival) {
             self.rcv_nxt += arrival.len;
-            self.acknowledge(now, arrival.len, arrival);
-            self.tune(now);
+            self.acknowledge(now, arrival.len, arrival, 0);
+            self.tune(now, 0);
         } else if self.is_next_above_hole(arrival) {
             self.on_arrival_above_hole(now, arrival);
         } else {
@@ -344,6 +351,8 @@ impl Receiver {
         }
         let end = data_end + u64::from(arrival.has_fin && self.fin_at == Some(data_end)); // it takes a number of its own
         let (before, had, was_finished) = (self.rcv_nxt, self.payload_octets(), self.is_finished());
+        self.being_read = 0;
+        let held = self.held();
         let has_reported = std::mem::take(&mut self.has_reported);
         self.note_duplicate(arrival);
         if start < end {
@@ -363,20 +372,27 @@ impl Receiver {
                 self.acknowledge_above_hole(now, data_end.saturating_sub(start), arrival, has_reported);
             } else if arrival.len > 0 || arrival.has_fin {
                 // A duplicate, or beyond the window (RFC 5681 section 4.2).
-                self.acks.on_useless(window_end - self.rcv_nxt, self.mss);
+                self.acks.on_useless(self.advertised(), self.mss);
             } else {
                 self.acks.request();
             }
         } else if brings_data {
-            self.acknowledge(now, self.rcv_nxt - before, arrival);
-            self.tune(now);
+            let octets = self.rcv_nxt - before;
+            self.acknowledge(now, octets, arrival, held);
+            let mut after = 0;
+            if self.reader.is_immediate() {
+                (self.being_read, after) = (octets, octets.saturating_sub(arrival.len));
+            }
+            self.tune(now, after);
         }
     }
 
     /// Data arrived above a hole: when that is acknowledged.
     fn acknowledge_above_hole(&mut self, now: SimTime, octets: u64, arrival: &Arrival, has_reported: bool) {
         self.out_of_order_segments += 1;
-        self.open_above_hole(octets);
+        if self.opens_above_hole(octets) {
+            self.acks.on_window_opened();
+        }
         if !has_reported {
             match self.gathers_until(now, arrival) {
                 Some(deadline) => self.acks.gather_until(deadline),
@@ -400,7 +416,7 @@ impl Receiver {
         if self.dsack && self.reports_ranges {
             self.duplicate = Some(Range { start, end: (start + len).min(self.rcv_nxt) });
         }
-        self.acks.on_useless(self.window_end() - self.rcv_nxt, self.mss);
+        self.acks.on_useless(self.advertised(), self.mss);
     }
 
     /// RFC 2883 section 4: what has arrived before is reported once; where ACKs are gathered, it is forgotten when something else arrives (Linux).
@@ -419,14 +435,12 @@ impl Receiver {
         }
     }
 
-    /// Data arrived in order: when it is acknowledged.
+    /// A segment arrived with which `octets` more are in order, while `held` lay in the buffer: when that is acknowledged.
     #[inline]
-    fn acknowledge(&mut self, now: SimTime, octets: u64, arrival: &Arrival) {
-        let opens = octets >= self.mss && self.opens_window();
-        self.acks.on_data(now, octets, self.mss, arrival.rto);
-        if opens {
-            self.acks.on_window_opened(now);
-        }
+    fn acknowledge(&mut self, now: SimTime, octets: u64, arrival: &Arrival, held: u64) {
+        let opens = arrival.len >= self.mss && self.opens_window(held);
+        let data = Data { octets, mss: self.mss, rto: arrival.rto, window: self.advertised(), opens };
+        self.acks.on_data(now, &data);
         if arrival.is_pushed || octets < self.mss {
             self.note_push(now, octets >= self.mss);
         }
@@ -441,27 +455,26 @@ impl Receiver {
         }
     }
 
-    /// The window follows a full-sized segment.
+    /// The window follows a full-sized segment in order, beside which the buffer holds `held` octets.
     #[inline]
-    fn opens_window(&mut self) -> bool {
+    fn opens_window(&mut self, held: u64) -> bool {
         if !self.tuning.as_ref().is_some_and(|tuning| tuning.may_open()) {
             return false;
         }
-        let held = self.held();
         self.tuning.as_mut().is_some_and(|tuning| tuning.on_full_segment(self.mss, held))
     }
 
-    /// The window follows `octets` that arrived above a hole.
-    fn open_above_hole(&mut self, octets: u64) {
+    /// The window follows `octets` that arrived above a hole: true if they open it further.
+    fn opens_above_hole(&mut self, octets: u64) -> bool {
         if self.tuning.is_none() || !self.reports_ranges {
-            return;
+            return false;
         }
         let held = self.held();
         let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
-        if let Some(tuning) = &mut self.tuning {
-            tuning.on_segment_above_hole(octets, above_hole, held, self.mss);
-            self.buffer = self.buffer.max(tuning.window().min(MAX_UNSCALED_WINDOW.0 << self.scale));
-        }
+        let Some(tuning) = &mut self.tuning else { return false };
+        let opens = tuning.on_segment_above_hole(octets, above_hole, held, self.mss);
+        self.buffer = self.buffer.max(tuning.window().min(MAX_UNSCALED_WINDOW.0 << self.scale));
+        opens
     }
 
     /// Octets in the buffer: what the application has not read, and what lies above a hole.
@@ -470,22 +483,24 @@ impl Receiver {
         self.reader.unread() + above_hole
     }
 
-    /// The buffer follows what is read.
+    /// The buffer follows what is read, as soon as the segment that has filled a hole is, and not yet the `after` octets that lay
+    /// above it (Linux looks at it with each).
     #[inline]
-    fn tune(&mut self, now: SimTime) {
+    fn tune(&mut self, now: SimTime, after: u64) {
         if self.tuning.is_some() {
-            self.tune_to(now, self.payload_octets() - self.reader.unread());
+            self.tune_to(now, self.reader.unread() + after);
         }
     }
 
-    fn tune_to(&mut self, now: SimTime, read: u64) {
+    fn tune_to(&mut self, now: SimTime, unread: u64) {
+        let read = self.payload_octets() - unread;
         if let Some(tuning) = &mut self.tuning {
             if !self.has_timestamps {
                 tuning.on_data(now, self.rcv_nxt, self.advertised_edge);
             }
             if tuning.is_due(now) {
                 let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
-                tuning.on_round_trip(now, read, self.reader.unread(), above_hole, self.mss);
+                tuning.on_round_trip(now, read, unread, above_hole, self.mss);
             }
             self.buffer = self.buffer.max(tuning.window().min(MAX_UNSCALED_WINDOW.0 << self.scale));
         }

@@ -230,10 +230,10 @@ fn receive_memory(tuning: WindowTuning, mss: u32) -> u64 {
 }
 
 /// The memory of which `window` octets are window, as Linux 6.18 counts it for full segments from a TUN device: of 200 kB for
-/// 536 octets a half is window, for 960 41 %, for 1,200 51 %, for 1,448 62 % (goodput times round trip), as if each of the latter
-/// took 2,344 octets, in whole 256ths. Larger ones were 48 % (4,000) and 63 % (8,948): for them half.
+/// 536 octets a half is window, for 960 41 %, for 1,200 51 %, for 1,448 62 % (goodput times round trip): each of the latter takes
+/// 2,304 octets, in whole 256ths. Larger ones were 48 % (4,000) and 63 % (8,948): for them half.
 fn memory_for(window: u64, mss: u32) -> u64 {
-    let share = if (537..=1_460).contains(&mss) { u64::from(mss) * 256 / 2_344 } else { 128 };
+    let share = if (537..=1_460).contains(&mss) { u64::from(mss) * 256 / 2_304 } else { 128 };
     (window * 256).div_ceil(share)
 }
 

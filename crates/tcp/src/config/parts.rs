@@ -296,7 +296,7 @@ declare! {
     pub struct WindowTuning {
         /// The window that it begins with.
         initial: Bytes = default(Bytes(65_535)).at_least(Bytes(1)),
-        /// Largest size; with `opens_to`, memory as Linux counts it, of which 158/256 is window.
+        /// Largest size; with `opens_to`, memory as Linux counts it, of which 160/256 is window.
         max: Bytes = default(MAX_SCALED_WINDOW).at_least(Bytes(1)),
         /// If more than `initial`: the window opens to it by two segments with each full-sized one, as it does whenever the buffer has grown; such a segment is acknowledged at once
         opens_to: Bytes = default(Bytes(0)),

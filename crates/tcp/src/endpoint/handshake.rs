@@ -105,7 +105,7 @@ impl Endpoint {
         let mut syn = Segment {
             seq: Seq::of_offset(self.initial_sequence, 0),
             ack: if answers { acknowledgement.ack } else { Seq(0) },
-            window: self.receiver.syn_window(),
+            window: self.receiver.syn_window((!answers).then_some(self.handshake.offered_mss)),
             flags: if answers {
                 Flags::SYN.with(Flags::ACK).with(self.handshake.ecn)
             } else {

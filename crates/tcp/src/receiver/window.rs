@@ -22,6 +22,17 @@ impl Receiver {
         free >= 2 * left && self.rcv_nxt + free >= self.advertised_edge + self.worthwhile()
     }
 
+    /// The window opens with segments.
+    fn opens(&self) -> bool {
+        self.tuning.as_ref().is_some_and(|tuning| tuning.opens())
+    }
+
+    /// The window as it was advertised last.
+    #[inline]
+    pub(super) fn advertised(&self) -> u64 {
+        self.advertised_edge.saturating_sub(self.last_ack_sent)
+    }
+
     /// Window that may be advertised beyond what has arrived.
     pub(super) fn free(&self) -> u64 {
         let granted = self.granted_edge.saturating_sub(self.rcv_nxt); // more may have been advertised before the grant
@@ -63,10 +74,14 @@ impl Receiver {
         self.acks.on_ack_sent();
         self.last_ack_sent = self.rcv_nxt;
         self.reader.catch_up(now);
-        let edge = self.rcv_nxt + self.free();
-        //= rfc9293-3.8.6-no-shrinking
-        if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
-            self.advertised_edge = edge;
+        if self.opens() {
+            self.advertise_in_steps_of_scale();
+        } else {
+            let edge = self.rcv_nxt + self.free();
+            //= rfc9293-3.8.6-no-shrinking
+            if edge >= self.advertised_edge + self.worthwhile() || self.advertised_edge == 0 {
+                self.advertised_edge = edge;
+            }
         }
         // What the field cannot express is not advertised (the shift rounds down), but for what is granted.
         let left = self.advertised_edge.saturating_sub(self.rcv_nxt) + self.excess();
@@ -78,12 +93,36 @@ impl Receiver {
         }
     }
 
-    /// The window of a SYN is never scaled (RFC 7323 section 2.2).
-    pub(crate) fn syn_window(&mut self) -> u16 {
+    /// Moves the edge as Linux does: in steps that the field can express, rounded up while half of the buffer is free, and down
+    /// where there is less; a sixteenth of it, or less than a segment, is none.
+    fn advertise_in_steps_of_scale(&mut self) {
+        let step = 1 << self.scale;
+        let held = self.held() + std::mem::take(&mut self.being_read);
+        let (size, mut room) = self.tuning.as_ref().map_or((0, 0), |tuning| (tuning.room(0), tuning.room(held)));
+        if room < size / 2 {
+            self.acks.end_quick();
+            room = if room < size / 16 || room < self.mss { 0 } else { room / step * step };
+        }
+        let most = self.buffer.min(self.granted_edge.saturating_sub(self.rcv_nxt));
+        let mut window = room.min(most).next_multiple_of(step);
+        //= rfc9293-3.8.6-no-shrinking
+        let offered = self.advertised_edge.saturating_sub(self.rcv_nxt);
+        if window < offered {
+            window = offered.next_multiple_of(step);
+        }
+        self.advertised_edge = self.rcv_nxt + window;
+    }
+
+    /// The window of a SYN is never scaled (RFC 7323 section 2.2). One that opens is whole segments of the `mss` that the first SYN
+    /// offers (Linux).
+    pub(crate) fn syn_window(&mut self, mss: Option<u32>) -> u16 {
         //= rfc7323-2.2-syn-unscaled
         let first = self.rcv_nxt.max(1);
         let granted = self.granted_edge.saturating_sub(first);
-        let window = self.buffer.min(granted).min(MAX_UNSCALED_WINDOW.0);
+        let mut window = self.buffer.min(granted).min(MAX_UNSCALED_WINDOW.0);
+        if let Some(mss) = mss.map(u64::from).filter(|mss| self.opens() && window >= *mss) {
+            window = window / mss * mss;
+        }
         self.advertised_edge = first + window;
         window as u16
     }
