@@ -20,7 +20,9 @@ use crate::tree::{Node, Origin, Value, parse_toml};
 struct ProfileFile {
     summary: String,
     source: String,
-    controller_by_default: Controller,
+    /// The profile that has what this one does not say.
+    like: Option<String>,
+    controller_by_default: Option<Controller>,
     tcp: TcpTable,
     /// The values that the stack sets with a switch that is false in `tcp`, by the switch's name.
     #[serde(default)]
@@ -49,8 +51,10 @@ pub(crate) struct Profile {
     pub(crate) controllers: BTreeMap<String, Table>,
 }
 
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 12] = [
     ("linux-6.x", include_str!("profiles/linux-6.x.toml")),
+    ("linux-7.3", include_str!("profiles/linux-7.3.toml")),
+    ("linux-6.12", include_str!("profiles/linux-6.12.toml")),
     ("rfc", include_str!("profiles/rfc.toml")),
     ("windows-11", include_str!("profiles/windows-11.toml")),
     ("macos-15", include_str!("profiles/macos-15.toml")),
@@ -95,8 +99,23 @@ fn read(name: &'static str, text: &str) -> Profile {
     assert!(controllers.iter().all(|(of, table)| is_declared(of, table)), "profile {name} sets what controllers have");
     let is_off = |switch: &String| file.tcp.0.get(switch) == Some(&false.into());
     assert!(file.with.keys().all(is_off), "profile {name} has switches off with which it sets others");
-    let ProfileFile { summary, source, controller_by_default, tcp, with, why, .. } = file;
-    Profile { name, summary, source, controller_by_default, tcp, with, why, controllers }
+    let ProfileFile { summary, source, like, controller_by_default, tcp, with, why, .. } = file;
+    let like = like.map(|base| {
+        let found = FILES.iter().find(|(name, _)| *name == base);
+        let (base, text) = found.unwrap_or_else(|| panic!("profile {name} is like one that exists"));
+        read(base, text)
+    });
+    let Some(base) = like else {
+        let controller_by_default = controller_by_default.unwrap_or_else(|| panic!("profile {name} has a controller"));
+        return Profile { name, summary, source, controller_by_default, tcp, with, why, controllers };
+    };
+    let mut profile = Profile { name, summary, source, ..base };
+    profile.controller_by_default = controller_by_default.unwrap_or(profile.controller_by_default);
+    profile.tcp.0.extend(tcp.0);
+    profile.with.extend(with);
+    profile.why.extend(why);
+    profile.controllers.extend(controllers);
+    profile
 }
 
 /// True if the controller with this name in profiles takes these parameters.

@@ -12,7 +12,7 @@
 
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::config::{Autotuning, WindowTuning};
+use crate::config::{Autotuning, BufferGrowth, WindowTuning};
 
 /// A full segment behind a TUN device, its memory, and the share of memory that is window, in Linux's 256ths: the tracepoint
 /// `tcp_rcvbuf_grow` of 7.3 shows both. Goodput times round trip on 6.18 was 249 and 496 kB of 400 and 800.
@@ -125,7 +125,9 @@ impl ReceiveAutotuning {
             return false;
         }
         let opens = octets >= mss && self.open_within(mss, held.saturating_sub(octets));
-        self.size = self.size.max((2 * self.space(mss) + above_hole).min(self.limit()));
+        if self.config.growth == BufferGrowth::Linux6_16 {
+            self.size = self.size.max((2 * self.space(mss) + above_hole).min(self.limit()));
+        }
         opens
     }
 
@@ -152,7 +154,7 @@ impl ReceiveAutotuning {
         }
         if self.rtt.is_zero() || rtt < self.rtt {
             self.rtt = rtt;
-        } else if unread == 0 {
+        } else if unread == 0 || self.config.growth == BufferGrowth::Linux4_20 {
             self.rtt = SimDuration(self.rtt.0 - self.rtt.0 / 8 + rtt.0 / 8);
         }
     }
@@ -183,7 +185,11 @@ impl ReceiveAutotuning {
         let space = self.space(mss);
         if copied > space {
             // The sender doubles in slow start: twice what came, and twice as much more as it has grown.
-            let base = 2 * copied;
+            let (spare, above_hole) = match self.config.growth {
+                BufferGrowth::Linux6_16 => (0, above_hole),
+                BufferGrowth::Linux4_20 => (16 * mss, 0),
+            };
+            let base = 2 * copied + spare;
             let growth = 2 * u128::from(base) * u128::from(copied - space) / u128::from(space);
             // More than any buffer, but no overflow.
             let wanted = base.saturating_add(growth.min(u128::from(u64::MAX / 2)) as u64).saturating_add(above_hole);
@@ -207,7 +213,12 @@ mod tests {
 
     fn tuning(initial: u64, opens_to: u64) -> ReceiveAutotuning {
         let opens_to = Bytes(opens_to);
-        ReceiveAutotuning::new(WindowTuning { initial: Bytes(initial), max: Bytes(1_000_000), opens_to })
+        ReceiveAutotuning::new(WindowTuning {
+            initial: Bytes(initial),
+            max: Bytes(1_000_000),
+            opens_to,
+            ..WindowTuning::default()
+        })
     }
 
     #[test]
@@ -252,7 +263,12 @@ mod tests {
     }
 
     fn linux() -> ReceiveAutotuning {
-        let config = WindowTuning { initial: Bytes(65_536), max: Bytes(32 << 20), opens_to: Bytes(81_920) };
+        let config = WindowTuning {
+            initial: Bytes(65_536),
+            max: Bytes(32 << 20),
+            opens_to: Bytes(81_920),
+            ..WindowTuning::default()
+        };
         let mut tuning = ReceiveAutotuning::new(config);
         tuning.begin(SimTime::ZERO, 65_160, 1_448);
         tuning
@@ -315,7 +331,12 @@ mod tests {
     /// Linux 6.18 with `tcp_rmem` ending at 400,000: 19.88 Mbit/s over 100.3 ms, 249 kB. 160/256 of it are 250,000.
     #[test]
     fn what_opens_ends_at_memory() {
-        let config = WindowTuning { initial: Bytes(65_535), max: Bytes(400_000), opens_to: Bytes(80_931) };
+        let config = WindowTuning {
+            initial: Bytes(65_535),
+            max: Bytes(400_000),
+            opens_to: Bytes(80_931),
+            ..WindowTuning::default()
+        };
         let mut tuning = ReceiveAutotuning::new(config);
         tuning.on_rtt(SimDuration::from_millis(100), 0);
         tuning.on_round_trip(SimTime(100_000_000), 300_000, 0, 0, 1_448);

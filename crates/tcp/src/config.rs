@@ -17,8 +17,8 @@ pub use parts::{
 };
 pub use rto::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 pub use words::{
-    AppLimitedFrom, Counting, CwndValidation, DecreaseFrom, IdleRestart, LossDetection, LossRecovery, Nagle,
-    TimeoutInRecovery, UserTimeoutFrom, ZeroWindowProbeFrom,
+    AppLimitedFrom, BufferGrowth, Counting, CwndValidation, DecreaseFrom, IdleRestart, LossDetection, LossRecovery,
+    Nagle, TimeoutInRecovery, UserTimeoutFrom, ZeroWindowProbeFrom,
 };
 use written::{Buffer, Ssthresh};
 

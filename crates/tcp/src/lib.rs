@@ -74,11 +74,11 @@ pub use accurate_ecn::OctetsByMark;
 pub use autotuning::window_of_memory;
 pub use chronograph::{Activity, Spent};
 pub use config::{
-    AckControlConfig, AppLimitedFrom, Autotuning, BeyondHorizon, BurstConfig, ClockConfig, ClockStep, Counting,
-    CwndValidation, DecreaseFrom, DelayedAck, DeviceQueueConfig, EcnConfig, EcnMode, FirstSample, IdleRestart,
-    LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacedBy, PacingConfig,
-    RtoConfig, RtoEstimator, RtoResume, RttSample, SackCompressionConfig, SmallQueues, TcpConfig, TickRounding,
-    TimeoutInRecovery, UndoConfig, UserTimeoutFrom, WindowTuning, ZeroWindowProbeFrom,
+    AckControlConfig, AppLimitedFrom, Autotuning, BeyondHorizon, BufferGrowth, BurstConfig, ClockConfig, ClockStep,
+    Counting, CwndValidation, DecreaseFrom, DelayedAck, DeviceQueueConfig, EcnConfig, EcnMode, FirstSample,
+    IdleRestart, LossDetection, LossRecovery, MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, MAX_WINDOW, Nagle, PacedBy,
+    PacingConfig, RtoConfig, RtoEstimator, RtoResume, RttSample, SackCompressionConfig, SmallQueues, TcpConfig,
+    TickRounding, TimeoutInRecovery, UndoConfig, UserTimeoutFrom, WindowTuning, ZeroWindowProbeFrom,
 };
 pub use endpoint::{ConnectionError, Endpoint, Output, SocketOption, State};
 pub use episode::{Episode, EpisodeCause, Episodes};

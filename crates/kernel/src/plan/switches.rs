@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ackclock_declare::{Table, table_of};
 use ackclock_sim::SimulationConfig;
-use ackclock_tcp::{TcpConfig, WindowTuning};
+use ackclock_tcp::{SackCompressionConfig, TcpConfig, WindowTuning};
 use ackclock_units::SimDuration;
 use serde_json::Value;
 
@@ -128,6 +128,7 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         | "initial_sequence"
         | "timestamp_offset"
         | "gro" => None,
+        "sack_compression" | "small_queues" if value.is_object() => None,
         "idle_restart" if matches!(value.as_str(), Some("off" | "linux")) => None,
         "loss_detection" if matches!(value.as_str(), Some("rack" | "dup_acks")) => None,
         "nagle" if matches!(value.as_str(), Some("off" | "minshall")) => None,
@@ -138,7 +139,7 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         "initial_window" => because("an initial window of a route is not set here"),
         "initial_ssthresh" => because("the kernel begins with an infinite threshold, unless it remembers one"),
         "notsent_lowat" => because("the applications here write as fast as the kernel takes it"),
-        "tso" | "small_queues" | "device_queue" | "pacing" => because("how the kernel forms bursts is not set here"),
+        "tso" | "device_queue" | "pacing" => because("how the kernel forms bursts is not set here"),
         "ack_congestion_control" => because("the kernel has no ACK congestion control"),
         "paws" => because("the kernel checks timestamps wherever they are used"),
         _ => because("the kernel has no such switch"),
@@ -189,7 +190,7 @@ fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> 
     let opening = tcp.receive_autotuning.map_or(131_072, |tuning| 2 * tuning.initial.0.next_multiple_of(16));
     let send = tcp.send_autotuning.map_or(4_194_304, |tuning| tuning.max.0);
     let ecn = asked.get("ecn").and_then(Value::as_str);
-    BTreeMap::from([
+    let mut parameters = BTreeMap::from([
         ("net.ipv4.tcp_sack", switch(tcp.sack)),
         ("net.ipv4.tcp_dsack", switch(tcp.dsack)),
         ("net.ipv4.tcp_timestamps", switch(tcp.timestamps)),
@@ -221,7 +222,20 @@ fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> 
         ("net.ipv4.tcp_no_metrics_save", "1".to_owned()),
         ("net.ipv4.conf.all.rp_filter", "0".to_owned()),
         ("net.ipv4.conf.default.rp_filter", "0".to_owned()),
-    ])
+    ]);
+    if let Some(queues) = tcp.small_queues {
+        parameters.insert("net.ipv4.tcp_limit_output_bytes", queues.limit.0.to_string());
+    }
+    if let Some(compression) = tcp.sack_compression {
+        parameters.insert("net.ipv4.tcp_comp_sack_nr", compression.acks.to_string());
+        parameters.insert("net.ipv4.tcp_comp_sack_delay_ns", compression.delay.0.to_string());
+        parameters.insert("net.ipv4.tcp_comp_sack_slack_ns", compression.slack.0.to_string());
+        // Kernels before 6.19 have the default's share, and no parameter for it.
+        if compression.rtt_percent != SackCompressionConfig::default().rtt_percent {
+            parameters.insert("net.ipv4.tcp_comp_sack_rtt_percent", compression.rtt_percent.to_string());
+        }
+    }
+    parameters
 }
 
 /// Largest value in `tcp_rmem`: a window that opens with segments has its end as memory already.

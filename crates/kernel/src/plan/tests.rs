@@ -76,9 +76,11 @@ fn switches_that_the_kernel_has_are_set() {
     assert_eq!((set("net.ipv4.tcp_sack"), set("net.ipv4.tcp_timestamps")), ("0".to_owned(), "0".to_owned()));
     assert_eq!((set("net.ipv4.tcp_ecn"), set("net.ipv4.tcp_slow_start_after_idle")), ("1".to_owned(), "0".to_owned()));
     assert_eq!(plan.mtu, 1_000); // 960 and 40 of headers
-    // Twice that is memory, of which 104/256 is window. Linux 6.18, told 123,077, had 8.153 Mbit/s over 100.3 ms: 102 kB.
+    assert_eq!(set("net.ipv4.tcp_comp_sack_slack_ns"), "100000"); // as 6.18 comes
+    assert!(!plan.sides[1].parameters.contains_key("net.ipv4.tcp_comp_sack_rtt_percent"), "6.18 does not know it");
+    // Twice that is memory, of which 106/256 is window. Linux 6.18, told 123,077, had 8.153 Mbit/s over 100.3 ms: 102 kB.
     let expected =
-        SocketOptions { max_segment: 960, receive_buffer: Some(1_230_770), no_delay: true, ..SocketOptions::default() };
+        SocketOptions { max_segment: 960, receive_buffer: Some(1_207_548), no_delay: true, ..SocketOptions::default() };
     assert_eq!(plan.flows[0].acceptor, expected);
 }
 
@@ -90,9 +92,9 @@ fn the_kernel_is_told_memory_for_a_window() {
             planned(&format!("[tcp]\n{tuning}\n[[flow]]\nname = \"a\"\ncontroller = \"cubic\"")).expect("it can");
         plan.sides[0].parameters["net.ipv4.tcp_rmem"].clone()
     };
-    // Of 400 kB Linux 6.18 made a window of 249 kB (19.88 Mbit/s over 100.3 ms), 158/256; for 400 it takes 648.
+    // Of 400 kB Linux 6.18 made a window of 249 kB (19.88 Mbit/s over 100.3 ms), 160/256 less a segment; for 400 it takes 640.
     // Of tcp_rmem = "4096 128000 33554432" its first window was 64,000 octets (ss -i).
-    assert_eq!(ends_at("0 B"), "4096 128000 648102");
+    assert_eq!(ends_at("0 B"), "4096 128000 640000");
     assert_eq!(ends_at("80931 B"), "4096 128000 400000"); // memory already
 }
 
@@ -135,9 +137,11 @@ fn numbers_that_the_kernel_does_not_take_are_refused() {
         assert_eq!(places(&with(switch)), [place], "{switch}");
     }
     let set = |switch: &str, name: &str| planned(&with(switch)).expect("it can").sides[0].parameters[name].clone();
-    // A window of 50 kB is 81,013 octets of memory, 158/256 of which are window; it begins with no more.
-    assert_eq!(set("receive_autotuning = { max = \"50 kB\" }", "net.ipv4.tcp_rmem"), "4096 81013 81013");
+    // A window of 50 kB is 80,000 octets of memory, 160/256 of which are window; it begins with no more.
+    assert_eq!(set("receive_autotuning = { max = \"50 kB\" }", "net.ipv4.tcp_rmem"), "4096 80000 80000");
     assert_eq!(set("send_autotuning = { initial = \"87 kB\", max = \"8 kB\" }", "net.ipv4.tcp_wmem"), "4096 8000 8000");
+    assert_eq!(set("small_queues = { limit = \"1 MiB\" }", "net.ipv4.tcp_limit_output_bytes"), "1048576");
+    assert_eq!(set("profile = \"linux-7.3\"", "net.ipv4.tcp_comp_sack_rtt_percent"), "33");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use ackclock_declare::{Review, Switched, declare, default, required, unset, words};
 use ackclock_units::{Bytes, SimDuration};
 
-use super::{MAX_SCALED_WINDOW, MAX_WINDOW};
+use super::{BufferGrowth, MAX_SCALED_WINDOW, MAX_WINDOW};
 
 words! {
     /// Explicit congestion notification.
@@ -300,6 +300,8 @@ declare! {
         max: Bytes = default(MAX_SCALED_WINDOW).at_least(Bytes(1)),
         /// If more than `initial`: the window opens to it by two segments with each full-sized one, as it does whenever the buffer has grown; such a segment is acknowledged at once
         opens_to: Bytes = default(Bytes(0)),
+        /// Rules of its growth
+        growth: BufferGrowth = default(BufferGrowth::Linux6_16),
     }
 }
 
@@ -307,7 +309,7 @@ impl WindowTuning {
     /// The same tuning, with a window of `largest` at most.
     pub(super) fn within(self, largest: Bytes) -> Self {
         let max = self.max.min(largest);
-        Self { initial: self.initial.min(max), max, opens_to: self.opens_to.min(max) }
+        Self { initial: self.initial.min(max), max, opens_to: self.opens_to.min(max), growth: self.growth }
     }
 }
 

@@ -63,6 +63,16 @@ words! {
 }
 
 words! {
+    /// Rules by which a receive buffer grows.
+    pub enum BufferGrowth {
+        /// Linux 6.16 and later: by what lies above a hole, too; a round trip counts while the application has read everything.
+        "linux_6_16" = Linux6_16,
+        /// Linux from 4.20 to 6.15: by sixteen segments more than what was read.
+        "linux_4_20" = Linux4_20,
+    }
+}
+
+words! {
     /// Start of the user timeout.
     pub enum UserTimeoutFrom {
         /// The time at which the first outstanding segment left (RFC 5482, RFC 9293 section 3.9.1.1).
