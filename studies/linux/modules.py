@@ -26,9 +26,10 @@ from ackclock.running import kernel, linux_kernels
 from ackclock.running.inside import TICKS_PER_S
 
 MODULES: Final = (
-    *("reno", "cubic", "bbr", "bic", "dctcp", "westwood", "highspeed"),
+    *("reno", "cubic", "bbr", "bic", "westwood", "highspeed"),
     *("hybla", "htcp", "vegas", "veno", "scalable", "yeah", "illinois"),
 )
+"""Modules that a sender alone can have; DCTCP needs a receiver's part, too."""
 _TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms"'
 _VARIANTS: Final = {
     **dict.fromkeys(("highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), 'variant = "linux"'),
