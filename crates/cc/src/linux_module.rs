@@ -134,11 +134,6 @@ enum State {
 
 /// The rules of a module; windows are whole segments.
 trait Module: Debug + Send + Sync {
-    /// True if it measures round trips.
-    fn measures(&self) -> bool {
-        false
-    }
-
     /// Takes every ACK before the window grows (`pkts_acked`).
     fn on_ack(&mut self, _acked: &Acked) {}
 
@@ -194,9 +189,11 @@ pub struct LinuxModule {
     /// SND.UNA and SND.NXT, octets.
     una: u64,
     nxt: u64,
-    /// The octets selectively acknowledged.
-    sacked: u64,
-    /// The octets acknowledged that make no segment yet.
+    /// The beginnings of the segments that have arrived and are not yet acknowledged cumulatively.
+    arrived: Vec<u64>,
+    /// True if some of them are selectively acknowledged.
+    has_sacked: bool,
+    /// The octets acknowledged that make no segment yet, where nothing is reported of segments.
     fraction: u64,
     /// The latest departure of what the next ACK delivers.
     sent_at: Option<SimTime>,
@@ -216,7 +213,8 @@ impl LinuxModule {
             before: (SimTime::NEVER, State::Open),
             una: 0,
             nxt: 0,
-            sacked: 0,
+            arrived: Vec::new(),
+            has_sacked: false,
             fraction: 0,
             sent_at: None,
             is_all_lost: false,
@@ -226,8 +224,16 @@ impl LinuxModule {
     /// Takes the sequence numbers of an ACK; returns the octets and segments that it acknowledges cumulatively.
     fn advance(&mut self, ack: &AckEvent) -> (u64, u64) {
         let octets = ack.snd_una.saturating_sub(self.una);
-        self.sacked = (self.sacked + ack.newly_acked.0).saturating_sub(octets);
         (self.una, self.nxt) = (ack.snd_una, self.nxt.max(ack.snd_nxt));
+        let arrived = self.arrived.len();
+        self.arrived.retain(|start| *start >= ack.snd_una);
+        // Without SACK a duplicate ACK stands for a segment.
+        let has_sack = ack.delivery.is_some_and(|delivery| delivery.has_sack);
+        let is_duplicate = !has_sack && octets == 0 && ack.newly_acked > Bytes::ZERO;
+        self.has_sacked = is_duplicate || !self.arrived.is_empty();
+        if self.arrived.len() < arrived {
+            return (octets, (arrived - self.arrived.len()) as u64);
+        }
         let counted = octets + self.fraction;
         self.fraction = counted % self.mss;
         (octets, counted / self.mss)
@@ -235,14 +241,25 @@ impl LinuxModule {
 
     /// The state after an ACK, which may end an episode or disorder.
     fn state_after(&self, ack: &AckEvent) -> State {
-        let in_order = if self.sacked == 0 { State::Open } else { State::Disorder(ack.snd_nxt) };
+        let in_order = if self.has_sacked { State::Disorder(ack.snd_nxt) } else { State::Open };
         match self.state {
-            State::Disorder(end) if self.sacked > 0 && ack.snd_una < end => State::Disorder(end),
+            State::Disorder(end) if self.has_sacked && ack.snd_una < end => State::Disorder(end),
             State::Reducing if ack.in_recovery && !ack.growth.is_due => State::Reducing,
             State::Loss(end) if ack.snd_una < end => State::Loss(end),
             State::Disorder(_) => State::Open,
             State::Open | State::Reducing | State::Loss(_) => in_order,
         }
+    }
+
+    /// Ends the episode that the ACK of a new one has ended; returns the window, if the module has set another.
+    fn end_before(&mut self, event: &CongestionEvent) -> Option<u64> {
+        if event.is_timeout() || self.state != State::Reducing {
+            return None;
+        }
+        let cwnd = self.window.cwnd;
+        self.before = (event.now, self.state);
+        self.change(event.now, State::Open);
+        (self.window.cwnd != cwnd).then_some(self.window.cwnd)
     }
 
     fn enter(&mut self, now: SimTime, state: State) {
@@ -266,7 +283,7 @@ impl CongestionController for LinuxModule {
         let rtt = ack.rtt_sample.map(|oldest| sent_at.map_or(oldest, |at| ack.now.saturating_since(at)));
         let state = if self.before.0 == ack.now { self.before.1 } else { self.state };
         let (mss, cwnd) = (self.mss, self.window.cwnd);
-        let is_plain = self.sacked == 0 && ack.newly_ce_marked == Bytes::ZERO;
+        let is_plain = !self.has_sacked && ack.newly_ce_marked == Bytes::ZERO;
         self.module.on_ack(&Acked { now: ack.now, segments, octets, mss, is_plain, rtt, state, cwnd });
         let after = self.state_after(ack);
         if std::mem::discriminant(&after) == std::mem::discriminant(&self.state) {
@@ -292,7 +309,7 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let cwnd = self.window.decrease_from(event);
+        let cwnd = self.end_before(event).unwrap_or_else(|| self.window.decrease_from(event));
         let episode = Episode { now: event.now, cwnd, cause: event.cause };
         let kept = if event.is_repeated() { cwnd } else { self.module.decrease(&episode) };
         self.window.reduce(event, kept);
@@ -308,13 +325,14 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_delivered(&mut self, segment: &SegmentReport) {
+        self.arrived.push(segment.start);
         if !segment.is_retransmission {
             self.sent_at = self.sent_at.max(Some(segment.sent_at));
         }
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: self.module.measures(), ..Demands::default() }
+        Demands { samples: true, ..Demands::default() }
     }
 
     fn on_send(&mut self, sent: &SendEvent) {

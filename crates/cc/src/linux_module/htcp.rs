@@ -138,10 +138,6 @@ impl Htcp {
 }
 
 impl Module for Htcp {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         if acked.state == State::Open {
             self.counts = acked.segments;

@@ -106,10 +106,6 @@ impl Illinois {
 }
 
 impl Module for Illinois {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         self.counts = acked.segments;
         if let Some(rtt) = acked.rtt {

@@ -375,3 +375,38 @@ fn westwood_takes_what_duplicate_acks_counted_from_a_later_ack_out_of_order() {
     assert_eq!([counts(0, false), counts(0, false)], [1, 1]);
     assert_eq!([counts(5, true), counts(5, false), counts(5, false)], [5, 2, 5]); // 5 - 3, of which the first ACK was one
 }
+
+#[test]
+fn segments_are_counted_as_they_left_and_a_short_one_is_no_disorder() {
+    let mut bic = module(Bic::new(&BicConfig::linux()), 20);
+    let mut arrives = |starts: &[u64], snd_una| {
+        for start in starts {
+            bic.on_delivered(&SegmentReport { start: *start, ..crate::testing::lost(MSS) });
+        }
+        // The last of the segments has 300 octets; the stack counts it as a whole one.
+        let newly_acked = Bytes(starts.len() as u64 * MSS);
+        let event = AckEvent { snd_una, snd_nxt: 4_300, is_cumulative: snd_una > 0, newly_acked, ..ack(MSS) };
+        let before = bic.una;
+        let (octets, segments) = bic.advance(&event);
+        assert_eq!(octets, snd_una - before);
+        (segments, bic.state_after(&event))
+    };
+    assert_eq!(arrives(&[0], 1_000), (1, State::Open));
+    assert_eq!(arrives(&[2_000], 1_000), (0, State::Disorder(4_300)));
+    assert_eq!(arrives(&[1_000], 3_000), (2, State::Open));
+    assert_eq!(arrives(&[3_000, 4_000], 4_300), (2, State::Open));
+}
+
+#[test]
+fn an_episode_that_begins_where_the_last_ends_decreases_from_what_that_leaves() {
+    let mut westwood = module(Westwood::new(&WestwoodConfig::default()), 20);
+    westwood.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
+    assert_eq!(westwood.cwnd(), Bytes(10 * MSS));
+    // Nothing is known of the bandwidth: the end leaves two segments, of which the new episode takes one; two are the least.
+    westwood.on_congestion(&CongestionEvent { now: at(1.1), ..loss(10 * MSS) });
+    assert_eq!(westwood.ssthresh(), Some(Bytes(2 * MSS)));
+    let mut bic = module(Bic::new(&BicConfig::linux()), 20);
+    bic.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
+    bic.on_congestion(&CongestionEvent { now: at(1.1), ..loss(20 * MSS) });
+    assert_eq!(bic.ssthresh(), Some(Bytes(15 * MSS))); // 20 * 819 / 1024, as the event says
+}

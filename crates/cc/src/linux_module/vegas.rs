@@ -73,10 +73,6 @@ impl Vegas {
 }
 
 impl Module for Vegas {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         if let Some(rtt) = acked.rtt_us() {
             self.base_rtt = self.base_rtt.min(rtt);

@@ -36,10 +36,6 @@ impl Veno {
 }
 
 impl Module for Veno {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         if let Some(rtt) = acked.rtt_us() {
             self.base_rtt = self.base_rtt.min(rtt);

@@ -94,17 +94,13 @@ impl Westwood {
         }
     }
 
-    /// What the bandwidth brings in the least RTT, segments.
+    /// The window that the bandwidth fills in the least RTT, segments.
     fn window(&self) -> u64 {
         (self.bandwidth * self.least_rtt / self.mss).max(LEAST_WINDOW)
     }
 }
 
 impl Module for Westwood {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         self.mss = acked.mss;
         if let Some(rtt) = acked.rtt.filter(|rtt| rtt.0 >= 1_000) {

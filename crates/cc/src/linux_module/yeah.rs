@@ -90,10 +90,6 @@ impl Yeah {
 }
 
 impl Module for Yeah {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         if let Some(rtt) = acked.rtt {
             let rtt = rtt.0 / 1_000 + 1;
