@@ -22,8 +22,8 @@ _LEAST_TIMER_TICKS = (1.5, 1.0, 2.0)
 The profile has two milliseconds, as with a thousand ticks a second. How much of the first tick has passed is chance,
 and does not count as a difference.
 """
-_TICK_US = 4_000
-"""Tick of the clock by which CUBIC grows; its phase is chance on a kernel, and does not count as a difference."""
+_TICKS_PER_S = 250
+"""Ticks a second of the profile's clock, by which CUBIC grows; its phase is chance and no difference."""
 _PHASES = 8
 _MOST_OVERTAKEN = 24
 """Number of ACKs of a play that may overtake a pacing timer due just before them, as happens on a kernel."""
@@ -38,7 +38,7 @@ TIMES_ASKED = 3
 
 
 _Clocks = tuple[list[str], int]
-"""Overrides of the endpoint, and the phase of its clock."""
+"""Overrides of the endpoint, and the offset of its clock in microseconds."""
 
 
 class Kind(StrEnum):
@@ -150,8 +150,9 @@ def _is_unrepeated(found: list[Comparison]) -> bool:
 def _ours(case: Case, theirs: Play, ticks_per_s: int | None) -> tuple[Play, Parting | None]:
     """Replay the kernel's ACKs to the endpoint, at the clock phases that match or diverge latest."""
     tried = []
+    tick_us = 1_000_000 // (ticks_per_s or _TICKS_PER_S)
     for least, phase in product(_LEAST_TIMER_TICKS, range(_PHASES)):
-        clocks = _as_built(least, ticks_per_s), phase
+        clocks = _as_built(case.controller, least, ticks_per_s), phase * tick_us // _PHASES
         ours, part = _at(case, theirs, clocks)
         if part is None:
             return ours, None
@@ -163,9 +164,9 @@ def _ours(case: Case, theirs: Play, ticks_per_s: int | None) -> tuple[Play, Part
 def _at(
     case: Case, theirs: Play, clocks: _Clocks, late_at: frozenset[int] = frozenset()
 ) -> tuple[Play, Parting | None]:
-    overrides, phase = clocks
+    overrides, later_us = clocks
     host = SimulatedHost(PROFILE, overrides)
-    ours = replay(case, theirs, host, phase * _TICK_US // _PHASES, late_at)
+    ours = replay(case, theirs, host, later_us, late_at)
     return ours, parting(ours, theirs)
 
 
@@ -187,9 +188,13 @@ def _with_late_timers(
     return ours, part
 
 
-def _as_built(least_timer_ticks: float, ticks_per_s: int | None) -> list[str]:
+def _as_built(controller: str, least_timer_ticks: float, ticks_per_s: int | None) -> list[str]:
     """Return overrides for the build options of a kernel that differ from the profile; none if they are unknown."""
-    return [] if ticks_per_s is None else [f"tcp.rack_tlp_slack={least_timer_ticks / ticks_per_s * 1000:g} ms"]
+    if ticks_per_s is None:
+        return []
+    tick_ms = 1000 / ticks_per_s
+    of_cubic = [f"controller.tick={tick_ms:g} ms"] if controller == "cubic" else []
+    return [f"tcp.rack_tlp_slack={least_timer_ticks * tick_ms:g} ms", *of_cubic]
 
 
 @cache

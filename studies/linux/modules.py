@@ -23,17 +23,23 @@ from ackclock.plotting.terminal import name as cell
 from ackclock.plotting.terminal import output
 from ackclock.recording import captured_segments
 from ackclock.running import kernel, linux_kernels
+from ackclock.running.inside import TICKS_PER_S
 
 MODULES: Final = (
-    *("reno", "cubic", "bbr", "bic", "dctcp", "westwood", "highspeed"),
+    *("reno", "cubic", "bbr", "bic", "westwood", "highspeed"),
     *("hybla", "htcp", "vegas", "veno", "scalable", "yeah", "illinois"),
 )
-SIMULATED: Final = {
-    name: f'{{ kind = "{name}", variant = "linux" }}' for name in ("highspeed", "htcp", "scalable", "yeah")
+"""Modules that a sender alone can have; DCTCP needs a receiver's part, too."""
+_TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms"'
+_VARIANTS: Final = {
+    **dict.fromkeys(("highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), 'variant = "linux"'),
+    **dict.fromkeys(("bic", "cubic", "htcp", "westwood"), f'variant = "linux", {_TICK}'),
+    "vegas": 'variant = "linux_module"',
 }
-"""Controllers that are simulated for modules whose names stand for other rules in the profile `linux-6.x`."""
+SIMULATED: Final = {name: f'{{ kind = "{name}", {variant} }}' for name, variant in _VARIANTS.items()}
+"""Controllers that are simulated for modules, where the profile `linux-6.x` has other rules or another clock."""
 PATHS: Final = Path(__file__).with_name("modules.toml")
-MSS_BYTES: Final = 1448
+MSS_BYTES: Final = 536
 FLOW: Final = "one"
 LASTS: Final = 2
 """Samples in a row that must differ: one alone may lie between an ACK and the same ACK some nanoseconds later."""
@@ -101,10 +107,16 @@ def _apart(key: str, ours: float, theirs: float) -> float:
     return abs(ours - theirs) / allowed if allowed > 0 else float(ours != theirs)
 
 
-def scenario(controller: str, seed: int) -> Scenario:
-    """Draw the path of a seed for a controller, which is the name of a module, or TOML that says how to simulate it."""
+def scenario(controller: str, seed: int, changes: Sequence[str] = ()) -> Scenario:
+    """Draw the path of a seed for a controller.
+
+    Args:
+        controller: Name of a module, or TOML that says how to simulate it.
+        seed: Seed of the path.
+        changes: Overrides of `modules.toml`, as `path=value`.
+    """
     value = controller if controller.startswith("{") else f'"{controller}"'
-    return Scenario.load(PATHS, [f"seed={seed}", f"flow[0].controller={value}"])
+    return Scenario.load(PATHS, [*changes, f"seed={seed}", f"flow[0].controller={value}"])
 
 
 def side(results: Results) -> Side:

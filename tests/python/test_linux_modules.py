@@ -1,11 +1,16 @@
-"""Tests of the comparison of Linux's modules with the controllers of the same names."""
+"""Tests of the comparison of Linux's modules with the controllers of the same names, and of these with recordings."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 pytest.importorskip("studies.linux.modules")
 
-from studies.linux import modules
+from studies.linux import module_recordings, modules
+
+RECORDINGS = sorted(module_recordings.FOLDER.glob("*.json"))
 
 
 def side(windows: list[float], *, retransmitted: int = 0, lost_at: int | None = None) -> modules.Side:
@@ -58,3 +63,35 @@ def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str], monkey
     with pytest.raises(SystemExit):
         modules.main()
     assert "unknown module 'renno'; Linux's are reno, cubic" in capsys.readouterr().err
+
+
+def test_every_module_that_equals_linux_is_recorded() -> None:
+    assert [file.stem for file in RECORDINGS] == sorted(module_recordings.SEEDS)
+
+
+@pytest.mark.parametrize("file", RECORDINGS, ids=lambda file: file.stem)
+def test_windows_and_segments_are_those_of_linux(file: Path) -> None:
+    """Recorded on a kernel in virtual time by `make -f studies/Makefile record-modules`."""
+    recording = module_recordings.Recording.read(file)
+    assert module_recordings.SEEDS[recording.module] == recording.seed
+    assert recording.difference(module_recordings.simulated(recording.module, recording.seed)) is None
+
+
+def test_a_recording_is_read_as_it_was_written_and_tells_the_first_difference(tmp_path: Path) -> None:
+    ran = side([10.0, 10.0, 11.0, 8.0], retransmitted=1, lost_at=2)
+    recording = module_recordings.Recording.of("reno", 3, "6.12", replace(ran, sent=segments(0, 536, 536, 804)))
+    assert recording.windows == ((0.01, 10.0, None), (0.03, 11.0, None), (0.04, 8.0, None))
+    recording.write(tmp_path / "reno.json")
+    assert '"sent": "0-536 536 804"' in (tmp_path / "reno.json").read_text(encoding="utf-8")
+    found = module_recordings.Recording.read(tmp_path / "reno.json")
+    assert found == recording
+    assert found.difference(replace(ran, sent=segments(0, 536, 536, 804))) is None
+    assert found.difference(replace(ran, sent=segments(0, 536, 804, 536))) == "segment 2 begins at octet 804 for 536"
+    assert found.difference(replace(ran, sent=segments(0, 536, 536))) == "3 segments for 4"
+    other = found.difference(side([10.0, 11.0, 11.0, 8.0]))
+    assert other == "from 0.02 s: (0.02, 11.0, None) for (0.03, 11.0, None) (seconds, cwnd, ssthresh)"
+
+
+def segments(*octets: int) -> pl.DataFrame:
+    """Return segments of 536 octets that leave one after another."""
+    return pl.DataFrame({"time_s": [0.01 * number for number in range(len(octets))], "seq": list(octets)})

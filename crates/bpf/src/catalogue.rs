@@ -1,6 +1,8 @@
 //! The controllers that there are as programs of the kernel, and their parameters out of the declarations of `ackclock-cc`.
 
-use ackclock_cc::classic::{ClassicVariant, HighSpeedIncrease, HighSpeedResponse, HighSpeedVariant};
+use ackclock_cc::classic::{
+    ClassicVariant, HighSpeedIncrease, HighSpeedResponse, HighSpeedVariant, IllinoisConfig, WestwoodConfig,
+};
 use ackclock_cc::vegas::{VegasRtt, VegasVariant};
 use ackclock_cc::{ControllerConfig, HtcpConfig, ScalableConfig, TICKS, VegasConfig, controllers};
 use ackclock_declare::{Context, Table, meant};
@@ -122,7 +124,9 @@ impl Program {
             ],
             ControllerConfig::Aimd(aimd) => vec![q32(aimd.increase), q32(1.0 - aimd.decrease)],
             ControllerConfig::Scalable(ScalableConfig { variant: ClassicVariant::Linux, .. })
-            | ControllerConfig::Htcp(HtcpConfig { variant: ClassicVariant::Linux, .. }) => {
+            | ControllerConfig::Htcp(HtcpConfig { variant: ClassicVariant::Linux, .. })
+            | ControllerConfig::Westwood(WestwoodConfig { variant: ClassicVariant::Linux, .. })
+            | ControllerConfig::Illinois(IllinoisConfig { variant: ClassicVariant::Linux, .. }) => {
                 return Err(self.refuses("variant", "must be \"paper\""));
             }
             ControllerConfig::HighSpeed(c) if c.variant != HighSpeedVariant::Rfc3649 => {
@@ -168,6 +172,7 @@ impl Program {
             VegasVariant::Brakmo => 0,
             VegasVariant::Ns2 => 1,
             VegasVariant::Linux => 2,
+            VegasVariant::LinuxModule => return Err(self.refuses("variant", "must be \"linux\"")),
         };
         let rtt = match config.rtt {
             VegasRtt::Latest => 0,

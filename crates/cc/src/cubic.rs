@@ -50,6 +50,11 @@ declare! {
         /// Early end of slow start before the first loss: by ACK trains and rising delay as Linux or ns-3 measure them,
         /// or by `HyStart++`.
         hystart: Hystart = Hystart::Off,
+        /// Tick of the clock that Linux's module reads.
+        tick: SimDuration = default(SimDuration::from_millis(4))
+            .at_least(SimDuration::from_millis(1))
+            .at_most(SimDuration::from_millis(10))
+            .source("CONFIG_HZ = 250 of the recorded kernel and of Debian's"),
     }
     bases by variant: CubicVariant = CubicConfig::of;
     check |config, review| {
@@ -64,7 +69,7 @@ impl Algorithm for CubicConfig {
     const NAMES: &'static [Name<Self>] = &[Name {
         summary: "window as a cubic function of the time since the last congestion, never slower than Reno",
         source: "RFC 9438; the behaviour of Linux 6.18",
-        departures: "a marked window of one segment sends no more slowly; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2); variant \"linux\": the cube root is exact, the clock ticks at 250 Hz",
+        departures: "a marked window of one segment sends no more slowly; the decrease works on the flight size, slow start is RFC 5681's with byte counting (L = 2); variant \"linux\": the cube root is exact",
         stack: Stack { profile: "cubic", ..Stack::ANY },
         ..Name::called("cubic")
     }];

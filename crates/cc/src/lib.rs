@@ -93,6 +93,7 @@ pub mod hpcc;
 mod hystart;
 mod hystart_plus_plus;
 mod invariants;
+mod jiffies;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod linux_cubic;

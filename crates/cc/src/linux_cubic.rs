@@ -6,8 +6,7 @@
 //! or after a 32nd of a second; Reno's window is estimated in whole segments with an eighth of a segment's precision.
 //!
 //! Departures from Linux: the cube root is exact, where Linux's is within 0.2 %: of two plays whose growth tells it, the time
-//! to the plateau, in 1024ths of a second, is at most 2,777 for eight segments (2,778 here) and 2,203 for four (2,205 here). The
-//! clock ticks at 250 Hz, one of the rates that a kernel may be built with.
+//! to the plateau, in 1024ths of a second, is at most 2,777 for eight segments (2,778 here) and 2,203 for four (2,205 here).
 
 use ackclock_units::{Bytes, SimDuration, SimTime, math};
 
@@ -15,14 +14,10 @@ use crate::controller::{CongestionController, Start};
 use crate::cubic::CubicConfig;
 use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::hystart::is_settled;
+use crate::jiffies::Jiffies;
 use crate::segment_window::SegmentWindow;
 use crate::slow_start::{SlowStart, slow_start_reports};
 
-/// The ticks of the clock in a second.
-const HZ: u64 = 250;
-const TICK: SimDuration = SimDuration(1_000_000_000 / HZ);
-/// The ticks for which an evaluation stands while cwnd does not change.
-const STANDS: u64 = HZ / 32;
 /// The units of the curve's time in a second, and of a fraction in one.
 const SCALE: u64 = 1_024;
 /// The binary digits of `SCALE` in the curve: C has one `SCALE`, time cubed three.
@@ -124,6 +119,7 @@ struct State {
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     rules: Rules,
+    clock: Jiffies,
     window: SegmentWindow,
     slow_start: SlowStart,
     state: State,
@@ -138,6 +134,7 @@ impl LinuxCubic {
     pub(crate) fn new(config: &CubicConfig, start: Start) -> Self {
         Self {
             rules: Rules::new(config),
+            clock: Jiffies::new(config.tick),
             window: SegmentWindow::new(start),
             slow_start: SlowStart::new(config.hystart),
             state: State::default(),
@@ -154,7 +151,7 @@ impl LinuxCubic {
     }
 
     fn epoch_start(&self) -> Option<SimTime> {
-        self.state.epoch.map(|epoch| SimTime(epoch.start * TICK.0))
+        self.state.epoch.map(|epoch| self.clock.time(epoch.start))
     }
 
     fn measure_delay(&mut self, ack: &AckEvent, epoch: Option<SimTime>) {
@@ -165,13 +162,13 @@ impl LinuxCubic {
 
     /// Counts `acked` segments and sets the count for the next segment of growth.
     fn update(&mut self, now: SimTime, acked: u64) {
-        let now = ticks(now);
+        let now = self.clock.at(now);
         let cwnd = self.window.cwnd;
         if let Some(epoch) = &mut self.state.epoch {
             epoch.reno_acked += acked;
         }
         match self.state.evaluated {
-            Some((at, then)) if at == cwnd && now - then <= STANDS => return,
+            Some((at, then)) if at == cwnd && now - then <= self.clock.hz() / 32 => return,
             Some((_, then)) if then == now && self.state.epoch.is_some() => (), // once a tick is enough
             _ => self.evaluate(now, acked),
         }
@@ -190,22 +187,19 @@ impl LinuxCubic {
     fn evaluate(&mut self, now: u64, acked: u64) {
         let cwnd = self.window.cwnd;
         let Rules { c, .. } = self.rules;
+        let clock = self.clock;
         let state = &mut self.state;
         state.evaluated = Some((cwnd, now));
         let epoch = state
             .epoch
             .get_or_insert_with(|| Epoch { reno_acked: acked, ..Epoch::begin(now, cwnd, state.w_max.unwrap_or(0), c) });
-        let ahead = state.delay_min.map_or(0, |delay| delay.0.div_ceil(TICK.0));
-        let target = epoch.target(c, (now - epoch.start + ahead) * SCALE / HZ);
+        let ahead = state.delay_min.map_or(0, |delay| clock.of(delay));
+        let target = epoch.target(c, (now - epoch.start + ahead) * SCALE / clock.hz());
         state.per = cwnd.checked_div(target.saturating_sub(cwnd)).unwrap_or(STANDSTILL * cwnd);
         if state.w_max.is_none() {
             state.per = state.per.min(self.rules.slowest_at_first);
         }
     }
-}
-
-fn ticks(time: SimTime) -> u64 {
-    time.0 / TICK.0
 }
 
 impl CongestionController for LinuxCubic {
@@ -246,8 +240,8 @@ impl CongestionController for LinuxCubic {
         let was_silent = !sent.idle_for.is_zero() || (self.is_emptied && sent.flight_size <= sent.size);
         self.is_emptied = false;
         if was_silent && let Some(epoch) = &mut self.state.epoch {
-            let now = ticks(sent.now);
-            epoch.start = (epoch.start + now - ticks(self.last_sent)).min(now);
+            let now = self.clock.at(sent.now);
+            epoch.start = (epoch.start + now - self.clock.at(self.last_sent)).min(now);
         }
         self.last_sent = sent.now;
     }

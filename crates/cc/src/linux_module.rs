@@ -1,7 +1,7 @@
 //! Modules of Linux whose rules differ from their papers': whole segments and integers, and the states of a sender.
 //!
-//! Source: the behaviour of Linux 6.12. The clock ticks at 1000 Hz, one of the rates that a kernel may be built with; round trips
-//! are those of the segment sent last of those that an ACK acknowledges.
+//! Source: the behaviour of Linux 6.12. Modules that read the kernel's clock do so in whole ticks (`tick`); round trips are those
+//! of the segment sent last of those that an ACK acknowledges.
 //!
 //! Departures: those of a window of whole segments, which an ACK moves by whole segments (`segment_window.rs`). The ACK
 //! that begins an episode is measured after the decrease.
@@ -9,7 +9,12 @@
 mod bic;
 mod highspeed;
 mod htcp;
+mod hybla;
+mod illinois;
 mod scalable;
+mod vegas;
+mod veno;
+mod westwood;
 mod yeah;
 
 use std::fmt::Debug;
@@ -18,22 +23,22 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use crate::segment_window::SegmentWindow;
-use crate::slow_start::{Hystart, SlowStart};
 
 pub(crate) use bic::Bic;
 pub(crate) use highspeed::HighSpeed;
 pub(crate) use htcp::Htcp;
+pub(crate) use hybla::Hybla;
+pub(crate) use illinois::Illinois;
 pub(crate) use scalable::Scalable;
+pub(crate) use vegas::Vegas;
+pub(crate) use veno::Veno;
+pub(crate) use westwood::Westwood;
 pub(crate) use yeah::Yeah;
 
-/// The ticks of the clock in a second.
-const HZ: u64 = 1_000;
-
-fn ticks(now: SimTime) -> u64 {
-    now.0 / (1_000_000_000 / HZ)
-}
+/// A round trip that is not known, microseconds.
+const UNKNOWN: u64 = i32::MAX as u64;
 
 /// An ACK as a module finds it.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +46,11 @@ struct Acked {
     now: SimTime,
     /// The segments that it acknowledges cumulatively.
     segments: u64,
+    /// The octets that it acknowledges cumulatively, and the size of a segment.
+    octets: u64,
+    mss: u64,
+    /// True if it reports neither data out of order nor a mark.
+    is_plain: bool,
     /// The round trip of the segment that was sent last; `None` under Karn's rule.
     rtt: Option<SimDuration>,
     state: State,
@@ -48,15 +58,65 @@ struct Acked {
     cwnd: u64,
 }
 
-/// An ACK that lets the window grow.
+impl Acked {
+    /// The round trip in whole microseconds, and one more, so that it is never zero.
+    fn rtt_us(&self) -> Option<u64> {
+        self.rtt.map(|rtt| rtt.0 / 1_000 + 1)
+    }
+}
+
+/// An ACK after which the window may grow.
 #[derive(Clone, Copy, Debug)]
 struct Growth {
     now: SimTime,
-    /// True if it found the window below ssthresh.
-    in_slow_start: bool,
-    /// The segments that slow start left over: all of them in congestion avoidance.
+    /// The segments that it delivers.
     segments: u64,
+    /// True if the window is in use (`tcp_is_cwnd_limited`).
+    is_in_use: bool,
+    srtt: SimDuration,
     snd_una: u64,
+    snd_nxt: u64,
+}
+
+impl Growth {
+    /// Grows a window below ssthresh up to it; returns the segments left over for congestion avoidance.
+    fn slow_start(&self, window: &mut SegmentWindow) -> u64 {
+        window.grow_to_ssthresh(self.segments)
+    }
+
+    /// Grows a window below ssthresh up to it, and leaves nothing over; false if the window is not below.
+    fn slow_start_alone(&self, window: &mut SegmentWindow) -> bool {
+        let applies = window.in_slow_start();
+        window.grow_to_ssthresh(self.segments);
+        applies
+    }
+
+    /// Grows the window as Reno does (`tcp_reno_cong_avoid`).
+    fn reno(&self, window: &mut SegmentWindow) {
+        if self.is_in_use {
+            let left = self.slow_start(window);
+            if left > 0 {
+                window.avoid_congestion(window.cwnd, left);
+            }
+        }
+    }
+}
+
+/// The beginning of an episode.
+#[derive(Clone, Copy, Debug)]
+struct Episode {
+    now: SimTime,
+    /// The window from which it decreases, segments.
+    cwnd: u64,
+    cause: CongestionCause,
+}
+
+/// A change of the state, or another timeout in the state of loss.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    now: SimTime,
+    from: State,
+    to: State,
     snd_nxt: u64,
 }
 
@@ -74,22 +134,23 @@ enum State {
 
 /// The rules of a module; windows are whole segments.
 trait Module: Debug + Send + Sync {
-    /// True if it measures round trips.
-    fn measures(&self) -> bool {
-        false
-    }
-
     /// Takes every ACK before the window grows (`pkts_acked`).
     fn on_ack(&mut self, _acked: &Acked) {}
 
-    /// Grows the window (`cong_avoid`), where slow start has already taken its part.
+    /// Takes the first round trip, that of the handshake (`init`).
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, _srtt: SimDuration) {}
+
+    /// Grows the window (`cong_avoid`) in the state after the ACK. Only a module that [`grows_unused`](Self::grows_unused) is asked
+    /// where the window is not in use.
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth);
 
-    /// The window that an episode leaves of `cwnd` (`ssthresh`).
-    fn decrease(&mut self, now: SimTime, cwnd: u64) -> u64;
+    /// True if it takes ACKs also while the window is not in use.
+    fn grows_unused(&self) -> bool {
+        false
+    }
 
-    /// An episode has begun, after its decrease.
-    fn on_episode(&mut self, _now: SimTime) {}
+    /// The window that an episode leaves of `cwnd` (`ssthresh`).
+    fn decrease(&mut self, episode: &Episode) -> u64;
 
     /// The retransmission timer has expired.
     fn on_timeout(&mut self) {}
@@ -97,11 +158,11 @@ trait Module: Debug + Send + Sync {
     /// The last episode was spurious.
     fn on_spurious(&mut self) {}
 
-    /// An episode, or disorder, is over; the next segment is `snd_nxt`.
-    fn on_open(&mut self, _now: SimTime, _snd_nxt: u64) {}
+    /// The state has changed, after the decrease of an episode (`set_state`).
+    fn on_state(&mut self, _window: &mut SegmentWindow, _change: &Change) {}
 
     /// A segment at `snd_nxt` leaves while nothing is in the network.
-    fn on_idle(&mut self, _snd_nxt: u64) {}
+    fn on_idle(&mut self, _now: SimTime, _snd_nxt: u64) {}
 
     /// Reports internals: see [`CongestionController::inspect`].
     fn inspect(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
@@ -122,16 +183,17 @@ pub struct LinuxModule {
     module: Box<dyn Module>,
     mss: u64,
     window: SegmentWindow,
-    slow_start: SlowStart,
     state: State,
     /// The time of the last episode, and the state before it.
     before: (SimTime, State),
     /// SND.UNA and SND.NXT, octets.
     una: u64,
     nxt: u64,
-    /// The octets selectively acknowledged.
-    sacked: u64,
-    /// The octets acknowledged that make no segment yet.
+    /// The beginnings of the segments that have arrived and are not yet acknowledged cumulatively.
+    arrived: Vec<u64>,
+    /// True if some of them are selectively acknowledged.
+    has_sacked: bool,
+    /// The octets acknowledged that make no segment yet, where nothing is reported of segments.
     fraction: u64,
     /// The latest departure of what the next ACK delivers.
     sent_at: Option<SimTime>,
@@ -147,33 +209,41 @@ impl LinuxModule {
             module: Box::new(module),
             mss: start.mss.0,
             window: SegmentWindow::new(start),
-            slow_start: SlowStart::new(Hystart::Off),
             state: State::Open,
             before: (SimTime::NEVER, State::Open),
             una: 0,
             nxt: 0,
-            sacked: 0,
+            arrived: Vec::new(),
+            has_sacked: false,
             fraction: 0,
             sent_at: None,
             is_all_lost: false,
         }))
     }
 
-    /// Takes the sequence numbers of an ACK; returns the segments that it acknowledges cumulatively.
-    fn advance(&mut self, ack: &AckEvent) -> u64 {
+    /// Takes the sequence numbers of an ACK; returns the octets and segments that it acknowledges cumulatively.
+    fn advance(&mut self, ack: &AckEvent) -> (u64, u64) {
         let octets = ack.snd_una.saturating_sub(self.una);
-        self.sacked = (self.sacked + ack.newly_acked.0).saturating_sub(octets);
         (self.una, self.nxt) = (ack.snd_una, self.nxt.max(ack.snd_nxt));
+        let arrived = self.arrived.len();
+        self.arrived.retain(|start| *start >= ack.snd_una);
+        // Without SACK a duplicate ACK stands for a segment.
+        let has_sack = ack.delivery.is_some_and(|delivery| delivery.has_sack);
+        let is_duplicate = !has_sack && octets == 0 && ack.newly_acked > Bytes::ZERO;
+        self.has_sacked = is_duplicate || !self.arrived.is_empty();
+        if self.arrived.len() < arrived {
+            return (octets, (arrived - self.arrived.len()) as u64);
+        }
         let counted = octets + self.fraction;
         self.fraction = counted % self.mss;
-        counted / self.mss
+        (octets, counted / self.mss)
     }
 
     /// The state after an ACK, which may end an episode or disorder.
     fn state_after(&self, ack: &AckEvent) -> State {
-        let in_order = if self.sacked == 0 { State::Open } else { State::Disorder(ack.snd_nxt) };
+        let in_order = if self.has_sacked { State::Disorder(ack.snd_nxt) } else { State::Open };
         match self.state {
-            State::Disorder(end) if self.sacked > 0 && ack.snd_una < end => State::Disorder(end),
+            State::Disorder(end) if self.has_sacked && ack.snd_una < end => State::Disorder(end),
             State::Reducing if ack.in_recovery && !ack.growth.is_due => State::Reducing,
             State::Loss(end) if ack.snd_una < end => State::Loss(end),
             State::Disorder(_) => State::Open,
@@ -181,42 +251,69 @@ impl LinuxModule {
         }
     }
 
+    /// Ends the episode that the ACK of a new one has ended; returns the window, if the module has set another.
+    fn end_before(&mut self, event: &CongestionEvent) -> Option<u64> {
+        if event.is_timeout() || self.state != State::Reducing {
+            return None;
+        }
+        let cwnd = self.window.cwnd;
+        self.before = (event.now, self.state);
+        self.change(event.now, State::Open);
+        (self.window.cwnd != cwnd).then_some(self.window.cwnd)
+    }
+
     fn enter(&mut self, now: SimTime, state: State) {
         if self.before.0 != now {
             self.before = (now, self.state);
         }
-        self.state = state;
+        self.change(now, state);
+    }
+
+    fn change(&mut self, now: SimTime, to: State) {
+        let change = Change { now, from: self.state, to, snd_nxt: self.nxt };
+        self.state = to;
+        self.module.on_state(&mut self.window, &change);
     }
 }
 
 impl CongestionController for LinuxModule {
     fn on_ack(&mut self, ack: &AckEvent) {
-        let segments = self.advance(ack);
+        let (octets, segments) = self.advance(ack);
         let sent_at = self.sent_at.take();
         let rtt = ack.rtt_sample.map(|oldest| sent_at.map_or(oldest, |at| ack.now.saturating_since(at)));
         let state = if self.before.0 == ack.now { self.before.1 } else { self.state };
-        self.module.on_ack(&Acked { now: ack.now, segments, rtt, state, cwnd: self.window.cwnd });
+        let (mss, cwnd) = (self.mss, self.window.cwnd);
+        let is_plain = !self.has_sacked && ack.newly_ce_marked == Bytes::ZERO;
+        self.module.on_ack(&Acked { now: ack.now, segments, octets, mss, is_plain, rtt, state, cwnd });
         let after = self.state_after(ack);
-        if after == State::Open && self.state != State::Open {
-            self.module.on_open(ack.now, ack.snd_nxt);
+        if std::mem::discriminant(&after) == std::mem::discriminant(&self.state) {
+            self.state = after;
+        } else {
+            self.change(ack.now, after);
         }
-        self.state = after;
-        let in_slow_start = self.window.in_bytes().in_slow_start();
-        let left = self.window.on_ack(&mut self.slow_start, ack, None);
-        if ack.may_grow() {
-            let (snd_una, snd_nxt) = (ack.snd_una, ack.snd_nxt);
-            let growth = Growth { now: ack.now, in_slow_start, segments: left, snd_una, snd_nxt };
+        if ack.growth.is_due && (ack.growth.is_in_use || self.module.grows_unused()) {
+            let growth = Growth {
+                now: ack.now,
+                segments: self.window.whole_segments(ack),
+                is_in_use: ack.growth.is_in_use,
+                srtt: ack.rtt.srtt,
+                snd_una: ack.snd_una,
+                snd_nxt: ack.snd_nxt,
+            };
             self.module.grow(&mut self.window, &growth);
         }
     }
 
+    fn on_handshake(&mut self, srtt: SimDuration) {
+        self.module.on_handshake(&mut self.window, srtt);
+    }
+
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.slow_start.on_congestion(event);
-        let from = self.window.decrease_from(event);
-        let kept = if event.is_repeated() { from } else { self.module.decrease(event.now, from) };
+        let cwnd = self.end_before(event).unwrap_or_else(|| self.window.decrease_from(event));
+        let episode = Episode { now: event.now, cwnd, cause: event.cause };
+        let kept = if event.is_repeated() { cwnd } else { self.module.decrease(&episode) };
         self.window.reduce(event, kept);
         self.enter(event.now, if event.is_timeout() { State::Loss(self.nxt) } else { State::Reducing });
-        self.module.on_episode(event.now);
     }
 
     fn on_spurious(&mut self, _now: SimTime) {
@@ -228,19 +325,20 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_delivered(&mut self, segment: &SegmentReport) {
+        self.arrived.push(segment.start);
         if !segment.is_retransmission {
             self.sent_at = self.sent_at.max(Some(segment.sent_at));
         }
     }
 
     fn demands(&self) -> Demands {
-        Demands { samples: self.module.measures(), ..Demands::default() }
+        Demands { samples: true, ..Demands::default() }
     }
 
     fn on_send(&mut self, sent: &SendEvent) {
         let end = self.una + sent.flight_size.0;
         if sent.flight_size <= sent.size || std::mem::take(&mut self.is_all_lost) {
-            self.module.on_idle(end.saturating_sub(sent.size.0));
+            self.module.on_idle(sent.now, end.saturating_sub(sent.size.0));
         }
         self.nxt = self.nxt.max(end);
     }
@@ -254,15 +352,17 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
-        self.slow_start.on_restart(restart);
         self.window.on_restart(restart);
         match restart.cause {
             RestartCause::Timeout => {
-                self.enter(restart.now, State::Loss(self.nxt));
+                // One that begins an episode has entered the state with it.
+                if self.before.0 != restart.now || !matches!(self.state, State::Loss(_)) {
+                    self.enter(restart.now, State::Loss(self.nxt));
+                }
                 self.is_all_lost = true;
                 self.module.on_timeout();
             }
-            RestartCause::Idle => self.module.on_idle(self.nxt),
+            RestartCause::Idle => self.module.on_idle(restart.now, self.nxt),
             RestartCause::SynLost | RestartCause::Unused | RestartCause::Outer => {}
         }
     }

@@ -19,7 +19,7 @@ pub(crate) struct SegmentWindow {
     /// The congestion window, segments.
     pub(crate) cwnd: u64,
     /// The slow-start threshold, segments.
-    ssthresh: Option<u64>,
+    pub(crate) ssthresh: Option<u64>,
     /// Segments ACKed in congestion avoidance since cwnd last grew.
     pub(crate) counted: u64,
     /// The ACKed bytes that do not make a segment yet.
@@ -114,6 +114,27 @@ impl SegmentWindow {
         left
     }
 
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    /// The whole segments that an ACK delivers, with what earlier ones left over. For a window that no sign but a loss ends
+    /// the slow start of.
+    pub(crate) fn whole_segments(&mut self, ack: &AckEvent) -> u64 {
+        self.changed_from = None;
+        let bytes = ack.newly_acked.0 + self.fraction;
+        self.fraction = bytes % self.mss;
+        bytes / self.mss
+    }
+
+    /// Grows by the segments of an ACK up to ssthresh; returns those left over, all if the window is not below.
+    pub(crate) fn grow_to_ssthresh(&mut self, segments: u64) -> u64 {
+        let grown = self.cwnd + segments;
+        let cwnd = self.ssthresh.map_or(grown, |ssthresh| grown.min(ssthresh.max(self.cwnd)));
+        self.cwnd = cwnd;
+        grown - cwnd
+    }
+
     /// Applies an ACK in congestion avoidance: one segment for every `per` segments ACKed.
     pub(crate) fn avoid_congestion(&mut self, per: u64, acked: u64) {
         // What was counted while more were asked for is worth one segment, not several.
@@ -126,8 +147,8 @@ impl SegmentWindow {
         self.counted %= per;
     }
 
-    /// Takes segments away without an episode; slow start ends.
-    pub(crate) fn shrink(&mut self, cwnd: u64) {
+    /// Sets the window without an episode; slow start ends.
+    pub(crate) fn set(&mut self, cwnd: u64) {
         self.cwnd = cwnd;
         self.ssthresh = Some(cwnd);
     }

@@ -16,6 +16,8 @@
 //! | `BaseRTT` | the least | the least | the least since idle time |
 //! | a recovery | is of the round trip it began in | is of the round trip it began in | is followed by a new round trip |
 //!
+//! `variant = "linux_module"` is Linux's in its own arithmetic ([`mod@crate::linux_module`]), where only the round trip counts.
+//!
 //! Departures: retransmission is the stack's, without Vegas' finer clock and its checks on the first two ACKs after a
 //! retransmission, and so is the rule that a window falls once for all the losses of a round trip; ns-2's halving for a
 //! segment lost twice, its raising of `BaseRTT` with one segment in flight and its fine-grained timer are left out. The
@@ -37,6 +39,7 @@ use ackclock_units::{Bytes, SimDuration};
 use crate::algorithm::{Algorithm, Name, Need, Setting, Stack};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::linux_module::{self, LinuxModule};
 use forward::ForwardDelay;
 use skew_tolerant::SkewTolerantDelay;
 
@@ -51,6 +54,8 @@ words! {
         "ns2" = Ns2,
         /// The rules of Linux's module.
         "linux" = Linux,
+        /// The rules of Linux's module in its arithmetic: whole segments and microseconds ([`mod@crate::linux_module`]).
+        "linux_module" = LinuxModule,
     }
 }
 
@@ -148,7 +153,17 @@ impl Algorithm for VegasConfig {
     ];
 
     fn start(&self, start: Start) -> Controller {
-        Controller::Vegas(Box::new(Vegas::new(self, start)))
+        match (self.variant, self.delay) {
+            (VegasVariant::LinuxModule, VegasDelay::RoundTrip) => {
+                LinuxModule::start(linux_module::Vegas::new(self), start)
+            }
+            // The module knows no other delay.
+            (VegasVariant::LinuxModule, _) => {
+                let config = Self { variant: VegasVariant::Linux, ..*self };
+                Controller::Vegas(Box::new(Vegas::new(&config, start)))
+            }
+            _ => Controller::Vegas(Box::new(Vegas::new(self, start))),
+        }
     }
 }
 
@@ -158,7 +173,7 @@ impl VegasConfig {
         let (alpha, beta, rtt) = match variant {
             VegasVariant::Brakmo => (2.0, 4.0, VegasRtt::Latest),
             VegasVariant::Ns2 => (1.0, 3.0, VegasRtt::Mean),
-            VegasVariant::Linux => (2.0, 4.0, VegasRtt::Least),
+            VegasVariant::Linux | VegasVariant::LinuxModule => (2.0, 4.0, VegasRtt::Least),
         };
         Self { variant, alpha, beta, rtt, ..Self::as_declared() }
     }
@@ -288,7 +303,7 @@ impl Vegas {
         match self.config.variant {
             VegasVariant::Brakmo => window * (rtt - base_rtt) / rtt,
             VegasVariant::Ns2 => (window * (rtt - base_rtt) / rtt + 0.5).floor(),
-            VegasVariant::Linux => (window * (rtt - base_rtt) / base_rtt).floor(),
+            VegasVariant::Linux | VegasVariant::LinuxModule => (window * (rtt - base_rtt) / base_rtt).floor(),
         }
     }
 
@@ -328,7 +343,7 @@ impl Vegas {
         self.cwnd = match self.config.variant {
             VegasVariant::Brakmo => self.cwnd,
             VegasVariant::Ns2 => self.cwnd - self.cwnd / 8,
-            VegasVariant::Linux => {
+            VegasVariant::Linux | VegasVariant::LinuxModule => {
                 let target = (self.cwnd as f64 * base_rtt as f64 / rtt as f64) as u64 / self.mss * self.mss;
                 self.cwnd.min(target + self.mss)
             }
@@ -366,7 +381,7 @@ impl Vegas {
             return;
         }
         let counted = match self.config.variant {
-            VegasVariant::Linux => self.cwnd,
+            VegasVariant::Linux | VegasVariant::LinuxModule => self.cwnd,
             VegasVariant::Ns2 => self.mss,
             VegasVariant::Brakmo => ack.newly_acked.0,
         };

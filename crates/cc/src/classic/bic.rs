@@ -19,6 +19,7 @@ use crate::controller::{Controller, Start};
 use crate::event::CongestionEvent;
 use crate::linux_module::{self, LinuxModule};
 use ackclock_declare::{declare, default};
+use ackclock_units::SimDuration;
 
 declare! {
     /// The parameters of [`Bic`].
@@ -36,6 +37,11 @@ declare! {
         low_window: f64 = default(14.0).at_least(0.0).at_most(1e9).unit("segments"),
         /// Lower the target when the window falls twice in a row.
         fast_convergence: bool = true,
+        /// Tick of the clock that Linux's module reads.
+        tick: SimDuration = default(SimDuration::from_millis(4))
+            .at_least(SimDuration::from_millis(1))
+            .at_most(SimDuration::from_millis(10))
+            .source("CONFIG_HZ = 250 of the recorded kernel and of Debian's"),
     }
     bases by variant: ClassicVariant = BicConfig::of;
     check |config, review| {

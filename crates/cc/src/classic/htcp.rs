@@ -11,8 +11,8 @@
 //!
 //! Checked: constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
 
-use ackclock_declare::declare;
-use ackclock_units::SimTime;
+use ackclock_declare::{declare, default};
+use ackclock_units::{SimDuration, SimTime};
 
 use super::{Classic, ClassicVariant, Delays, Grown, Rule};
 use crate::algorithm::{Algorithm, Name, Stack};
@@ -30,6 +30,11 @@ declare! {
         adaptive_backoff: bool = true,
         /// Scale growth by the round trip.
         rtt_scaling: bool = true,
+        /// Tick of the clock that Linux's module reads.
+        tick: SimDuration = default(SimDuration::from_millis(4))
+            .at_least(SimDuration::from_millis(1))
+            .at_most(SimDuration::from_millis(10))
+            .source("CONFIG_HZ = 250 of the recorded kernel and of Debian's"),
     }
 }
 

@@ -5,7 +5,8 @@
 //! `rho^2 / W`.
 //!
 //! Departures: the round trip is the least measured, so that queues do not make it bolder; rho is at most 40 (1 s), in slow start 16; the paper's
-//! pacing and packet-spacing are the stack's (`tcp.pacing`), its larger initial window is `tcp.initial_window`.
+//! pacing and packet-spacing are the stack's (`tcp.pacing`), its larger initial window is `tcp.initial_window`. `variant = "linux"` is
+//! the module itself, which begins with a window of rho ([`mod@crate::linux_module`]).
 //!
 //! Checked: both rules and their bounds against Linux's module; the runs held to it are in
 //! docs/reference/controllers-checked.md.
@@ -14,15 +15,18 @@ use ackclock_declare::{declare, default};
 use ackclock_units::SimDuration;
 use ackclock_units::math::pow;
 
-use super::{Classic, Grown, Rule};
+use super::{Classic, ClassicVariant, Grown, Rule};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use crate::linux_module::{self, LinuxModule};
 
 declare! {
     /// The parameters of [`Hybla`].
     #[derive(Copy)]
     pub struct HyblaConfig {
+        /// Source of the rules: the paper, or Linux's module.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Reference round trip, whose growth every connection equals.
         rtt0: SimDuration = default(SimDuration::from_millis(25)).at_least(SimDuration::from_millis(1)),
     }
@@ -37,7 +41,10 @@ impl Algorithm for HyblaConfig {
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(Hybla::new(*self), start)
+        match self.variant {
+            ClassicVariant::Paper => Classic::start(Hybla::new(*self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Hybla::new(*self), start),
+        }
     }
 }
 

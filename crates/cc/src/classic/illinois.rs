@@ -7,21 +7,25 @@
 //! goes up to its largest only after 5 round trips with a short queue, if there was a long one before. After a timeout alpha
 //! is 1 and beta 1/2.
 //!
-//! Departures: alpha and beta follow the delays of slow start, as in Linux's module, and of recoveries, too.
+//! Departures: alpha and beta follow the delays of slow start, as in Linux's module, and of recoveries, too. `variant = "linux"` is the
+//! module itself, in integers ([`mod@crate::linux_module`]).
 //!
 //! Checked: both functions against the paper's equations, constants and patience against Linux's module; the runs held
 //! to it are in docs/reference/controllers-checked.md.
 
-use super::{Classic, Delays, Grown, RoundDelays, Rule};
+use super::{Classic, ClassicVariant, Delays, Grown, RoundDelays, Rule};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use crate::linux_module::{self, LinuxModule};
 use ackclock_declare::{declare, default};
 
 declare! {
     /// The parameters of [`Illinois`].
     #[derive(Copy)]
     pub struct IllinoisConfig {
+        /// Source of the rules: the paper, or Linux's module.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Largest increase in a round trip.
         alpha_max: f64 = default(10.0).at_least(1e-6).at_most(1e9).unit("segments"),
         /// Smallest increase in a round trip.
@@ -49,7 +53,10 @@ impl Algorithm for IllinoisConfig {
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(Illinois::new(*self), start)
+        match self.variant {
+            ClassicVariant::Paper => Classic::start(Illinois::new(*self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Illinois::new(*self), start),
+        }
     }
 }
 

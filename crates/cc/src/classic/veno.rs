@@ -9,12 +9,13 @@
 //!
 //! Checked: threshold, growth, the decrease and the latest RTT against the authors' module for Linux (`tcp_veno.c`).
 //! The module keeps `BaseRTT` over losses and measures it anew after idle time, keeps 4/5 at a timeout, too, and is Reno
-//! until two RTTs are known. The runs held to it are in docs/reference/controllers-checked.md.
+//! until two RTTs are known; `variant = "linux"` is that ([`mod@crate::linux_module`]). The runs held to it are in docs/reference/controllers-checked.md.
 
-use super::{Classic, Grown, Rule};
+use super::{Classic, ClassicVariant, Grown, Rule};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use crate::linux_module::{self, LinuxModule};
 use ackclock_declare::{declare, default};
 use ackclock_units::SimDuration;
 
@@ -22,6 +23,8 @@ declare! {
     /// The parameters of [`Veno`].
     #[derive(Copy)]
     pub struct VenoConfig {
+        /// Source of the rules: the paper, or Linux's module.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Queued segments from which the path counts as congested.
         beta: f64 = default(3.0).at_least(1e-6).at_most(1e9).unit("segments"),
     }
@@ -36,7 +39,10 @@ impl Algorithm for VenoConfig {
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(Veno::new(*self), start)
+        match self.variant {
+            ClassicVariant::Paper => Classic::start(Veno::new(*self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Veno::new(*self), start),
+        }
     }
 }
 

@@ -9,24 +9,33 @@
 //! `RTT_min` is the connection's; Linux's module begins it anew after a timeout.
 //!
 //! Linux's module sends each estimate through a second filter of the same kind (`filter_twice`), so that it answers a change of
-//! the rate after some sixteen samples and not eight. The runs held to it are in docs/reference/controllers-checked.md.
+//! the rate after some sixteen samples and not eight. `variant = "linux"` is the module itself, whose window falls to the estimate when
+//! an episode ends ([`mod@crate::linux_module`]). The runs held to it are in docs/reference/controllers-checked.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{SimDuration, SimTime};
 
-use super::{Classic, Delays, Grown, Rule};
+use super::{Classic, ClassicVariant, Delays, Grown, Rule};
 use crate::algorithm::{Algorithm, Name, Stack};
 use crate::controller::{Controller, Start};
 use crate::event::{AckEvent, CongestionEvent};
+use crate::linux_module::{self, LinuxModule};
 
 declare! {
     /// The parameters of [`Westwood`].
     #[derive(Copy)]
     pub struct WestwoodConfig {
+        /// Source of the rules: the paper, or Linux's module, which always filters twice by 7/8.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Share of the old bandwidth estimate in the new one.
         filter: f64 = default(0.875).at_least(0.0).at_most(0.999_999),
         /// Filter the estimate once more in the same way, as Linux's module does.
         filter_twice: bool = default(false).source("the paper filters once"),
+        /// Tick of the clock that Linux's module reads.
+        tick: SimDuration = default(SimDuration::from_millis(4))
+            .at_least(SimDuration::from_millis(1))
+            .at_most(SimDuration::from_millis(10))
+            .source("CONFIG_HZ = 250 of the recorded kernel and of Debian's"),
     }
 }
 
@@ -40,7 +49,10 @@ impl Algorithm for WestwoodConfig {
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Classic::start(Westwood::new(*self), start)
+        match self.variant {
+            ClassicVariant::Paper => Classic::start(Westwood::new(*self), start),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Westwood::new(self), start),
+        }
     }
 }
 

@@ -3,10 +3,9 @@
 //! A step is a quarter of the way to the maximum, at most `max_increment`, and a fifth of a segment near it. The count is found anew
 //! when the window has changed, or after a 32nd of a second, and divided by the mean number of segments that an ACK brings.
 
-use ackclock_units::SimTime;
-
-use super::{Acked, Growth, HZ, Module, State, ticks};
+use super::{Acked, Episode, Growth, Module, State};
 use crate::classic::BicConfig;
+use crate::jiffies::Jiffies;
 use crate::segment_window::SegmentWindow;
 
 /// The search goes a quarter of the way, and near the maximum a segment takes five round trips (20 / 4). Before the first loss there
@@ -18,8 +17,6 @@ const SLOWEST_AT_FIRST: u64 = 20;
 const RATIO: u64 = 16;
 const FIRST_RATIO: u64 = 2 * RATIO;
 const SCALE: u64 = 1_024;
-/// The ticks for which a count stands while cwnd does not change.
-const STANDS: u64 = HZ / 32;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Bic {
@@ -28,6 +25,7 @@ pub(crate) struct Bic {
     /// The fraction kept on congestion, in 1024ths.
     beta: u64,
     fast_convergence: bool,
+    clock: Jiffies,
     pub(super) search: Search,
 }
 
@@ -55,6 +53,7 @@ impl Bic {
             low_window: config.low_window as u64,
             beta: ((1.0 - config.beta) * SCALE as f64).round() as u64,
             fast_convergence: config.fast_convergence,
+            clock: Jiffies::new(config.tick),
             search: Search::NEW,
         }
     }
@@ -93,18 +92,19 @@ impl Module for Bic {
     }
 
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {
-        if growth.segments == 0 {
+        let left = growth.slow_start(window);
+        if left == 0 {
             return;
         }
-        let now = ticks(growth.now);
-        if self.search.found.is_none_or(|(cwnd, at)| cwnd != window.cwnd || now - at > STANDS) {
+        let now = self.clock.at(growth.now);
+        if self.search.found.is_none_or(|(cwnd, at)| cwnd != window.cwnd || now - at > self.clock.hz() / 32) {
             self.search.found = Some((window.cwnd, now));
             self.search.per = self.per(window.cwnd);
         }
-        window.avoid_congestion(self.search.per, growth.segments);
+        window.avoid_congestion(self.search.per, left);
     }
 
-    fn decrease(&mut self, _now: SimTime, cwnd: u64) -> u64 {
+    fn decrease(&mut self, &Episode { cwnd, .. }: &Episode) -> u64 {
         let falls_again = self.fast_convergence && cwnd < self.search.max_window;
         self.search.max_window = if falls_again { cwnd * (SCALE + self.beta) / (2 * SCALE) } else { cwnd };
         if cwnd <= self.low_window { cwnd / 2 } else { cwnd * self.beta / SCALE }

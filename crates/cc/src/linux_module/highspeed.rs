@@ -4,9 +4,7 @@
 //! b = 0.44. The entry is looked up where congestion avoidance grows the window, and a decrease takes the latest. b is the value of
 //! the RFC's formula at the entry's window, in whole 256ths. The last entry is that of 89,053 segments.
 
-use ackclock_units::SimTime;
-
-use super::{Growth, Module};
+use super::{Episode, Growth, Module};
 use crate::classic::HighSpeedConfig;
 use crate::classic::highspeed::TABLE;
 use crate::segment_window::SegmentWindow;
@@ -34,7 +32,7 @@ impl HighSpeed {
 
 impl Module for HighSpeed {
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {
-        if growth.in_slow_start {
+        if growth.slow_start_alone(window) {
             return;
         }
         self.entry = TABLE[..LAST].partition_point(|(up_to, _)| u64::from(*up_to) < window.cwnd);
@@ -45,7 +43,7 @@ impl Module for HighSpeed {
         }
     }
 
-    fn decrease(&mut self, _now: SimTime, cwnd: u64) -> u64 {
+    fn decrease(&mut self, &Episode { cwnd, .. }: &Episode) -> u64 {
         cwnd - cwnd * Self::taken(self.entry) / SCALE
     }
 

@@ -5,23 +5,25 @@
 //! quarters of the last estimate stay in the next, three round trips after an episode. beta is 0.5 where the largest throughput
 //! changed by more than a fifth, and in the first episode where it did not.
 
-use ackclock_units::SimTime;
+use ackclock_units::{SimDuration, SimTime};
 
-use super::{Acked, Growth, HZ, Module, State, ticks};
+use super::{Acked, Change, Episode, Growth, Module, State};
 use crate::classic::HtcpConfig;
+use crate::jiffies::Jiffies;
 use crate::segment_window::SegmentWindow;
 
 const ONE: u64 = 128;
 const LEAST_BETA: u64 = ONE / 2;
 const MOST_BETA: u64 = 102;
-/// The ticks of 10 ms, which the least RTT must exceed for another beta than 0.5.
-const SHORT_RTT: u64 = HZ / 100;
-/// The ticks by which the largest RTT rises at once.
-const MOST_RISE: u64 = HZ / 50;
+/// The duration that the least RTT must exceed for another beta than 0.5.
+const SHORT_RTT: SimDuration = SimDuration::from_millis(10);
+/// The duration by which the largest RTT rises at once.
+const MOST_RISE: SimDuration = SimDuration::from_millis(20);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Htcp {
     config: HtcpConfig,
+    clock: Jiffies,
     pub(super) alpha: u64,
     beta: u64,
     /// True after an episode in which the throughput was that of the one before.
@@ -54,6 +56,7 @@ impl Htcp {
     pub(crate) fn new(config: HtcpConfig) -> Self {
         Self {
             config,
+            clock: Jiffies::new(config.tick),
             alpha: ONE,
             beta: LEAST_BETA,
             is_steady: false,
@@ -72,14 +75,14 @@ impl Htcp {
         self.least_rtt = Some(least);
         if state == State::Open {
             self.largest_rtt = self.largest_rtt.max(least);
-            if rtt <= self.largest_rtt + MOST_RISE {
+            if rtt <= self.largest_rtt + self.clock.of(MOST_RISE) {
                 self.largest_rtt = self.largest_rtt.max(rtt);
             }
         }
     }
 
     fn measure_throughput(&mut self, acked: &Acked) {
-        let now = ticks(acked.now);
+        let now = self.clock.at(acked.now);
         if !matches!(acked.state, State::Open | State::Disorder(_)) {
             (self.throughput.acked, self.throughput.began) = (0, Some(now));
             return;
@@ -92,7 +95,7 @@ impl Htcp {
             return;
         }
         // Nothing is known of the time before the first.
-        let rate = span.and_then(|span| (self.throughput.acked * HZ).checked_div(span)).unwrap_or(0);
+        let rate = span.and_then(|span| (self.throughput.acked * self.clock.hz()).checked_div(span)).unwrap_or(0);
         let Throughput { mean, peak, .. } = &mut self.throughput;
         if (now - self.last_congestion) / least.max(1) <= 3 {
             (*mean, *peak) = (rate, rate);
@@ -111,22 +114,23 @@ impl Htcp {
         let least = self.least_rtt.unwrap_or(0);
         self.is_steady = is_same;
         self.beta = match (least * ONE).checked_div(self.largest_rtt) {
-            Some(share) if adapts && least > SHORT_RTT => share.clamp(LEAST_BETA, MOST_BETA),
+            Some(share) if adapts && least > self.clock.of(SHORT_RTT) => share.clamp(LEAST_BETA, MOST_BETA),
             _ => LEAST_BETA,
         };
     }
 
-    fn adapt_alpha(&mut self, now: u64) {
-        let beyond = (now - self.last_congestion).saturating_sub(HZ);
+    fn adapt_alpha(&mut self, now: SimTime) {
+        let (now, hz) = (self.clock.at(now), self.clock.hz());
+        let beyond = (now - self.last_congestion).saturating_sub(hz);
         let mut factor = 1;
         if beyond > 0 {
-            factor += (10 * beyond + (beyond / 2) * (beyond / 2) / HZ) / HZ;
+            factor += (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz;
         }
         if self.config.rtt_scaling
             && let Some(least) = self.least_rtt.filter(|least| *least > 0)
         {
             // Eighths of 100 ms in a round trip, at least a half and at most ten.
-            let scale = (8 * HZ / (10 * least)).clamp(4, 80);
+            let scale = (8 * hz / (10 * least)).clamp(4, 80);
             factor = (8 * factor / scale).max(1);
         }
         self.alpha = 2 * factor * (ONE - self.beta);
@@ -134,47 +138,38 @@ impl Htcp {
 }
 
 impl Module for Htcp {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         if acked.state == State::Open {
             self.counts = acked.segments;
         }
         if let Some(rtt) = acked.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.measure_rtt(rtt.0.div_ceil(1_000_000_000 / HZ), acked.state);
+            self.measure_rtt(self.clock.of(rtt), acked.state);
         }
         self.measure_throughput(acked);
     }
 
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {
-        if growth.in_slow_start {
+        if growth.slow_start_alone(window) {
             return;
         }
         if window.counted * self.alpha / ONE >= window.cwnd {
             window.cwnd += 1;
             window.counted = 0;
-            self.adapt_alpha(ticks(growth.now));
+            self.adapt_alpha(growth.now);
         } else {
             window.counted += self.counts;
         }
         self.counts = 1;
     }
 
-    fn decrease(&mut self, now: SimTime, cwnd: u64) -> u64 {
+    fn decrease(&mut self, &Episode { now, cwnd, .. }: &Episode) -> u64 {
         self.adapt_beta();
-        self.adapt_alpha(ticks(now));
+        self.adapt_alpha(now);
         let least = self.least_rtt.unwrap_or(0);
         if least > 0 && self.largest_rtt > least {
             self.largest_rtt = least + (self.largest_rtt - least) * 95 / 100;
         }
         cwnd * self.beta / ONE
-    }
-
-    fn on_episode(&mut self, now: SimTime) {
-        self.undo = Some((self.last_congestion, self.largest_rtt, self.last_peak));
-        self.last_congestion = ticks(now);
     }
 
     fn on_spurious(&mut self) {
@@ -183,9 +178,19 @@ impl Module for Htcp {
         }
     }
 
-    fn on_open(&mut self, now: SimTime, _snd_nxt: u64) {
-        if self.undo.take().is_some() {
-            self.last_congestion = ticks(now);
+    fn on_state(&mut self, _window: &mut SegmentWindow, change: &Change) {
+        let now = self.clock.at(change.now);
+        match change.to {
+            State::Open => {
+                if self.undo.take().is_some() {
+                    self.last_congestion = now;
+                }
+            }
+            State::Disorder(_) => (),
+            State::Reducing | State::Loss(_) => {
+                self.undo = Some((self.last_congestion, self.largest_rtt, self.last_peak));
+                self.last_congestion = now;
+            }
         }
     }
 

@@ -1,9 +1,7 @@
 //! Linux's Scalable TCP: a segment for every hundred that are acknowledged, or for a window of them if that is smaller,
 //! so that it grows as Reno up to there; an eighth is taken away whatever the window.
 
-use ackclock_units::SimTime;
-
-use super::{Growth, Module};
+use super::{Episode, Growth, Module};
 use crate::classic::ScalableConfig;
 use crate::segment_window::SegmentWindow;
 
@@ -22,12 +20,13 @@ impl Scalable {
 
 impl Module for Scalable {
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {
-        if growth.segments > 0 {
-            window.avoid_congestion(window.cwnd.min(self.per), growth.segments);
+        let left = growth.slow_start(window);
+        if left > 0 {
+            window.avoid_congestion(window.cwnd.min(self.per), left);
         }
     }
 
-    fn decrease(&mut self, _now: SimTime, cwnd: u64) -> u64 {
+    fn decrease(&mut self, &Episode { cwnd, .. }: &Episode) -> u64 {
         cwnd - (cwnd as f64 * self.decrease) as u64
     }
 

@@ -3,10 +3,15 @@
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::*;
-use crate::classic::{BicConfig, HtcpConfig, ScalableConfig, YeahConfig};
+use crate::classic::{
+    BicConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig, VenoConfig, WestwoodConfig, YeahConfig,
+};
 use crate::testing::{ack, loss, recovering, restart};
+use crate::vegas::{VegasConfig, VegasVariant};
 
 const MSS: u64 = 1_000;
+/// The tick of a kernel with HZ = 1000.
+const TICK: SimDuration = SimDuration::from_millis(1);
 
 fn window(cwnd: u64) -> SegmentWindow {
     SegmentWindow::new(Start::of(MSS, cwnd * MSS, Some(cwnd * MSS)))
@@ -18,11 +23,22 @@ fn at(seconds: f64) -> SimTime {
 
 /// An ACK of a segment in congestion avoidance.
 fn growth(seconds: f64) -> Growth {
-    Growth { now: at(seconds), in_slow_start: false, segments: 1, snd_una: 0, snd_nxt: 0 }
+    let srtt = SimDuration::from_millis(100);
+    Growth { now: at(seconds), segments: 1, is_in_use: true, srtt, snd_una: 0, snd_nxt: 0 }
 }
 
 fn acked(seconds: f64, rtt_ms: u64, state: State) -> Acked {
-    Acked { now: at(seconds), segments: 1, rtt: Some(SimDuration::from_millis(rtt_ms)), state, cwnd: 2 }
+    let rtt = Some(SimDuration::from_millis(rtt_ms));
+    Acked { now: at(seconds), segments: 1, octets: MSS, mss: MSS, is_plain: true, rtt, state, cwnd: 2 }
+}
+
+/// A loss that duplicate ACKs reveal.
+fn episode(seconds: f64, cwnd: u64) -> Episode {
+    Episode { now: at(seconds), cwnd, cause: CongestionCause::Loss }
+}
+
+fn change(from: State, to: State, snd_nxt: u64) -> Change {
+    Change { now: at(0.0), from, to, snd_nxt }
 }
 
 fn module(module: impl Module + 'static, cwnd: u64) -> LinuxModule {
@@ -46,7 +62,7 @@ fn highspeed_reads_its_table_upwards_and_counts_acks() {
         let mut highspeed = HighSpeed::new();
         highspeed.grow(&mut window(cwnd), &growth(0.0));
         assert_eq!(inspected(&highspeed, "a_segments"), a, "{cwnd}");
-        assert_eq!(highspeed.decrease(at(0.0), cwnd), cwnd - cwnd * b / 256, "{cwnd}");
+        assert_eq!(highspeed.decrease(&episode(0.0, cwnd)), cwnd - cwnd * b / 256, "{cwnd}");
     }
     let (mut highspeed, mut grown) = (HighSpeed::new(), window(119));
     for _ in 0..40 {
@@ -65,14 +81,14 @@ fn scalable_is_reno_up_to_a_hundred_segments_and_takes_an_eighth_of_any_window()
         scalable.grow(&mut grown, &growth(0.0));
         assert_eq!(grown.cwnd, cwnd + 1);
     }
-    assert_eq!([15, 16, 400].map(|cwnd| scalable.decrease(at(0.0), cwnd)), [14, 14, 350]); // 15 - 15 / 8
+    assert_eq!([15, 16, 400].map(|cwnd| scalable.decrease(&episode(0.0, cwnd))), [14, 14, 350]); // 15 - 15 / 8
 }
 
 /// The acknowledged segments for one of growth with a maximum of 1000, where an ACK brings two segments on average.
 #[test]
 fn bic_goes_a_quarter_of_the_way() {
     let mut bic = Bic::new(&BicConfig::linux());
-    assert_eq!(bic.decrease(at(0.0), 1_000), 799); // 1000 * 819 / 1024
+    assert_eq!(bic.decrease(&episode(0.0, 1_000)), 799); // 1000 * 819 / 1024
     // (1000 - 900) / 4 is more than 16: 900 / 16 / 2. (1000 - 960) / 4 = 10: 960 / 10 / 2. Near the maximum 5 cwnd / 2;
     // beyond it 3 cwnd / gained / 2, then cwnd / 16 / 2.
     let below = [(900, 28), (960, 48), (992, 248), (993, 2_482), (1_000, 2_500), (1_003, 2_507)];
@@ -83,14 +99,14 @@ fn bic_goes_a_quarter_of_the_way() {
     assert_eq!(bic.per(14), 14);
     bic.on_timeout();
     assert_eq!(bic.per(400), 10); // a segment for 20, where an ACK brings two
-    assert_eq!(bic.decrease(at(0.0), 20), 15); // 20 * 819 / 1024
-    assert_eq!(bic.decrease(at(0.0), 14), 7);
+    assert_eq!(bic.decrease(&episode(0.0, 20)), 15); // 20 * 819 / 1024
+    assert_eq!(bic.decrease(&episode(0.0, 14)), 7);
     assert_eq!(inspected(&bic, "max_window_segments"), 12); // 14 * (1024 + 819) / 2048
 }
 
 #[test]
 fn bic_keeps_a_count_for_a_32nd_of_a_second() {
-    let (mut bic, mut grown) = (Bic::new(&BicConfig::linux()), window(400));
+    let (mut bic, mut grown) = (Bic::new(&BicConfig { tick: TICK, ..BicConfig::linux() }), window(400));
     bic.grow(&mut grown, &growth(1.0));
     assert_eq!(bic.search.per, 10);
     // ACKs of four segments, in 16ths: 32 + 4 - 32 / 16 = 34, and two more with each.
@@ -107,7 +123,7 @@ fn bic_keeps_a_count_for_a_32nd_of_a_second() {
 fn htcp_finds_alpha_in_128ths() {
     for (rtt_ms, alpha) in [(100, 45 * 128), (50, 22 * 128), (40, 18 * 128)] {
         // After 5 s 1 + 10 * 4 + (4 / 2)^2 = 45 segments, times 8 / (80 / 10), 8 / 16 and 8 / 20; beta is a half.
-        let mut htcp = Htcp::new(HtcpConfig::default());
+        let mut htcp = Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() });
         htcp.on_ack(&acked(0.1, rtt_ms, State::Open));
         let mut grown = window(10);
         grown.counted = 10;
@@ -118,7 +134,7 @@ fn htcp_finds_alpha_in_128ths() {
 
 #[test]
 fn htcp_finds_beta_once_throughput_stays() {
-    let mut htcp = Htcp::new(HtcpConfig::default());
+    let mut htcp = Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() });
     for (rtt_ms, largest) in [(80, 80), (101, 80), (100, 100), (121, 100)] {
         htcp.on_ack(&acked(0.0, rtt_ms, State::Open));
         assert_eq!(htcp.largest_rtt, largest, "{rtt_ms} ms"); // at most 20 ms more at once
@@ -126,14 +142,14 @@ fn htcp_finds_beta_once_throughput_stays() {
     htcp.on_ack(&acked(0.0, 110, State::Reducing));
     assert_eq!(htcp.largest_rtt, 100);
     // Nothing was measured, twice: the first time only tells that throughput stays.
-    assert_eq!(htcp.decrease(at(0.0), 100), 50);
+    assert_eq!(htcp.decrease(&episode(0.0, 100)), 50);
     assert_eq!(htcp.largest_rtt, 99); // 80 + 20 * 95 %
-    assert_eq!(htcp.decrease(at(0.0), 100), 79); // 80 * 128 / 99 = 103, at most 102: 100 * 102 / 128 = 79.7
+    assert_eq!(htcp.decrease(&episode(0.0, 100)), 79); // 80 * 128 / 99 = 103, at most 102: 100 * 102 / 128 = 79.7
 }
 
 #[test]
 fn htcp_counts_its_time_from_the_end_of_an_episode() {
-    let mut htcp = module(Htcp::new(HtcpConfig::default()), 20);
+    let mut htcp = module(Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() }), 20);
     htcp.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
     htcp.on_ack(&recovering(&AckEvent { now: at(1.1), ..ack(MSS) }));
     let last = htcp.clone();
@@ -157,7 +173,7 @@ fn htcp_counts_its_time_from_the_end_of_an_episode() {
 fn yeah(base_ms: u64, rtt_ms: u64, grown: &mut SegmentWindow) -> Yeah {
     let mut yeah = Yeah::new(&YeahConfig::default());
     yeah.on_ack(&acked(0.0, base_ms, State::Open));
-    yeah.on_open(at(0.0), 1_000);
+    yeah.on_state(grown, &change(State::Disorder(0), State::Open, 1_000));
     (0..3).for_each(|_| yeah.on_ack(&acked(0.1, rtt_ms, State::Open)));
     yeah.grow(grown, &Growth { segments: 0, snd_una: 1_001, ..growth(0.1) });
     yeah
@@ -172,7 +188,7 @@ fn yeah_empties_a_long_queue_in_whole_segments() {
     grown.counted = 0;
     (0..1_001).for_each(|_| slow.grow(&mut grown, &growth(0.2)));
     assert_eq!(grown.cwnd, 1_002);
-    assert_eq!(slow.decrease(at(0.2), 1_000), 875);
+    assert_eq!(slow.decrease(&episode(0.2, 1_000)), 875);
 }
 
 #[test]
@@ -181,9 +197,9 @@ fn yeah_is_scalable_while_the_queue_is_short() {
     let mut fast = yeah(100, 110, &mut grown);
     (0..100).for_each(|_| fast.grow(&mut grown, &growth(0.2)));
     assert_eq!(grown.cwnd, 401);
-    assert_eq!(fast.decrease(at(0.2), 240), 204); // the queue was 400 * 10,000 / 110,001 = 36
+    assert_eq!(fast.decrease(&episode(0.2, 240)), 204); // the queue was 400 * 10,000 / 110,001 = 36
     // After idle time the base RTT is that of what comes.
-    fast.on_idle(2_000);
+    fast.on_idle(at(1.0), 2_000);
     (0..3).for_each(|_| fast.on_ack(&acked(1.0, 300, State::Open)));
     fast.grow(&mut grown, &Growth { segments: 0, snd_una: 2_001, ..growth(1.0) });
     assert_eq!(inspected(&fast, "queued_segments"), 0);
@@ -219,4 +235,178 @@ fn a_round_trip_is_that_of_the_segment_sent_last() {
     let rtt_sample = Some(SimDuration::from_millis(90));
     yeah.on_ack(&AckEvent { now: at(0.1), rtt_sample, ..ack(3 * MSS) });
     assert!(format!("{yeah:?}").contains("base_rtt: Some(75001)"), "{yeah:?}");
+}
+
+#[test]
+fn hybla_begins_with_rho_and_adds_it_squared_in_a_window() {
+    let mut hybla = Hybla::new(HyblaConfig::default());
+    let mut grown = window(10);
+    hybla.on_handshake(&mut grown, SimDuration::from_millis(60));
+    assert_eq!((grown.cwnd, hybla.rho), (2, 19)); // 60 / 25 in eighths
+    grown.cwnd = 20;
+    // 2 * 19^2 / 20 = 36 of 128 parts: four ACKs make 144.
+    (0..3).for_each(|_| hybla.grow(&mut grown, &growth(0.1)));
+    assert_eq!(grown.cwnd, 20);
+    hybla.grow(&mut grown, &growth(0.1));
+    assert_eq!(grown.cwnd, 21);
+    // In slow start 2^(19 / 8) - 1 = 4 * 165 / 128 - 1: 532 parts, of which 16 are there already.
+    let mut started = SegmentWindow::new(Start::of(MSS, 10 * MSS, None));
+    hybla.grow(&mut started, &growth(0.1));
+    assert_eq!(started.cwnd, 14);
+    // The least smoothed round trip is below that of reference: rho is one.
+    hybla.grow(&mut grown, &Growth { srtt: SimDuration::from_millis(24), ..growth(0.2) });
+    assert_eq!(hybla.rho, 8);
+}
+
+#[test]
+fn hybla_is_reno_out_of_the_open_state() {
+    let (mut hybla, mut grown) = (Hybla::new(HyblaConfig::default()), window(10));
+    hybla.on_handshake(&mut grown, SimDuration::from_millis(200));
+    grown = window(10);
+    hybla.on_state(&mut grown, &change(State::Open, State::Disorder(0), 0));
+    (0..10).for_each(|_| hybla.grow(&mut grown, &growth(0.1)));
+    assert_eq!(grown.cwnd, 11);
+    assert_eq!(hybla.decrease(&episode(0.1, 11)), 5);
+}
+
+#[test]
+fn veno_counts_the_queue_in_halves_of_a_segment() {
+    for (rtt_ms, half_segments, kept) in [(110, 4, 16), (130, 10, 10)] {
+        // 40 - 40 * 100,001 / 110,001 = 40 - 36, and 40 - 40 * 100,001 / 130,001 = 40 - 30; six are a long queue.
+        let (mut veno, mut grown) = (Veno::new(VenoConfig::default()), window(20));
+        (0..3).for_each(|_| veno.on_ack(&acked(0.0, 100, State::Open)));
+        veno.grow(&mut grown, &growth(0.0));
+        veno.on_ack(&acked(0.1, rtt_ms, State::Open));
+        veno.grow(&mut grown, &growth(0.1));
+        assert_eq!(inspected(&veno, "queued_segments"), half_segments / 2);
+        assert_eq!(veno.decrease(&episode(0.1, 20)), kept);
+    }
+}
+
+#[test]
+fn veno_adds_a_segment_for_every_other_window_of_a_congested_path() {
+    let (mut veno, mut grown) = (Veno::new(VenoConfig::default()), window(20));
+    (0..3).for_each(|_| veno.on_ack(&acked(0.0, 100, State::Open)));
+    veno.grow(&mut grown, &growth(0.0));
+    let mut added = Vec::new();
+    for number in 2..=66 {
+        veno.on_ack(&acked(0.1, 200, State::Open));
+        let before = grown.cwnd;
+        veno.grow(&mut grown, &growth(0.1));
+        added.extend((grown.cwnd > before).then_some(number));
+    }
+    // An ACK that finds the count full adds a segment and counts for nothing: 20 counted, the 21st adds; 21 counted, the 43rd
+    // does not; 21 counted, the 65th adds.
+    assert_eq!(added, [21, 65]);
+}
+
+#[test]
+fn illinois_reads_its_curves_in_integers() {
+    let mut illinois = Illinois::new(IllinoisConfig::default());
+    // A longest delay of 100 ms; alpha from 38 to 1280 in 128ths, beta from 8 to 32 in 64ths.
+    assert_eq!(illinois.next_alpha(1_000, 100_000), 1_280); // no delay was long: at once
+    assert_eq!(illinois.next_alpha(100_000, 100_000), 38); // 99,000 * 1280 / (99,000 + 99,000 * 1242 / 38)
+    assert_eq!(illinois.next_alpha(50_000, 100_000), 74); // 99,000 * 1280 / (99,000 + 49,000 * 1242 / 38)
+    illinois.alpha = 74;
+    let patient: Vec<u64> = (0..5).map(|_| illinois.next_alpha(0, 100_000)).collect();
+    assert_eq!(patient, [74, 74, 74, 74, 1_280]);
+    let betas = [10_000, 45_000, 79_999, 80_000].map(|delay| illinois.next_beta(delay, 100_000));
+    assert_eq!(betas, [8, 20, 31, 32]); // (8 * 80,000 + 24 * delay - 32 * 10,000) / 70,000
+}
+
+#[test]
+fn illinois_decreases_by_the_last_beta_at_a_timeout_and_is_renos_then() {
+    let (mut illinois, mut grown) = (Illinois::new(IllinoisConfig::default()), window(100));
+    illinois.on_ack(&acked(0.0, 100, State::Open));
+    illinois.grow(&mut grown, &Growth { snd_una: 1, ..growth(0.0) });
+    assert_eq!((illinois.alpha, illinois.beta), (1_280, 8));
+    assert_eq!(illinois.decrease(&episode(0.1, 100)), 88); // 100 - 100 * 8 / 64
+    illinois.on_state(&mut grown, &change(State::Open, State::Loss(0), 9));
+    assert_eq!((illinois.alpha, illinois.beta), (128, 32));
+}
+
+#[test]
+fn vegas_sets_the_window_at_the_end_of_a_round_trip() {
+    let config = VegasConfig::of(VegasVariant::LinuxModule);
+    for (rtt_ms, begins, cwnd, ssthresh) in [
+        (103, None, 41, None),         // 40 * 3 / 100 = 1 is not more than gamma
+        (106, None, 38, Some(38)),     // 2: 40 * 100,001 / 106,001 + 1
+        (104, Some(30), 41, Some(30)), // 1 is less than alpha; three quarters of 41 are 30
+        (110, Some(20), 40, Some(30)), // 4 stays
+        (113, Some(20), 39, Some(28)), // 5
+    ] {
+        let start = Start::of(MSS, 40 * MSS, begins.map(|segments: u64| segments * MSS));
+        let (mut vegas, mut grown) = (Vegas::new(&config), SegmentWindow::new(start));
+        vegas.on_ack(&acked(0.0, 100, State::Open));
+        vegas.on_state(&mut grown, &change(State::Disorder(0), State::Open, 1_000));
+        (0..3).for_each(|_| vegas.on_ack(&acked(0.1, rtt_ms, State::Open)));
+        vegas.grow(&mut grown, &Growth { snd_una: 1_001, ..growth(0.1) });
+        assert_eq!((grown.cwnd, grown.ssthresh), (cwnd, ssthresh), "{rtt_ms} ms");
+    }
+}
+
+#[test]
+fn westwood_sets_its_window_when_the_episode_ends() {
+    let mut westwood = Westwood::new(&WestwoodConfig { tick: TICK, ..WestwoodConfig::default() });
+    let mut grown = window(40);
+    westwood.on_idle(at(0.0), 0);
+    for number in 1..=201 {
+        westwood.on_ack(&acked(0.001 * f64::from(number), 100, State::Open));
+    }
+    // The sample ends with more than 100 ticks: 100 ACKs in 101, 990 octets each.
+    assert_eq!(westwood.decrease(&episode(0.3, 40)), 20);
+    westwood.on_state(&mut grown, &change(State::Open, State::Reducing, 0));
+    westwood.on_state(&mut grown, &change(State::Reducing, State::Open, 0));
+    assert_eq!((grown.cwnd, grown.ssthresh), (99, Some(99))); // 990 * 100 / 1000
+    let timeout = Episode { cause: CongestionCause::Timeout { repeated: false }, ..episode(0.3, 40) };
+    assert_eq!(westwood.decrease(&timeout), 99);
+}
+
+#[test]
+fn westwood_takes_what_duplicate_acks_counted_from_a_later_ack_out_of_order() {
+    let mut westwood = Westwood::new(&WestwoodConfig::default());
+    let mut counts = |segments: u64, is_plain: bool| {
+        let before = westwood.octets;
+        let told = Acked { segments, octets: segments * MSS, is_plain, ..acked(0.0, 100, State::Open) };
+        westwood.on_ack(&told);
+        (westwood.octets - before) / MSS
+    };
+    assert_eq!(counts(1, true), 1); // the first
+    assert_eq!([counts(0, false), counts(0, false)], [1, 1]);
+    assert_eq!([counts(5, true), counts(5, false), counts(5, false)], [5, 2, 5]); // 5 - 3, of which the first ACK was one
+}
+
+#[test]
+fn segments_are_counted_as_they_left_and_a_short_one_is_no_disorder() {
+    let mut bic = module(Bic::new(&BicConfig::linux()), 20);
+    let mut arrives = |starts: &[u64], snd_una| {
+        for start in starts {
+            bic.on_delivered(&SegmentReport { start: *start, ..crate::testing::lost(MSS) });
+        }
+        // The last of the segments has 300 octets; the stack counts it as a whole one.
+        let newly_acked = Bytes(starts.len() as u64 * MSS);
+        let event = AckEvent { snd_una, snd_nxt: 4_300, is_cumulative: snd_una > 0, newly_acked, ..ack(MSS) };
+        let before = bic.una;
+        let (octets, segments) = bic.advance(&event);
+        assert_eq!(octets, snd_una - before);
+        (segments, bic.state_after(&event))
+    };
+    assert_eq!(arrives(&[0], 1_000), (1, State::Open));
+    assert_eq!(arrives(&[2_000], 1_000), (0, State::Disorder(4_300)));
+    assert_eq!(arrives(&[1_000], 3_000), (2, State::Open));
+    assert_eq!(arrives(&[3_000, 4_000], 4_300), (2, State::Open));
+}
+
+#[test]
+fn an_episode_that_begins_where_the_last_ends_decreases_from_what_that_leaves() {
+    let mut westwood = module(Westwood::new(&WestwoodConfig::default()), 20);
+    westwood.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
+    assert_eq!(westwood.cwnd(), Bytes(10 * MSS));
+    // Nothing is known of the bandwidth: the end leaves two segments, of which the new episode takes one; two are the least.
+    westwood.on_congestion(&CongestionEvent { now: at(1.1), ..loss(10 * MSS) });
+    assert_eq!(westwood.ssthresh(), Some(Bytes(2 * MSS)));
+    let mut bic = module(Bic::new(&BicConfig::linux()), 20);
+    bic.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
+    bic.on_congestion(&CongestionEvent { now: at(1.1), ..loss(20 * MSS) });
+    assert_eq!(bic.ssthresh(), Some(Bytes(15 * MSS))); // 20 * 819 / 1024, as the event says
 }

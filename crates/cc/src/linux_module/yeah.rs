@@ -5,7 +5,7 @@
 
 use ackclock_units::SimTime;
 
-use super::{Acked, Growth, Module};
+use super::{Acked, Change, Episode, Growth, Module, State};
 use crate::classic::YeahConfig;
 use crate::segment_window::SegmentWindow;
 
@@ -81,7 +81,7 @@ impl Yeah {
         }
         if self.queued > self.max_queue && window.cwnd > self.reno_window {
             let kept = window.cwnd - self.queued.min(window.cwnd / 2);
-            window.shrink(kept.max(self.reno_window));
+            window.set(kept.max(self.reno_window));
         }
         self.reno_window =
             if self.reno_window <= LEAST_WINDOW { (window.cwnd / 2).max(LEAST_WINDOW) } else { self.reno_window + 1 };
@@ -90,10 +90,6 @@ impl Yeah {
 }
 
 impl Module for Yeah {
-    fn measures(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, acked: &Acked) {
         if let Some(rtt) = acked.rtt {
             let rtt = rtt.0 / 1_000 + 1;
@@ -104,9 +100,10 @@ impl Module for Yeah {
     }
 
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {
-        if growth.segments > 0 {
+        let left = growth.slow_start(window);
+        if left > 0 {
             let per = if self.slow_rounds == 0 { window.cwnd.min(self.per) } else { window.cwnd };
-            window.avoid_congestion(per, growth.segments);
+            window.avoid_congestion(per, left);
         }
         if growth.snd_una > self.round.end {
             self.judge(window);
@@ -114,7 +111,7 @@ impl Module for Yeah {
         }
     }
 
-    fn decrease(&mut self, _now: SimTime, cwnd: u64) -> u64 {
+    fn decrease(&mut self, &Episode { cwnd, .. }: &Episode) -> u64 {
         let half = (cwnd / 2).max(LEAST_WINDOW);
         let taken = if self.slow_rounds < GREEDY_ROUNDS { self.queued.min(half).max(cwnd / 8) } else { half };
         self.fast_rounds = 0;
@@ -122,11 +119,13 @@ impl Module for Yeah {
         cwnd.saturating_sub(taken)
     }
 
-    fn on_open(&mut self, _now: SimTime, snd_nxt: u64) {
-        self.round = Round::from(snd_nxt);
+    fn on_state(&mut self, _window: &mut SegmentWindow, change: &Change) {
+        if change.to == State::Open {
+            self.round = Round::from(change.snd_nxt);
+        }
     }
 
-    fn on_idle(&mut self, snd_nxt: u64) {
+    fn on_idle(&mut self, _now: SimTime, snd_nxt: u64) {
         (self.base_rtt, self.round) = (None, Round::from(snd_nxt));
     }
 
