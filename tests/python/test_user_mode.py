@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Scenario
+from ackclock import Scenario, run
 from ackclock.running import kernel, linux_kernels, user_mode
 from conftest import Cli
 
@@ -158,3 +158,31 @@ def test_two_runs_in_virtual_time_are_equal_to_the_byte(tmp_path: Path) -> None:
         assert folders[0].joinpath(name).read_bytes() == folders[1].joinpath(name).read_bytes()
     late = json.loads((folders[0] / "manifest.json").read_text())["kernel"]["late_us"]
     assert late["max"] < 10
+
+
+@pytest.mark.alone
+def test_each_ack_is_a_row_in_virtual_time() -> None:
+    """On a real kernel: a row for each ACK that the path delivers; in slow start each adds a segment to the window."""
+    try:
+        found = linux_kernels.find()
+        kernel.program()
+    except kernel.KernelError as error:
+        pytest.skip(f"{error}")
+    scenario = Scenario.parse(
+        'duration = "3 s"\nflow = [{ controller = "reno" }]\ntrace = { per = "event" }\ntcp = { host_noise = "0 ns" }\n'
+        '[topology]\nkind = "dumbbell"\naccess = { rate = "1 Gbit/s", delay = "10 us" }\n'
+        'bottleneck = { rate = "10 Mbit/s", delay = "20 ms", queue = { kind = "drop_tail", limit = "50 packets" } }\n'
+    )
+    real, simulated = kernel.run(scenario, on=found), run(scenario)
+    assert real.flows.height == real.link("bottleneck.reverse")["delivered_packets"] > 500
+    assert real.flows.height == pytest.approx(simulated.flows.height, rel=0.02)
+    windows = [
+        [int(window) // 1448 for window in results.flows["cwnd_bytes"].unique(maintain_order=True)[:20]]
+        for results in (real, simulated)
+    ]
+    assert windows == [list(range(10, 30))] * 2
+    assert real.flows["rtt_sample_s"][1:].null_count() == 0
+    # 40.04 ms of propagation, and 10 segments of 1500 octets of which each waits for those before it.
+    first = real.flows.filter(real.flows["rtt_sample_s"].is_not_null())["rtt_sample_s"][:10]
+    assert first.min() == pytest.approx(0.0413, abs=2e-4)
+    assert first.max() == pytest.approx(0.0413 + 9 * 0.0012, abs=2e-4)
