@@ -13,7 +13,7 @@ import pytest
 
 from ackclock import Scenario, run
 from ackclock.running import kernel, linux_kernels, user_mode
-from conftest import Cli
+from conftest import Cli, command, wait_until
 
 Build = Callable[[str], linux_kernels.Kernel]
 
@@ -126,6 +126,31 @@ def test_a_place_that_is_not_there_is_refused_before_anything_runs(cli: Cli, bui
     unknown = cli("run", "--flows", "reno", "--on", "linux:9.9")
     assert unknown.returncode == 1
     assert "ackclock linux build 9.9" in " ".join(unknown.stderr.split())
+
+
+def test_a_kernel_ends_with_a_command_that_is_killed(
+    build: Build, echo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, temporary = tmp_path / "pid", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TOLD", str(told))
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    build(SLEEPS)
+    child = subprocess.Popen(command("run", "--flows", "reno", "--on", "linux"), stderr=subprocess.DEVNULL)
+    wait_until(lambda: told.is_file() and told.read_text() != "" and any(temporary.iterdir()), "the kernel runs")
+    child.kill()
+    child.wait()
+    kernel_of_child = int(told.read_text())
+    wait_until(lambda: not _words(kernel_of_child), "the kernel ends")
+    wait_until(lambda: not any(temporary.iterdir()), "its folder is removed")
+
+
+def _words(process: int) -> bytes:
+    """Return the command line of a process; it is empty once the process has ended, though nobody may have waited."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 def test_a_chosen_controller_is_for_a_run_on_a_kernel(cli: Cli, build: Build) -> None:

@@ -28,7 +28,7 @@ pub struct FlowLog<'a> {
 #[derive(Debug, Default)]
 struct Written {
     rows: Vec<Row>,
-    /// Of each stream.
+    /// State of each stream in its last row.
     last: Vec<Last>,
 }
 
@@ -142,7 +142,7 @@ mod tests {
         log.into_rows().iter().map(|row| (row.0, sample(row))).collect()
     }
 
-    /// Of what an end has received there is a row, but not of the other end, which sends nothing.
+    /// The other end sends nothing, so that what it receives is no row.
     #[test]
     fn each_segment_to_a_sender_is_a_row_with_the_latest_sample() {
         let ends = connected();
