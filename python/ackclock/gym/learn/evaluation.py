@@ -132,21 +132,20 @@ def evaluate(
     for title, setting in zip(distinct([setting.name for setting in settings]), settings, strict=True):
         for seed in [setting.scenario.seed if seed is None else seed for seed in seeds]:
             trained.seed(seed)
-            place = {"scenario": title, "on": None if on is None else f"Linux {on.version}"}
-            yield replace(_of_agent(model, setting, seed, trained.choose, on), **place)
+            yield replace(_of_agent(model, setting, seed, trained.choose, on), scenario=title)
             for name in others:
                 if name == RANDOM:
                     row = _of_agent(RANDOM, setting, seed, None, on)
                 else:
                     row = _of_controller(name, setting, seed, on)
-                yield replace(row, **place)
+                yield replace(row, scenario=title)
 
 
 def _of_agent(who: str, setting: Setting, seed: int, choose: Choose | None, on: Kernel | None) -> Row:
     with closing(setting.single("simulation" if on is None else f"linux:{on.name}")) as environment:
         environment.action_space.seed(seed % 2**32)
         summary, reward = _episode(environment, seed, choose or (lambda _: environment.action_space.sample()))
-    return _row(summary, setting, who, seed, reward)
+    return _row(summary, setting, who, seed, reward, on)
 
 
 def _episode(environment: FlowEnv, seed: int, choose: Choose) -> tuple[RunSummary, float]:
@@ -163,12 +162,13 @@ def _of_controller(name: str, setting: Setting, seed: int, on: Kernel | None) ->
     scenario = setting.scenario.draw(seed)
     changed = Scenario.from_json(scenario.to_json(), [f"flow.{setting.flow}.controller={name}"], folder=scenario.folder)
     results = run(changed, seed=seed) if on is None else run_on_kernel(changed, on=on)
-    return _row(results.summary, setting, name, seed, None)
+    return _row(results.summary, setting, name, seed, None, on)
 
 
-def _row(summary: RunSummary, setting: Setting, who: str, seed: int, reward: float | None) -> Row:
+def _row(summary: RunSummary, setting: Setting, who: str, seed: int, reward: float | None, on: Kernel | None) -> Row:
     flow = next(flow for flow in summary["flows"] if flow["name"] == setting.flow)
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     lost = (count(flow, "lost_segments") or 0) / max(count(flow, "sent_segments") or 0, 1)
     timeouts = count(flow, "timeouts") or 0
-    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, timeouts, reward)
+    where = None if on is None else f"Linux {on.version}"
+    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, timeouts, reward, where)

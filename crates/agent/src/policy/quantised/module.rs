@@ -22,7 +22,10 @@ impl Quantised {
     /// Panics if the name is empty or too long, or has another character.
     pub fn module(&self, name: &str, config: &str) -> String {
         let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || octet == b'_';
-        assert!((1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_plain), "{name:?} is no name");
+        assert!(
+            (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_plain),
+            "{name:?} must have letters, digits and _ only"
+        );
         let parts = [
             ("// core.h\n", CORE),
             ("// policy.h\n", &POLICY.replace("#include \"core.h\"\n", "")),
