@@ -211,3 +211,28 @@ def test_each_ack_is_a_row_in_virtual_time() -> None:
     first = real.flows.filter(real.flows["rtt_sample_s"].is_not_null())["rtt_sample_s"][:10]
     assert first.min() == pytest.approx(0.0413, abs=2e-4)
     assert first.max() == pytest.approx(0.0413 + 9 * 0.0012, abs=2e-4)
+
+
+@pytest.mark.alone
+def test_a_timeout_is_a_row_in_virtual_time() -> None:
+    """On a real kernel: a path that is dead for two seconds, in which RFC 6298 doubles the timeout with each expiry."""
+    try:
+        found = linux_kernels.find()
+        kernel.program()
+    except kernel.KernelError as error:
+        pytest.skip(f"{error}")
+    times = ('"0 s", rate = "5 Mbit/s"', '"1 s", rate = "0 bit/s"', '"3 s", rate = "5 Mbit/s"')
+    schedule = ", ".join(f"{{ at = {time} }}" for time in times)
+    scenario = Scenario.parse(
+        'duration = "3 s"\nflow = [{ controller = "reno" }]\ntrace = { per = "event" }\n[topology]\nkind = "dumbbell"\n'
+        'access = { rate = "1 Gbit/s", delay = "10 us" }\n'
+        f'bottleneck = {{ rate = {{ schedule = [{schedule}] }}, delay = "20 ms" }}\n'
+    )
+    rows = kernel.run(scenario, on=found).flows
+    rows = rows.filter((rows["time_s"] > 1.2) & (rows["time_s"] < 3))
+    assert rows.height >= 2 and set(rows["cwnd_bytes"]) == {1448}
+    doubled = rows["rto_s"][1:] / rows["rto_s"][:-1]
+    waited = rows["time_s"].diff()[1:] / rows["rto_s"][:-1]
+    assert (doubled - 2).abs().max() < 0.01
+    # The kernel's wheel of timers rounds up by an eighth at most.
+    assert 1 - 0.002 / 0.2 <= waited.min() <= waited.max() < 1 + 1 / 8
