@@ -51,6 +51,7 @@ __all__ = [
     "mean_window",
     "meant",
     "policy_file",
+    "policy_module",
     "profiles",
     "quantised_policy",
     "queues",
@@ -1510,6 +1511,17 @@ def quantised_policy(
 
     Raises:
         ValueError: If the file is not a policy, or one that whole numbers cannot represent.
+    """
+
+def policy_module(whole: bytes, name: str) -> str:
+    """Return a policy in whole numbers as a C file, for `ackclock linux build --module`.
+
+    Args:
+        whole: A file that `quantised_policy` returned.
+        name: Name of the controller in the kernel: letters, digits and `_`, 15 at most.
+
+    Raises:
+        ValueError: If the file is no such policy, or the name is none of a controller.
     """
 
 def policy_file(

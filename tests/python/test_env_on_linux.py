@@ -114,6 +114,31 @@ def test_each_report_is_answered_with_the_window_that_was_decided(build: Build, 
     assert not list((tmp_path / "temporary").iterdir())
 
 
+def test_an_agent_is_evaluated_there(build: Build, tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    from ackclock.gym.learn.evaluation import Trained, evaluate
+    from ackclock.gym.learn.setting import of_scenario
+
+    class Holds:
+        """A model that leaves the window as it is."""
+
+        def set_random_seed(self, _seed: int) -> None: ...
+
+        def predict(self, _observation: object, *, deterministic: bool) -> tuple[int, None]:
+            assert deterministic
+            return 3, None
+
+    figures = {"rtt_ms": {"mean": 41.0, "p95": 45.0}, "lost_segments": 2, "sent_segments": 200, "timeouts": 1}
+    build(REPORTS + ENDS.replace('"goodput_bps": 1e6', f'"goodput_bps": 1e6, **{figures}'))
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    setting = of_scenario(tmp_path / "one.toml", [], {"decide": "round", "action": "deltas"}, discrete=True)
+    trained = Trained("holds", Holds(), setting)  # type: ignore[arg-type]
+    rows = list(evaluate(trained, [], [1, 2], ["random"], linux_kernels.find()))
+    assert [(row.who, row.seed) for row in rows] == [(who, seed) for seed in (1, 2) for who in ("holds", "random")]
+    assert {(row.on, row.lost_fraction, row.timeouts) for row in rows} == {("Linux 6.12.1", 0.01, 1)}
+    assert not list((tmp_path / "temporary").iterdir())
+
+
 def test_a_registered_environment_runs_there(build: Build) -> None:
     build(REPORTS + ENDS)
     env = gymnasium.make("ackclock/SingleFlow-v0", on="linux:6.12")

@@ -1,12 +1,14 @@
-"""`ackclock export --to bpf`: a policy in whole numbers, what that loses, and what is none."""
+"""`ackclock export --to bpf` and `--to module`: a policy in whole numbers, what that loses, and what is none."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ackclock import _core
+from ackclock.running.linux_tree import check_module
 from conftest import Cli
 from networks import dumbbell
 
@@ -67,3 +69,18 @@ def test_a_file_whose_agent_was_changed_is_refused(cli: Cli, tmp_path: Path) -> 
     controller = '{ kind = "policy", file = "changed" }'
     told = cli("run", "--flows", "cubic", "--duration", "1 s", "--set", f"flow.cubic.controller={controller}")
     assert told.returncode == 2 and "was changed" in told.stderr, told.stderr
+
+
+def test_a_module_is_compiled_into_a_kernel_by_its_name(cli: Cli, tmp_path: Path) -> None:
+    told = cli("export", policy(tmp_path, "deltas", 7), "--to", "module", "-o", "my_policy.c")
+    assert told.returncode == 0, told.stderr
+    assert "ackclock linux build --module my_policy.c" in told.stdout and "--controller FLOW=my_policy" in told.stdout
+    check_module(tmp_path / "my_policy.c")
+    text = (tmp_path / "my_policy.c").read_text()
+    assert '.name = "my_policy"' in text and not re.search(r"\b(float|double)\b(?! point)", text)
+    for name in ("policy", "my-policy.c", "a_name_of_16_let.c"):
+        refused = cli("export", policy(tmp_path, "deltas", 7), "--to", "module", "-o", name)
+        assert refused.returncode == 2 and "a module is a file NAME.c" in " ".join(refused.stderr.split())
+        assert not (tmp_path / name).exists()
+    with pytest.raises(ValueError, match="whole numbers"):
+        _core.policy_module(b"garbage", "my_policy")

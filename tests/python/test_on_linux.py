@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from ackclock import Scenario
 from ackclock.experiments.studies.study_folder import load_study
 from ackclock.experiments.sweep.sweep_results import load_sweep
-from ackclock.running import linux_kernels
+from ackclock.running import kernel, linux_kernels, run
 from ackclock.running.inside import mapped_inside
 from ackclock.running.kernel import KernelError
 from ackclock.script.syntax import ScriptError
@@ -39,6 +41,9 @@ late = dict.fromkeys(("packets", "mean", "p50", "p90", "p99", "p999", "max"), 0)
 is_valid = not any(flow["controller"] == "bbr" for flow in results.summary["flows"])
 kernel = {"release": "6.12.1", "valid": is_valid, "reasons": [] if is_valid else ["3 packets lost"], "late_us": late}
 kernel |= {"cpu_s": 1.0, "wall_s": 1.0, "packets_delivered": 1, "foreign_packets": 7}
+kernel |= dict.fromkeys(("packets_entered", "packets_under_way", "device_drops"), 0)
+kernel |= {"p99_bound_us": 200.0, "p999_bound_us": 2e3, "real_time": False, "emulator_cpu_share": 0.1}
+kernel["parameters"] = [{}, {}]
 sizes = {name: len(octets) for name, octets in tables.items()}
 head = {"tables": sizes, "kernel": kernel, "summary": results.summary, "captures": []}
 sys.stdout.buffer.write(json.dumps(head).encode() + b"\\n" + b"".join(tables.values()))
@@ -166,6 +171,19 @@ def test_a_study_says_where_it_ran_and_its_kept_runs_are_of_there(
     other = cli(*arguments)
     assert other.returncode == 2
     assert "has runs on Linux 6.12.1, and this command runs in the simulator" in _said(other.stderr)
+
+
+def test_a_simulated_run_is_compared_with_one_of_a_kernel(
+    cli: Cli, build: Build, scenario: Path, tmp_path: Path
+) -> None:
+    """The program in the kernel's place simulates, too: both runs are alike in all."""
+    loaded = Scenario.load(scenario)
+    kernel.run(loaded, on=build(OBEYS)).save(tmp_path / "real")
+    run(loaded).save(tmp_path / "simulated")
+    told = cli("compare", str(tmp_path / "real"), str(tmp_path / "simulated"))
+    assert told.returncode == 0, told.stderr
+    assert re.search(r"figure +Linux 6\.12\.1 +the simulator\n", told.stdout)
+    assert re.search(r"goodput \(Mbit/s\) +(\S+) +\1 +1\.000\n", told.stdout)
 
 
 def test_seeds_of_a_dumbbell_run_on_a_kernel(cli: Cli, build: Build, scenario: Path) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Scenario
+from ackclock import Scenario, run
 from ackclock.running import kernel, linux_kernels, user_mode
-from conftest import Cli
+from conftest import Cli, command, wait_until
 
 Build = Callable[[str], linux_kernels.Kernel]
 
@@ -128,6 +128,31 @@ def test_a_place_that_is_not_there_is_refused_before_anything_runs(cli: Cli, bui
     assert "ackclock linux build 9.9" in " ".join(unknown.stderr.split())
 
 
+def test_a_kernel_ends_with_a_command_that_is_killed(
+    build: Build, echo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, temporary = tmp_path / "pid", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TOLD", str(told))
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    build(SLEEPS)
+    child = subprocess.Popen(command("run", "--flows", "reno", "--on", "linux"), stderr=subprocess.DEVNULL)
+    wait_until(lambda: told.is_file() and told.read_text() != "" and any(temporary.iterdir()), "the kernel runs")
+    child.kill()
+    child.wait()
+    kernel_of_child = int(told.read_text())
+    wait_until(lambda: not _words(kernel_of_child), "the kernel ends")
+    wait_until(lambda: not any(temporary.iterdir()), "its folder is removed")
+
+
+def _words(process: int) -> bytes:
+    """Return the command line of a process; it is empty once the process has ended, though nobody may have waited."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 def test_a_chosen_controller_is_for_a_run_on_a_kernel(cli: Cli, build: Build) -> None:
     simulated = cli("run", "--flows", "reno", "--controller", "flow1=my_cc")
     assert simulated.returncode == 2
@@ -158,3 +183,56 @@ def test_two_runs_in_virtual_time_are_equal_to_the_byte(tmp_path: Path) -> None:
         assert folders[0].joinpath(name).read_bytes() == folders[1].joinpath(name).read_bytes()
     late = json.loads((folders[0] / "manifest.json").read_text())["kernel"]["late_us"]
     assert late["max"] < 10
+
+
+@pytest.mark.alone
+def test_each_ack_is_a_row_in_virtual_time() -> None:
+    """On a real kernel: a row for each ACK that the path delivers; in slow start each adds a segment to the window."""
+    try:
+        found = linux_kernels.find()
+        kernel.program()
+    except kernel.KernelError as error:
+        pytest.skip(f"{error}")
+    scenario = Scenario.parse(
+        'duration = "3 s"\nflow = [{ controller = "reno" }]\ntrace = { per = "event" }\ntcp = { host_noise = "0 ns" }\n'
+        '[topology]\nkind = "dumbbell"\naccess = { rate = "1 Gbit/s", delay = "10 us" }\n'
+        'bottleneck = { rate = "10 Mbit/s", delay = "20 ms", queue = { kind = "drop_tail", limit = "50 packets" } }\n'
+    )
+    real, simulated = kernel.run(scenario, on=found), run(scenario)
+    assert real.flows.height == real.link("bottleneck.reverse")["delivered_packets"] > 500
+    assert real.flows.height == pytest.approx(simulated.flows.height, rel=0.02)
+    windows = [
+        [int(window) // 1448 for window in results.flows["cwnd_bytes"].unique(maintain_order=True)[:20]]
+        for results in (real, simulated)
+    ]
+    assert windows == [list(range(10, 30))] * 2
+    assert real.flows["rtt_sample_s"][1:].null_count() == 0
+    # 40.04 ms of propagation, and 10 segments of 1500 octets of which each waits for those before it.
+    first = real.flows.filter(real.flows["rtt_sample_s"].is_not_null())["rtt_sample_s"][:10]
+    assert first.min() == pytest.approx(0.0413, abs=2e-4)
+    assert first.max() == pytest.approx(0.0413 + 9 * 0.0012, abs=2e-4)
+
+
+@pytest.mark.alone
+def test_a_timeout_is_a_row_in_virtual_time() -> None:
+    """On a real kernel: a path that is dead for two seconds, in which RFC 6298 doubles the timeout with each expiry."""
+    try:
+        found = linux_kernels.find()
+        kernel.program()
+    except kernel.KernelError as error:
+        pytest.skip(f"{error}")
+    times = ('"0 s", rate = "5 Mbit/s"', '"1 s", rate = "0 bit/s"', '"3 s", rate = "5 Mbit/s"')
+    schedule = ", ".join(f"{{ at = {time} }}" for time in times)
+    scenario = Scenario.parse(
+        'duration = "3 s"\nflow = [{ controller = "reno" }]\ntrace = { per = "event" }\n[topology]\nkind = "dumbbell"\n'
+        'access = { rate = "1 Gbit/s", delay = "10 us" }\n'
+        f'bottleneck = {{ rate = {{ schedule = [{schedule}] }}, delay = "20 ms" }}\n'
+    )
+    rows = kernel.run(scenario, on=found).flows
+    rows = rows.filter((rows["time_s"] > 1.2) & (rows["time_s"] < 3))
+    assert rows.height >= 2 and set(rows["cwnd_bytes"]) == {1448}
+    doubled = rows["rto_s"][1:] / rows["rto_s"][:-1]
+    waited = rows["time_s"].diff()[1:] / rows["rto_s"][:-1]
+    assert (doubled - 2).abs().max() < 0.01
+    # The kernel's wheel of timers rounds up by an eighth at most.
+    assert 1 - 0.002 / 0.2 <= waited.min() <= waited.max() < 1 + 1 / 8

@@ -22,5 +22,5 @@ pub use carrier::{Carried, Carrier, Place};
 pub use lateness::{Lateness, LatenessSummary, Verdict};
 pub use network::{Delivered, Network};
 pub use packet::{FIRST_PORT, Side};
-pub use pump::{Pump, PumpOutcome};
+pub use pump::{Observer, Pump, PumpOutcome};
 pub use rtt::RttMeter;

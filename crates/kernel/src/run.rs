@@ -18,10 +18,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::clock::WallClock;
+use crate::clock::{WallClock, is_virtual};
 use crate::device::Device;
-use crate::emulator::{CaptureFile, FIRST_PORT, LatenessSummary, Pump, PumpOutcome, Side, Verdict};
-use crate::hosts::{self, Course, Ends, FlowSampler, Held, Reader, Sampled, ShortFlows, ShortFlowsDone, Stream};
+use crate::emulator::{CaptureFile, FIRST_PORT, LatenessSummary, Observer, Pump, PumpOutcome, Side, Verdict};
+use crate::hosts::{
+    self, Course, Ends, FlowLog, FlowSampler, Held, Reader, Row, Sampled, ShortFlows, ShortFlowsDone, Stream,
+};
 use crate::namespace::Namespace;
 use crate::plan::{Choice, FlowPlan, Plan, Refusal};
 use crate::summary;
@@ -281,6 +283,8 @@ fn datagram_sockets(config: &SimulationConfig, sides: &Surroundings) -> io::Resu
 pub(crate) struct Done {
     pub(crate) pump: PumpOutcome,
     pub(crate) sampled: Sampled,
+    /// Rows of the series of flows.
+    pub(crate) rows: Vec<Row>,
     /// Results of each flow.
     pub(crate) held: Vec<Held>,
     /// Results of each group of short flows.
@@ -299,13 +303,20 @@ fn work(
     let end = SimTime(config.duration.0);
     let is_over = AtomicBool::new(false);
     let is_over = &is_over;
-    thread::scope(|scope| {
+    let starts: Vec<SimTime> = config.flows.iter().map(|flow| flow.start).collect();
+    let log = FlowLog::new(ends, &starts, &config.trace.flows);
+    // In real time the emulator, which is in a hurry, waits for no socket.
+    let per_ack = is_virtual() && matches!(config.trace.sampling, Sampling::Events(_));
+    let sampling = match config.trace.sampling {
+        Sampling::Events(interval) if !per_ack => Sampling::Interval(interval),
+        sampling => sampling,
+    };
+    let done = thread::scope(|scope| {
         let pump = Pump::new(clock, config, [&sides.devices[0], &sides.devices[1]], sides.mtu);
+        let pump = pump.observed(per_ack.then_some(&log as &dyn Observer));
         let pumping = scope.spawn(move || pump.run(end, is_over));
-        let starts: Vec<SimTime> = config.flows.iter().map(|flow| flow.start).collect();
-        let observer = FlowSampler::new(ends, &starts, &config.trace.flows, config.measure);
-        let (Sampling::Interval(interval) | Sampling::Events(interval)) = config.trace.sampling;
-        let observing = scope.spawn(move || observer.run(interval, clock, end, is_over));
+        let observer = FlowSampler::new(ends, &log, config.measure);
+        let observing = scope.spawn(move || observer.run(sampling, clock, end, is_over));
         let conversing: Vec<_> = config
             .flows
             .iter()
@@ -338,10 +349,12 @@ fn work(
         let held: Vec<Held> = held.collect::<io::Result<_>>()?;
         let device_drops = refused(sending, draining)?;
         match (pump, sampled) {
-            (Some(pump), Some(sampled)) => Ok(Done { pump: pump?, sampled, held, groups: Vec::new(), device_drops }),
+            (Some(pump), Some(sampled)) => Ok((pump?, sampled, held, device_drops)),
             _ => Err(Failure::Interrupted),
         }
-    })
+    });
+    let (pump, sampled, held, device_drops) = done?;
+    Ok(Done { pump, sampled, rows: log.into_rows(), held, groups: Vec::new(), device_drops })
 }
 
 /// Number of datagrams that the kernel refused to take from their senders: no queue of the scenario has seen them.

@@ -11,7 +11,7 @@ use ackclock_sim::{
 };
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::hosts::{Border, Ends, Episode, Exchanged, Held, Sampled, ShortFlowsDone};
+use crate::hosts::{Border, Ends, Episode, Exchanged, Held, Row, Sampled, ShortFlowsDone};
 use crate::run::{Done, Outcome, Report};
 use crate::sys::{TcpInfo, ca_state};
 
@@ -61,7 +61,7 @@ pub(crate) fn outcome(config: &SimulationConfig, ends: &[Ends], done: Done, repo
     Outcome {
         summary,
         episodes: episodes(&done.sampled, &names, end),
-        flows: series(&done.sampled, &config.trace.flows, names),
+        flows: series(&done.rows, &config.trace.flows, names),
         links: done.pump.series,
         captures: done.pump.captures,
         completions: completions(config, &exchanges, &done.groups),
@@ -162,8 +162,7 @@ fn column(name: &'static str, data: ColumnData) -> Column {
 }
 
 /// Series of flows as the simulator has them.
-fn series(sampled: &Sampled, kinds: &[FlowSeries], names: Vec<String>) -> Table {
-    let rows = &sampled.rows;
+fn series(rows: &[Row], kinds: &[FlowSeries], names: Vec<String>) -> Table {
     let codes = rows.iter().map(|row| row.1).collect();
     let mut columns = vec![
         column("time_s", ColumnData::F64(rows.iter().map(|row| row.0).collect())),

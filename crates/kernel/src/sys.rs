@@ -8,6 +8,15 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// A value of [`TcpInfo::ssthresh_segments`] that means "arbitrarily high".
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// A value of [`TcpInfo::state`]: the connection is established; those of the handshake are [`SYN_SENT`] and [`LISTEN`].
+pub const ESTABLISHED: u8 = 1;
+
+/// A value of [`TcpInfo::state`]: the connection is being opened.
+pub const SYN_SENT: u8 = 2;
+
+/// A value of [`TcpInfo::state`]: the connection is awaited.
+pub const LISTEN: u8 = 10;
+
 /// A value of [`TcpInfo::state`]: there is no connection (any more).
 pub const CLOSED: u8 = 7;
 

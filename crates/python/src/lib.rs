@@ -31,6 +31,7 @@ mod _core {
     use std::path::PathBuf;
 
     use ackclock_agent::policy::quantised::Quantised;
+    use ackclock_agent::policy::quantised::module::LONGEST_NAME;
     use ackclock_agent::policy::{Activation, Policy, PolicyError, agent_of, trained_policy};
     use ackclock_units::{Bandwidth, LINE_RATES};
     use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -284,6 +285,29 @@ mod _core {
         let told = agent.map(str::to_owned).or_else(|| agent_of(content)).unwrap_or_default();
         let file = PyBytes::new(py, &quantised.file(&told));
         Ok((file, accuracy.flows, accuracy.differ, accuracy.mean, accuracy.greatest))
+    }
+
+    /// Return a policy in whole numbers as a C file, for `ackclock linux build --module`.
+    ///
+    /// Args:
+    ///     whole: A file that `quantised_policy` returned.
+    ///     name: Name of the controller in the kernel: letters, digits and `_`, 15 at most.
+    ///
+    /// Raises:
+    ///     ValueError: If the file is no such policy, or the name is none of a controller.
+    #[pyfunction]
+    fn policy_module(whole: &[u8], name: &str) -> PyResult<String> {
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
+            return Err(PyValueError::new_err(format!(
+                "controller {name:?}: must have letters, digits and _ only, and {LONGEST_NAME} of them at most"
+            )));
+        }
+        match Quantised::read(whole) {
+            Some(Ok((policy, agent))) => Ok(policy.module(name, &agent)),
+            Some(Err(error)) => Err(PyValueError::new_err(error.to_string())),
+            None => Err(PyValueError::new_err("must be a policy in whole numbers; quantised_policy returns one")),
+        }
     }
 
     /// Return a policy as an ONNX file that the engine runs.

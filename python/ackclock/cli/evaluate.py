@@ -11,6 +11,7 @@ from ackclock.base import extras
 from ackclock.cli import check
 from ackclock.cli.answers import is_asked, put
 from ackclock.cli.failures import InputError
+from ackclock.cli.places import On, kernel_of
 from ackclock.cli.table_output import MOST_ROWS, print_table
 from ackclock.plotting.tables import Column, Table
 
@@ -41,6 +42,7 @@ def evaluate(
     sample: Annotated[
         bool, typer.Option("--sample", help="Sample actions, as in training, instead of taking the best one.")
     ] = False,
+    on: On = "simulator",
     trust: check.Trust = False,
 ) -> None:
     """Compare a trained agent with other controllers.
@@ -48,6 +50,9 @@ def evaluate(
     The table has goodput, delay and loss. The agent controls the flow that has
     its name from the training, or else the first. A second table pairs runs that
     met the same network. Load only trusted models.
+
+    On a kernel in virtual time, agent and controllers control a connection of
+    that kernel; the controllers are the kernel's.
     """
     extras.require("learn", loads=True)
     from ackclock.gym.learn.evaluation import Trained
@@ -55,10 +60,11 @@ def evaluate(
 
     if overrides and not files:
         raise InputError("--set changes the files that are named; name at least one scenario")
+    kernel = kernel_of(on)
     scenarios = [check.load_trusted(file, overrides or [], trusts=trust) for file in files or []]
     names = [name.strip() for name in beside.split(",") if name.strip()]
     trained = Trained.load(model, samples=sample)
-    rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names))
+    rows = list(run_all(trained, scenarios, list(range(1, seeds + 1)) or [None], names, kernel))
     if is_asked():
         put(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     else:
@@ -69,6 +75,8 @@ def evaluate(
             print_table(_means(rows))
         if len({(row.scenario, row.seed) for row in rows}) > 1 and names:
             print_table(_differences(rows))
+        if kernel is not None:
+            print(f"on Linux {kernel.version} in virtual time")
 
 
 def _groups(rows: "list[Row]") -> "dict[tuple[str, str], list[Row]]":

@@ -1,5 +1,6 @@
 """`ackclock export`: a trained agent as a policy of the engine."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +14,10 @@ from ackclock.cli.failures import InputError
 _MOST = 64 << 20
 """Size limit of a policy file in scenarios, octets."""
 
+_LONGEST = 15
+_NAME = re.compile(rf"[A-Za-z0-9_]{{1,{_LONGEST}}}")
+"""Names of controllers in the kernel (`TCP_CA_NAME_MAX`)."""
+
 
 def export(
     model: Annotated[
@@ -21,8 +26,8 @@ def export(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Write the policy to this file.")],
     to: Annotated[
-        Literal["onnx", "bpf"],
-        typer.Option("--to", help="Select the format: ONNX, or bpf, quantised for kernel and engine."),
+        Literal["onnx", "bpf", "module"],
+        typer.Option("--to", help="Select the format: ONNX; bpf, quantised for kernel and engine; or module, its C."),
     ] = "onnx",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
@@ -38,11 +43,18 @@ def export(
     if not model.exists():
         raise InputError(f"{model}: not found; give a folder that `ackclock train` wrote, or an ONNX file")
     if not model.is_dir() and to == "onnx":
-        raise InputError(f"{model} is a file already; give a folder that `ackclock train` wrote, or --to bpf")
+        raise InputError(f"{model} is a file already; give a folder that `ackclock train` wrote, or --to bpf or module")
+    if to == "module" and (output.suffix != ".c" or not _NAME.fullmatch(output.stem)):
+        raise InputError(
+            f"-o {output}: a module is a file NAME.c, and NAME is the controller's in the kernel: "
+            f"letters, digits and _, {_LONGEST} at most"
+        )
     content, own = _trained(model) if model.is_dir() else (_read(model), "cubic")
     lines: list[str] = []
-    if to == "bpf":
+    if to != "onnx":
         content, lines = _in_whole_numbers(content, model)
+    if to == "module":
+        return _write_module(content, output, lines, quiet=quiet)
     storage.write_file(output, content)
     answer(file=str(output), controller={"kind": "policy", "file": output.name, "controller": own}, accuracy=lines)
     if not quiet:
@@ -50,6 +62,18 @@ def export(
         print(f'controller = {{ kind = "policy", file = {toml_text(output.name)}, controller = {toml_text(own)} }}')
         if to == "bpf":
             print(f"in the kernel: ackclock-kernel load {output}")
+
+
+def _write_module(whole: bytes, output: Path, lines: list[str], *, quiet: bool) -> None:
+    """Write a quantised policy as a file for `ackclock linux build --module`."""
+    from ackclock import _core
+
+    name = output.stem
+    storage.write_file(output, _core.policy_module(whole, name).encode())
+    answer(file=str(output), controller=name, accuracy=lines)
+    if not quiet:
+        print("\n".join([*lines, f"module in {output}; into a kernel: ackclock linux build --module {output}"]))
+        print(f"run it: ackclock run FILE --on linux --controller FLOW={name}")
 
 
 def _read(file: Path) -> bytes:

@@ -49,6 +49,11 @@ _TOLD_LINES: Final = 12
 _DEAF_S: Final = 0.1
 """Longest time without a look at whether the run is still needed, seconds."""
 
+_GUARD: Final = ("/bin/sh", "-c", 'read -r line; kill -s KILL -- "-$1"; rm -rf -- "$2"', "sh")
+"""Program that waits for the end of this process, however it ends, and then ends a kernel and removes its folder.
+
+The end of the thread that started the kernel, for which the system has a signal, is another event."""
+
 _turn = itertools.count(os.getpid())
 """Number of the next kernel: it decides about the processor, so that kernels of several runs are on several."""
 
@@ -75,7 +80,7 @@ class Called:
 class Booted:
     """Kernel that runs a program; a temporary folder is its current folder.
 
-    `close`, the garbage collector or the end of this process ends the kernel and removes the folder.
+    `close`, the garbage collector or the end of this process, even by SIGKILL, ends the kernel and removes the folder.
 
     Attributes:
         folder: The folder.
@@ -109,7 +114,8 @@ class Booted:
         self.folder: Final = Path(self._temporary.name)
         self._listener = socket.socket(socket.AF_UNIX) if agent else None
         self._children: list[subprocess.Popen[bytes]] = []
-        self._end = weakref.finalize(self, _end, self._children, self._temporary)
+        self._guards: list[subprocess.Popen[bytes]] = []
+        self._end = weakref.finalize(self, _end, self._children, self._guards, self._temporary)
         try:
             order = {"arguments": list(arguments), "folder": str(Path.cwd())}
             order |= {} if program is None else {"program": program}
@@ -147,6 +153,18 @@ class Booted:
             except OSError as error:
                 raise KernelError(f"{self._kernel.path}: the kernel cannot be started ({error.strerror})") from error
         self._children.append(child)
+        guard = [*_GUARD, str(child.pid), str(self.folder)]
+        # The other end of its input is this process's alone.
+        self._guards.append(
+            subprocess.Popen(
+                guard,
+                cwd="/",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        )
         # Its processes take turns, a call of the program at a time; on one processor that takes a third less time.
         processors = sorted(os.sched_getaffinity(0))
         with contextlib.suppress(ProcessLookupError):
@@ -198,7 +216,14 @@ class Booted:
         self._end()
 
 
-def _end(children: "list[subprocess.Popen[bytes]]", folder: "tempfile.TemporaryDirectory[str]") -> None:
+def _end(
+    children: "list[subprocess.Popen[bytes]]",
+    guards: "list[subprocess.Popen[bytes]]",
+    folder: "tempfile.TemporaryDirectory[str]",
+) -> None:
+    for guard in guards:
+        guard.kill()
+        guard.communicate()
     for child in children:
         if child.returncode is None:
             with contextlib.suppress(ProcessLookupError):

@@ -4,7 +4,7 @@
 //! the sums of their layer allow. A layer's sum is exact in 64 bits, then shifted, rounding down. Logarithms, powers of
 //! two and activation functions are tables with straight lines between, which are part of the file, so that all
 //! machines use the same. An LSTM's state is rounded to the nearest, since errors that all point one way would add up.
-//! The same arithmetic in C is crates/bpf/src/programs/policy.h, which is held to this.
+//! The same arithmetic in C is crates/bpf/src/programs/policy.h, which is held to this; [`module`] writes it with a policy into a file.
 //!
 //! Departures from the policy in floating point: these roundings; an action of a range is a multiple of 2^-16; and observations are
 //! those of [`sight`], of whole microseconds.
@@ -12,6 +12,7 @@
 mod accuracy;
 mod image;
 mod layers;
+pub mod module;
 pub mod sight;
 #[cfg(test)]
 mod tests;

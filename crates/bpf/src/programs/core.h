@@ -14,6 +14,8 @@ typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
+#elif defined(__KERNEL__)
+#include <linux/types.h>
 #else
 #include <stdint.h>
 typedef uint8_t u8;
@@ -27,7 +29,11 @@ typedef int64_t s64;
 
 /* Functions that the kernel's verifier looks at by themselves, whoever calls them, so that what they do is looked at once. They are not
  * static, and ask whether their pointers are null. */
+#ifdef __KERNEL__
+#define APART static __attribute__((__noinline__, unused))
+#else
 #define APART __attribute__((noinline, weak))
+#endif
 
 #define ONE (1ULL << 32)
 #define MILLISECOND 1000000ULL

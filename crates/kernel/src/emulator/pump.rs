@@ -8,9 +8,9 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ackclock_net::{Datagram, Packet, Payload};
+use ackclock_net::{Datagram, EndpointId, Packet, Payload};
 use ackclock_sim::{DatagramConfig, DatagramFlow, Ecn, LinkSummary, SimulationConfig, Table};
-use ackclock_units::SimTime;
+use ackclock_units::{SimDuration, SimTime};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
@@ -27,6 +27,13 @@ use crate::device::{Batch, Device};
 /// Number of packets of a device after which the other has its turn; they come in super-packets of up to 45 segments of
 /// Ethernet's size.
 pub(super) const TURN: usize = 32;
+
+/// Someone who looks at the ends of connections as they receive.
+pub trait Observer: std::fmt::Debug + Sync {
+    /// The end `to` has dealt with a segment, unless its socket was in use. `rtt` is the sample that the segment gives as an
+    /// ACK, from when the data had left its host.
+    fn on_delivered(&self, to: EndpointId, now: SimTime, rtt: Option<SimDuration>);
+}
 
 /// Moves packets in real time.
 #[derive(Debug)]
@@ -56,6 +63,7 @@ struct Exit<'a> {
     datagrams: Vec<DatagramFlow>,
     tcp_connections: usize,
     captures: HostCaptures,
+    observer: Option<&'a dyn Observer>,
 }
 
 /// Result of the emulator.
@@ -106,11 +114,18 @@ impl<'a> Pump<'a> {
             datagrams: datagrams.iter().map(meter).collect(),
             tcp_connections: config.flows.len(),
             captures: HostCaptures::new(config),
+            observer: None,
         };
         let measure_from = config.measure.from.unwrap_or(SimTime::ZERO);
         let (network, batch) = (Network::new(config), Batch::new(mtu));
         let short = ShortConnections::new(config);
         Self { clock, network, devices, batch, exit, short, measure_from, foreign: 0 }
+    }
+
+    /// Tells someone of each segment of TCP that a flow's end has received.
+    pub fn observed(mut self, observer: Option<&'a dyn Observer>) -> Self {
+        self.exit.observer = observer;
+        self
     }
 
     /// Runs on the calling thread until `end`, or until `stop` is set.
@@ -222,11 +237,11 @@ impl Exit<'_> {
         let now = if is_virtual() { woken } else { self.clock.now() };
         self.lateness.add(now.saturating_since(delivered.due));
         self.delivered += 1;
+        let (mut sample, mut is_tcp) = (None, false);
         match &delivered.packet.payload {
             Payload::Tcp(segment) => {
-                if let Some(meter) = self.round_trips.get_mut(delivered.to.index()) {
-                    meter.on_ack(now, segment);
-                }
+                let meter = self.round_trips.get_mut(delivered.to.index());
+                (sample, is_tcp) = (meter.and_then(|meter| meter.on_ack(now, segment)), true);
             }
             Payload::Udp(Datagram { sent, number, ecn, .. }) => {
                 let flow = delivered.to.connection().index() - self.tcp_connections;
@@ -239,6 +254,9 @@ impl Exit<'_> {
         }
         if self.devices[Side::of(delivered.to).index()].send(delivered.octets).is_err() {
             self.refused += 1;
+        }
+        if let Some(observer) = self.observer.filter(|_| is_tcp) {
+            observer.on_delivered(delivered.to, now, sample);
         }
     }
 

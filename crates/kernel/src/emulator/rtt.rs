@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use ackclock_units::{Histogram, SimTime};
+use ackclock_units::{Histogram, SimDuration, SimTime};
 use ackclock_wire::{Segment, Seq};
 
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +50,8 @@ impl RttMeter {
         }
     }
 
-    /// An ACK comes to the end.
-    pub fn on_ack(&mut self, now: SimTime, segment: &Segment) {
+    /// An ACK comes to the end; returns its sample, if it gives one.
+    pub fn on_ack(&mut self, now: SimTime, segment: &Segment) -> Option<SimDuration> {
         let covered = self.sent.partition_point(|sent| after(sent.end, segment.ack.0) <= 0);
         let mut oldest = None;
         for sent in self.sent.drain(..covered) {
@@ -62,10 +62,10 @@ impl RttMeter {
         {
             oldest = self.spend(block.start.0, block.end.0);
         }
-        if let Some(time) = oldest {
-            self.samples.add((now - time).0 / 1_000);
-            self.count += 1;
-        }
+        let sample = now - oldest?;
+        self.samples.add(sample.0 / 1_000);
+        self.count += 1;
+        Some(sample)
     }
 
     /// Takes out what a block newly covers, from its end backwards; returns when the oldest of it was sent.

@@ -164,10 +164,14 @@ impl Ends {
         self.streams[stream].is_aborted.load(Ordering::Relaxed)
     }
 
+    /// Octets of a stream that the receiving application has read.
+    pub fn read(&self, stream: usize) -> u64 {
+        self.streams[stream].read.load(Ordering::Relaxed)
+    }
+
     /// The counts of a stream at this moment.
     pub fn border(&self, stream: usize, time: SimTime) -> Border {
-        let read = self.streams[stream].read.load(Ordering::Relaxed);
-        Border { time, read, sent: self.info(stream).map_or(0, |info| info.bytes_sent) }
+        Border { time, read: self.read(stream), sent: self.info(stream).map_or(0, |info| info.bytes_sent) }
     }
 
     /// Wakes every thread that waits for a socket: the run is over.

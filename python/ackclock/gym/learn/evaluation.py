@@ -1,6 +1,7 @@
 """Evaluation of a trained agent in a network, beside controllers."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +21,8 @@ from ackclock.gym.learn.training import MODEL
 from ackclock.results.run_labels import distinct
 from ackclock.results.summaries import RunSummary
 from ackclock.running import run
+from ackclock.running.kernel import run as run_on_kernel
+from ackclock.running.linux_kernels import Kernel
 from ackclock.stats.run_window import count
 
 RANDOM = "random"
@@ -42,6 +45,7 @@ class Row:
         lost_fraction: Segments marked lost, divided by segments sent.
         timeouts: Timeouts of the flow.
         reward: Mean reward per decision; None for a controller.
+        on: Version of the kernel in virtual time, such as `Linux 6.12.107`; None for the simulator.
     """
 
     scenario: str
@@ -53,6 +57,7 @@ class Row:
     lost_fraction: float
     timeouts: int
     reward: float | None
+    on: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,11 @@ class Trained:
 
 
 def evaluate(
-    trained: Trained, scenarios: Sequence[Scenario], seeds: Sequence[int | None], beside: Sequence[str]
+    trained: Trained,
+    scenarios: Sequence[Scenario],
+    seeds: Sequence[int | None],
+    beside: Sequence[str],
+    on: Kernel | None = None,
 ) -> Iterator[Row]:
     """Run the model, and others in its place, on scenarios.
 
@@ -107,12 +116,15 @@ def evaluate(
         scenarios: Scenarios to run; the model's own if empty.
         seeds: Seeds that replace the scenario's; None keeps it.
         beside: Controllers, or `random`.
+        on: Kernel in virtual time; the simulator by default.
 
     Yields:
         A row for each run.
 
     Raises:
         ScenarioError: If a controller is unknown.
+        RefusedError: If the kernel does not have a controller, or cannot run a scenario.
+        KernelError: If the kernel has no `ackclock_agent`, or a run on it failed.
     """
     others = tuple(dict.fromkeys(beside))
     model = f"{trained.name} (model)" if trained.name in others else trained.name
@@ -120,17 +132,20 @@ def evaluate(
     for title, setting in zip(distinct([setting.name for setting in settings]), settings, strict=True):
         for seed in [setting.scenario.seed if seed is None else seed for seed in seeds]:
             trained.seed(seed)
-            yield replace(_of_agent(model, setting, seed, trained.choose), scenario=title)
+            yield replace(_of_agent(model, setting, seed, trained.choose, on), scenario=title)
             for name in others:
-                row = _of_agent(RANDOM, setting, seed, None) if name == RANDOM else _of_controller(name, setting, seed)
+                if name == RANDOM:
+                    row = _of_agent(RANDOM, setting, seed, None, on)
+                else:
+                    row = _of_controller(name, setting, seed, on)
                 yield replace(row, scenario=title)
 
 
-def _of_agent(who: str, setting: Setting, seed: int, choose: Choose | None) -> Row:
-    environment = setting.single()
-    environment.action_space.seed(seed % 2**32)
-    summary, reward = _episode(environment, seed, choose or (lambda _: environment.action_space.sample()))
-    return _row(summary, setting, who, seed, reward)
+def _of_agent(who: str, setting: Setting, seed: int, choose: Choose | None, on: Kernel | None) -> Row:
+    with closing(setting.single("simulation" if on is None else f"linux:{on.name}")) as environment:
+        environment.action_space.seed(seed % 2**32)
+        summary, reward = _episode(environment, seed, choose or (lambda _: environment.action_space.sample()))
+    return _row(summary, setting, who, seed, reward, on)
 
 
 def _episode(environment: FlowEnv, seed: int, choose: Choose) -> tuple[RunSummary, float]:
@@ -143,15 +158,17 @@ def _episode(environment: FlowEnv, seed: int, choose: Choose) -> tuple[RunSummar
     return environment.summary(), float(np.mean(rewards))
 
 
-def _of_controller(name: str, setting: Setting, seed: int) -> Row:
+def _of_controller(name: str, setting: Setting, seed: int, on: Kernel | None) -> Row:
     scenario = setting.scenario.draw(seed)
     changed = Scenario.from_json(scenario.to_json(), [f"flow.{setting.flow}.controller={name}"], folder=scenario.folder)
-    return _row(run(changed, seed=seed).summary, setting, name, seed, None)
+    results = run(changed, seed=seed) if on is None else run_on_kernel(changed, on=on)
+    return _row(results.summary, setting, name, seed, None, on)
 
 
-def _row(summary: RunSummary, setting: Setting, who: str, seed: int, reward: float | None) -> Row:
+def _row(summary: RunSummary, setting: Setting, who: str, seed: int, reward: float | None, on: Kernel | None) -> Row:
     flow = next(flow for flow in summary["flows"] if flow["name"] == setting.flow)
     rtt = flow["rtt_ms"] or {"mean": None, "p95": None}
     lost = (count(flow, "lost_segments") or 0) / max(count(flow, "sent_segments") or 0, 1)
     timeouts = count(flow, "timeouts") or 0
-    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, timeouts, reward)
+    where = None if on is None else f"Linux {on.version}"
+    return Row(setting.name, who, seed, flow["goodput_bps"], rtt["mean"], rtt["p95"], lost, timeouts, reward, where)

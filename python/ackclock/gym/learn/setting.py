@@ -75,9 +75,13 @@ class Setting:
         """Return a core vector of one environment, which simulates without Python's lock."""
         return VectorFlowEnv(self.scenario, num_envs=1, threads=1, flow=self.flow, **self.agent)
 
-    def single(self) -> FlowEnv:
-        """Return the environment for one agent, whose episodes end with a summary."""
-        return FlowEnv(self.scenario, flow=self.flow, **self.agent)
+    def single(self, on: str = "simulation") -> FlowEnv:
+        """Return the environment for one agent, whose episodes end with a summary.
+
+        Args:
+            on: Where the flow is, as `FlowEnv` takes it.
+        """
+        return FlowEnv(self.scenario, flow=self.flow, on=on, **self.agent)
 
     def on(self, scenario: Scenario) -> "Setting":
         """Return the same agent in another scenario: on the flow of the same name, or else on the first."""

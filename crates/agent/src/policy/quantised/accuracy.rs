@@ -85,21 +85,21 @@ fn between(random: &mut RandomStream, low: f64, high: f64) -> f64 {
 }
 
 /// A flow's window in segments, and its least round trip, us.
-struct Path {
+pub(super) struct Path {
     cwnd: f64,
     least: f64,
 }
 
 impl Path {
-    fn draw(random: &mut RandomStream) -> Self {
+    pub(super) fn draw(random: &mut RandomStream) -> Self {
         Self { cwnd: between(random, 2.0, 10_000.0), least: between(random, 1_000.0, 300_000.0) }
     }
 
-    fn go_on(&mut self, random: &mut RandomStream) {
+    pub(super) fn go_on(&mut self, random: &mut RandomStream) {
         self.cwnd = (self.cwnd * between(random, 0.7, 1.4)).clamp(2.0, 10_000.0);
     }
 
-    fn see(&self, random: &mut RandomStream) -> Sight {
+    pub(super) fn see(&self, random: &mut RandomStream) -> Sight {
         seen(random, self.cwnd, self.least)
     }
 }

@@ -271,3 +271,89 @@ fn an_agent_for_the_kernel_is_refused_by_its_setting() {
     assert_eq!(refused("\"target\": \"kernel\", \"history\": 2"), expected);
     assert_eq!(refused("\"target\": \"moon\""), "agent.target = \"moon\" must be \"engine\" or \"kernel\"");
 }
+
+/// Decisions of a policy's C file with the windows after them, for flows in which it is asked fifty times in a row.
+fn decided_in_c(quantised: &Quantised, name: &str, sights: &[Vec<Sight>]) -> Vec<(i64, u64)> {
+    const MAIN: &str = "#include \"module.c\"\n#include <stdio.h>\nint main(void)\n{\n\tstruct sight s;\n\tstruct work w;\n\t\
+        struct memory m = {};\n\tfor (int n = 0; fread(&s, sizeof(s), 1, stdin); n++) {\n\t\tif (n % 50 == 0)\n\t\t\tm = \
+        (struct memory){};\n\t\tlook(policy, &w, &s);\n\t\ts64 d = decide(policy, &w, &m);\n\t\tprintf(\"%lld %llu\\n\", \
+        (long long)d, (unsigned long long)window_after(policy, d, s.cwnd >> 16));\n\t}\n}\n";
+    let folder = std::env::temp_dir().join(format!("ackclock-module-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    std::fs::write(folder.join("module.c"), quantised.module("ac_policy", "{}")).expect("written");
+    std::fs::write(folder.join("main.c"), MAIN).expect("written");
+    let octets: Vec<u8> = sights.iter().flatten().flat_map(octets_of).collect();
+    std::fs::write(folder.join("sights"), octets).expect("written");
+    let (main, program) = (folder.join("main.c"), folder.join("main"));
+    let flags = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-Wno-unused-function", "-fwrapv"];
+    let compiled = std::process::Command::new("cc").args(flags).arg(main).arg("-o").arg(&program).status();
+    assert!(compiled.expect("a C compiler").success());
+    let input = std::fs::File::open(folder.join("sights")).expect("written");
+    let done = std::process::Command::new(&program).stdin(input).output().expect("it runs");
+    std::fs::remove_dir_all(&folder).expect("a temporary folder");
+    let said = String::from_utf8(done.stdout).expect("numbers");
+    let pair =
+        |line: &str| line.split_once(' ').map(|(d, w)| (d.parse().expect("a number"), w.parse().expect("a number")));
+    said.lines().filter_map(pair).collect()
+}
+
+/// `struct sight` of policy.h.
+fn octets_of(sight: &Sight) -> Vec<u8> {
+    let s = sight;
+    let wide = [s.cwnd, s.ssthresh, s.threshold, s.acked, s.lost, s.delivery_rate, s.max_delivery_rate];
+    let delays = [s.rtt_us, s.srtt_us, s.min_rtt_us, s.mean_rtt_us, s.interval_us];
+    let short = [s.acks, s.in_slow_start, s.in_recovery];
+    let wide = wide.iter().flat_map(|word| word.to_ne_bytes());
+    wide.chain(delays.iter().chain(&short).flat_map(|word| word.to_ne_bytes())).collect()
+}
+
+/// The C file that is compiled into a kernel decides as the engine, to the last bit: a network with tanh whose choices are
+/// segments, one whose value is a factor of the window, and one with an LSTM.
+#[test]
+fn a_module_decides_as_the_engine() {
+    let agent = |action: &str| {
+        format!(
+            r#"{{"observations": ["cwnd_segments", "mean_rtt_ms", "delivery_rate_bps", "loss_fraction", "queue_share"], "scaled": true, "decide": "round", "action": "{action}"}}"#
+        )
+    };
+    let drawn = |action: &str, outputs: usize| {
+        let mut random = ackclock_units::RandomStream::new(3, action);
+        let mut numbers = |count| (0..count).map(|_| (12.0 * random.uniform() - 6.0) as f32).collect::<Vec<_>>();
+        let layers = [(numbers(16 * 5), numbers(16)), (numbers(outputs * 16), vec![0.0; outputs])];
+        let file =
+            super::super::trained_policy(&agent(action), super::super::Activation::Tanh, &layers).expect("it fits");
+        Quantised::of(&Policy::from_onnx(&file, None).expect("a policy")).expect("small")
+    };
+    let lstm = Quantised::of(&recurrent::policy("wide_old")).expect("small");
+    for (name, quantised) in [("deltas", drawn("deltas", 7)), ("orca", drawn("orca", 1)), ("lstm", lstm)] {
+        let mut random = ackclock_units::RandomStream::new(5, name);
+        let flow = |_| {
+            let mut path = accuracy::Path::draw(&mut random);
+            let mut see = |_| {
+                path.go_on(&mut random);
+                path.see(&mut random)
+            };
+            (0..50).map(&mut see).collect()
+        };
+        let sights: Vec<Vec<Sight>> = (0..40).map(flow).collect();
+        let found = decided_in_c(&quantised, name, &sights);
+        let expected: Vec<i64> = sights
+            .iter()
+            .flat_map(|flow| {
+                let mut memory = Memory::default();
+                flow.iter().map(|sight| quantised.decide(sight, &mut memory)).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(found.iter().map(|pair| pair.0).collect::<Vec<_>>(), expected, "{name}");
+        assert!(expected.iter().any(|decision| *decision != expected[0]), "{name} decides something");
+        // deltas of the catalogue, and factors from a quarter to four; never below two segments
+        for ((decision, window), sight) in found.iter().zip(sights.iter().flatten()) {
+            let cwnd = (sight.cwnd >> 16) as f64;
+            let wanted = match name {
+                "orca" => (cwnd * (*decision as f64 / 65_536.0).exp2()).max(2.0),
+                _ => (cwnd + f64::from([-10, -3, -1, 0, 1, 3, 10][*decision as usize])).max(2.0),
+            };
+            assert!((*window as f64 - wanted).abs() <= 1.0 + wanted * 1e-4, "{name}: {window} for {wanted}");
+        }
+    }
+}

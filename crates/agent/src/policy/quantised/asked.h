@@ -1,0 +1,1 @@
+../../../../bpf/src/programs/asked.h

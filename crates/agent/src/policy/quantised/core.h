@@ -1,0 +1,1 @@
+../../../../bpf/src/programs/core.h
