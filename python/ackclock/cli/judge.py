@@ -81,7 +81,7 @@ def judge(
     The first lines say what is safe, what is not, and against whom. Then there is a row for each criterion:
     value, bound, place among the built-in controllers, verdict.
 
-    With --all, the same command goes on after the last controller that was judged.
+    An interrupted --all continues after the last controller that was judged.
     """
     from ackclock.experiments.judge import suite as suites
 

@@ -11,6 +11,7 @@ from ackclock.experiments.judge.records import places
 from ackclock.experiments.judge.suite import Criterion, Suite
 from ackclock.plotting.pages import render
 from ackclock.plotting.tables import Column, Estimate, Table, Tag, html, number
+from ackclock.scenario.display_names import displayed
 
 _KINDS: Final[Mapping[Verdict, str]] = {
     "safe": "agrees",
@@ -82,7 +83,7 @@ class Judgement:
 
     @property
     def summary(self) -> list[tuple[str, str]]:
-        """What is safe, what is not and against whom, as pairs of a heading and a text."""
+        """Answer in lines: safe or not, and against whom; pairs of a heading and a text."""
         lines = [(f"not safe for {whom}", _listed(of)) for whom, of in _by_victim(self._with("unsafe")).items()]
         harm = [row for row in self.rows if self._criteria[row.criterion].is_harm and row.verdict != "not run"]
         undecided = [(criterion, row) for criterion, row in self._with("undecided") if criterion.is_harm]
@@ -114,7 +115,7 @@ class Judgement:
 
     @property
     def rationales(self) -> list[tuple[str, str]]:
-        """What the criteria that are neither safe nor serve have measured and why, as pairs of a heading and a text."""
+        """Rationales of the criteria that are neither safe nor serve, as pairs of a heading and a text."""
         found = self._with("unsafe", "falls short", "undecided")
         return [
             (
@@ -253,5 +254,5 @@ def _why(criterion: Criterion) -> str:
 def _whence(criterion: Criterion) -> str:
     if criterion.limit is not None:
         return ""
-    names = " or ".join(dict.fromkeys(name for case in criterion.cases for name in case.yardsticks))
-    return f"{names} on the same path; "
+    names = dict.fromkeys(name for case in criterion.cases for name in case.yardsticks)
+    return f"{' or '.join(map(displayed, names))} on the same path; "

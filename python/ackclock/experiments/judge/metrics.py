@@ -112,7 +112,8 @@ def slowdown(run: Run) -> float | None:
 def completion(run: Run) -> float | None:
     """Return the time from the first start to the last completion, ms; to the end of the run if one is missing."""
     ends = [flow["completion_s"] or run.summary["duration_s"] for flow in run.flows]
-    return 1e3 * (max(ends) - min(flow["start_s"] for flow in run.flows))
+    lasted_s: float = max(ends) - min(flow["start_s"] for flow in run.flows)
+    return 1e3 * lasted_s
 
 
 def frame_delay(run: Run) -> float | None:

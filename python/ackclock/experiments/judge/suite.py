@@ -87,14 +87,14 @@ class Criterion:
         id: Short name, unique in the suite.
         section: Section of RFC 9743.
         title: Title in a table.
-        against: What a bad result harms; "its own user" for a result that is no harm to others.
+        against: Victim of a bad result; "its own user" for a result that is no harm to others.
         metric: Name of a function of `metrics`.
         of: Beginning of the names of the measured flows.
         unit: Unit of the metric.
         limit: Largest value, for an absolute bound.
         least: Difference from the yardstick, in the metric's unit, that does not matter.
         source: Source of the bound.
-        meaning: What is measured, as sentences.
+        meaning: Description of the measurement, as sentences.
         cases: Scenarios.
     """
 
