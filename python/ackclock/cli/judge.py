@@ -152,32 +152,35 @@ def _judge_one(
     suite: "Suite", criteria: "Sequence[Criterion]", controller: Any, year: int, folder: Path | None,  # noqa: ANN401
     kernel: "Kernel | None", jobs: int | None, *, quiet: bool,
 ) -> None:  # fmt: skip
-    from ackclock.experiments.judge import judging, records
+    from ackclock.experiments.judge import judging
+    from ackclock.experiments.judge import row_records as records
     from ackclock.experiments.judge.judge_page import Judgement
 
     if folder is not None:
         extras.require("report")
-        _check_free(folder, records.head(suite, year))
+        _check_free(folder, records.head(suite, year, _where(kernel)))
     with points_progress("runs", quiet=quiet) as begin:
         rows = judging.judge(
             suite, controller, criteria, year=year, folder=str(Path.cwd()), on=kernel, jobs=jobs, on_begin=begin
         )
     found = Judgement(suite, year, rows, _on_record(suite, year, kernel), _where(kernel))
     if folder is not None:
-        _write(folder, {_PAGE: found.page(), _ROWS: records.text(suite, year, rows)})
+        _write(folder, {_PAGE: found.page(), _ROWS: records.text(suite, year, rows, _where(kernel))})
     _print(found, folder, quiet=quiet)
 
 
 def _on_record(suite: "Suite", year: int, kernel: "Kernel | None") -> "list[Row]":
     """Return the rows that come with the suite; none for another draw, or on a kernel."""
-    from ackclock.experiments.judge import records
+    from ackclock.experiments.judge import row_records as records
 
     is_theirs = year == suite.year and kernel is None and records.file_of(suite).is_file()
     return records.read(records.file_of(suite), suite, year) if is_theirs else []
 
 
 def _where(kernel: "Kernel | None") -> str:
-    return "in the simulator" if kernel is None else f"on Linux {kernel.version}"
+    from ackclock.experiments.judge import row_records as records
+
+    return records.SIMULATOR if kernel is None else f"on Linux {kernel.version}"
 
 
 def _check_free(folder: Path, head: str) -> None:
@@ -225,14 +228,14 @@ def _judge_all(
     jobs: int | None, *, quiet: bool,
 ) -> None:  # fmt: skip
     """Judge every built-in controller; rows are written after each, so that an interruption loses one at most."""
-    from ackclock.experiments.judge import judging, records
+    from ackclock.experiments.judge import judging
+    from ackclock.experiments.judge import row_records as records
     from ackclock.experiments.judge.judge_page import Judgement, standings
 
     extras.require("report")
-    head = records.head(suite, year)
-    _check_free(folder, head)
+    _check_free(folder, records.head(suite, year, _where(kernel)))
     file = folder / _ROWS
-    rows = records.read(file, suite, year) if file.exists() else []
+    rows = records.read(file, suite, year, _where(kernel)) if file.exists() else []
     wanted = {criterion.id for criterion in criteria}
     yardsticks: dict[str, str] = {}
     left_out = []
@@ -251,7 +254,7 @@ def _judge_all(
                 suite, label, criteria, year=year, on=kernel, jobs=jobs, on_begin=begin, yardsticks=yardsticks
             )
         rows = [row for row in rows if row not in mine] + found
-        _write(folder, {_ROWS: records.text(suite, year, rows)})
+        _write(folder, {_ROWS: records.text(suite, year, rows, _where(kernel))})
     for label in dict.fromkeys(row.controller for row in rows):
         mine = [row for row in rows if row.controller == label]
         _write(folder, {f"{label}.html": Judgement(suite, year, mine, rows, _where(kernel)).page()})
@@ -273,7 +276,8 @@ def _verify(suite: "Suite", year: int, text: str, kernel: "Kernel | None", jobs:
         InputError: If there is no such row.
         WorkError: If the recomputed row differs.
     """
-    from ackclock.experiments.judge import judging, records
+    from ackclock.experiments.judge import judging
+    from ackclock.experiments.judge import row_records as records
     from ackclock.experiments.judge.suite import controller_of
 
     if "," in text:

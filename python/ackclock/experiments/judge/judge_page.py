@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from ackclock.experiments.judge.criterion_metrics import MORE_IS_BETTER
 from ackclock.experiments.judge.judging import Row, Verdict
-from ackclock.experiments.judge.metrics import MORE_IS_BETTER
-from ackclock.experiments.judge.records import places
+from ackclock.experiments.judge.row_records import places
 from ackclock.experiments.judge.suite import Criterion, Suite
 from ackclock.plotting.pages import render
 from ackclock.plotting.tables import Column, Estimate, Table, Tag, html, number
@@ -91,10 +91,13 @@ class Judgement:
         safe = ", ".join(criterion.title for criterion, _ in self._with("safe"))
         counted = f"by {len(self._with('safe'))} of {len(harm)}"
         lines += [("safe", f"{counted}{safe and f': {safe}'}")] if harm else []
-        short = [*self._with("falls short"), *(pair for pair in self._with("undecided") if not pair[0].is_harm)]
-        served, of_use = len(self._with("serves")), len(self._with("serves")) + len(short)
-        named = f"; {_listed(short)}" if short else ""
-        lines += [("serves its user", f"by {served} of {of_use}{named}")] if of_use else []
+        short = self._with("falls short")
+        unclear = [pair for pair in self._with("undecided") if not pair[0].is_harm]
+        served = len(self._with("serves"))
+        count = served + len(short) + len(unclear)
+        lines += [("serves its user", f"by {served} of {count}")] if count else []
+        lines += [("falls short for its user", _listed(short))] if short else []
+        lines += [("undecided for its user", _listed(unclear))] if unclear else []
         left = ", ".join(criterion.title for criterion, _ in self._with("not run"))
         return [*lines, *([("not run", left)] if left else [])]
 

@@ -15,7 +15,7 @@ from ackclock._core import Scenario, ScenarioError
 from ackclock.base.input_files import InputError
 from ackclock.experiments.backends import Begin, run_all, run_point
 from ackclock.experiments.grid import Point, point_of
-from ackclock.experiments.judge.metrics import METRICS, MORE_IS_BETTER, NEED_ALONE, Run
+from ackclock.experiments.judge.criterion_metrics import METRICS, MORE_IS_BETTER, NEED_ALONE, Run
 from ackclock.experiments.judge.suite import Case, Criterion, Suite, label_of
 from ackclock.results.summaries import RunSummary
 from ackclock.running.kernel import RefusedError

@@ -88,7 +88,7 @@ class Criterion:
         section: Section of RFC 9743.
         title: Title in a table.
         against: Victim of a bad result; "its own user" for a result that is no harm to others.
-        metric: Name of a function of `metrics`.
+        metric: Name of a function of `criterion_metrics`.
         of: Beginning of the names of the measured flows.
         unit: Unit of the metric.
         limit: Largest value, for an absolute bound.

@@ -16,6 +16,9 @@ from ackclock.experiments.judge.suite import Suite
 COLUMNS: Final = tuple(field.name for field in fields(Row))
 """Columns of the file."""
 
+SIMULATOR: Final = "in the simulator"
+"""Place of rows that were made in the simulator."""
+
 _TEXTS: Final = frozenset({"controller", "criterion", "case", "verdict"})
 
 
@@ -24,9 +27,9 @@ def file_of(suite: Suite) -> Path:
     return Path(__file__).parent / f"suite-{suite.name}" / "rows.csv"
 
 
-def head(suite: Suite, year: int) -> str:
-    """Return the comment above the rows of a draw."""
-    return f"# suite {suite.name}, year {year}, sha256 {suite.sha256}\n"
+def head(suite: Suite, year: int, where: str = SIMULATOR) -> str:
+    """Return the comment above the rows of a draw, made at a place such as "on Linux 6.12.117"."""
+    return f"# suite {suite.name}, year {year}, sha256 {suite.sha256}, {where}\n"
 
 
 def line(row: Row) -> str:
@@ -42,9 +45,9 @@ def line(row: Row) -> str:
     return content.getvalue()
 
 
-def text(suite: Suite, year: int, rows: Iterable[Row]) -> str:
+def text(suite: Suite, year: int, rows: Iterable[Row], where: str = SIMULATOR) -> str:
     """Return the content of a file of rows."""
-    return head(suite, year) + ",".join(COLUMNS) + "\n" + "".join(f"{line(row)}\n" for row in rows)
+    return head(suite, year, where) + ",".join(COLUMNS) + "\n" + "".join(f"{line(row)}\n" for row in rows)
 
 
 def parsed(row: str) -> Row:
@@ -74,21 +77,22 @@ def _value(name: str, cell: str) -> Any:  # noqa: ANN401  a text or a number
     return number
 
 
-def read(file: Path, suite: Suite, year: int) -> list[Row]:
+def read(file: Path, suite: Suite, year: int, where: str = SIMULATOR) -> list[Row]:
     """Read the rows of a draw from a file.
 
     Args:
         file: The file.
         suite: Suite of the rows.
         year: Year of the draw.
+        where: Where the runs were made.
 
     Raises:
-        InputFileError: If the file is of another suite or draw, or is damaged.
+        InputFileError: If the file is of another suite, draw or place, or is damaged.
     """
     remedy = "remove it, or choose another folder with -o"
     content = input_files.text(file, remedy=remedy).splitlines()
-    if len(content) < 2 or f"{content[0]}\n" != head(suite, year):
-        raise InputFileError(f"{file}: must begin with {head(suite, year).strip()!r}; {remedy}")
+    if len(content) < 2 or f"{content[0]}\n" != head(suite, year, where):
+        raise InputFileError(f"{file}: must begin with {head(suite, year, where).strip()!r}; {remedy}")
     if content[1] != ",".join(COLUMNS):
         raise InputFileError(f"{file}, line 2: must be {','.join(COLUMNS)}; {remedy}")
     try:
