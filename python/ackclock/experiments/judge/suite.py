@@ -1,0 +1,238 @@
+"""A suite of criteria: its files, their hash, and the scenario of each run.
+
+Source: RFC 9743 (BCP 133), sections 5 to 7. Departures: it sets no thresholds. Where neither it nor a paper has one,
+the bound is what CUBIC or Reno does on the same path with the same seed.
+"""
+
+import copy
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from ackclock._core import Scenario
+from ackclock.base import input_files
+from ackclock.base.input_files import InputError
+from ackclock.scenario.dumbbells import scenario_text
+
+CURRENT: Final = "2027.1"
+"""Name of the current suite."""
+
+JUDGED: Final = "judged"
+"""Beginning of the names of the flows whose controller is judged."""
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Scenario of a criterion, without the judged controller.
+
+    Attributes:
+        name: Name, unique in the criterion.
+        document: Keys of the scenario.
+        capacity_bps: Mean capacity of the bottleneck within the window; None for that of its constant rate.
+        yardsticks: Controllers whose result is the bound; empty with an absolute limit.
+        starts: Start of flows that have none of their own, and the other one of repetitions.
+    """
+
+    name: str
+    document: Document
+    capacity_bps: float | None
+    yardsticks: tuple[str, ...]
+    starts: tuple[Document, Document]
+
+    def scenario(
+        self,
+        controller: Any,  # noqa: ANN401  a name or a table
+        seed: int,
+        folder: str = ".",
+        *,
+        again: bool = False,
+    ) -> Scenario:
+        """Return the scenario of a run.
+
+        Args:
+            controller: Controller of the judged flows, as a scenario takes it; None leaves these flows out.
+            seed: Seed of the run, and of the path that it draws.
+            folder: Folder that is searched first for the controller's files.
+            again: Whether to start flows at other moments.
+
+        Raises:
+            ScenarioError: If the controller is wrong.
+        """
+        document = copy.deepcopy(dict(self.document))
+        use = controller.get("use") if isinstance(controller, Mapping) else None
+        if use is not None:
+            document["use"] = use
+            controller = {key: value for key, value in controller.items() if key != "use"}
+        flows = [flow for flow in document["flow"] if controller is not None or not is_judged(flow["name"])]
+        for flow in flows:
+            flow.setdefault("start", self.starts[again])
+            if is_judged(flow["name"]):
+                flow["controller"] = controller
+        document |= {"flow": flows, "seed": seed}
+        return Scenario.from_json(scenario_text(document), (), folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """Criterion of RFC 9743, or a part of one.
+
+    Attributes:
+        id: Short name, unique in the suite.
+        section: Section of RFC 9743.
+        title: Title in a table.
+        against: Victim of a bad result; "its own user" for a result that is no harm to others.
+        metric: Name of a function of `criterion_metrics`.
+        of: Beginning of the names of the measured flows.
+        unit: Unit of the metric.
+        limit: Largest value, for an absolute bound.
+        least: Difference from the yardstick, in the metric's unit, that does not matter.
+        source: Source of the bound.
+        meaning: Description of the measurement, as sentences.
+        cases: Scenarios.
+    """
+
+    id: str
+    section: str
+    title: str
+    against: str
+    metric: str
+    unit: str
+    source: str
+    meaning: str
+    cases: tuple[Case, ...]
+    of: str = JUDGED
+    limit: float | None = None
+    least: float = 0.0
+
+    @property
+    def is_harm(self) -> bool:
+        """Whether a bad result harms others: the network, or flows of others or of its own kind."""
+        return self.against != "its own user"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Frozen set of criteria.
+
+    Attributes:
+        name: Name, such as 2027.1.
+        year: Year whose draw is the suite's own.
+        seeds: Number of seeds of each case.
+        criteria: Criteria in the order of the RFC.
+        unanswered: Sections that no run answers: `section`, `title` and `why`.
+        sha256: Hash of the suite's files.
+    """
+
+    name: str
+    year: int
+    seeds: int
+    criteria: tuple[Criterion, ...]
+    unanswered: tuple[Mapping[str, str], ...]
+    sha256: str = field(repr=False)
+
+    def seeds_of(self, year: int) -> list[int]:
+        """Return the seeds of a year's draw."""
+        return [seed(self.name, year, index) for index in range(1, self.seeds + 1)]
+
+
+def seed(name: str, year: int, index: int) -> int:
+    """Return a seed of the published rule: the first four octets of a SHA-256, as an unsigned big-endian number.
+
+    Args:
+        name: Name of the suite.
+        year: Year of the draw.
+        index: Number of the seed, from 1 on.
+
+    Examples:
+        >>> seed("2027.1", 2027, 1)  # printf 'ackclock suite 2027.1, year 2027, seed 1' | sha256sum: acec72b9...
+        2901177017
+    """
+    text = f"ackclock suite {name}, year {year}, seed {index}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def is_judged(flow: str) -> bool:
+    """Return whether a flow is one whose controller is judged."""
+    return flow.startswith(JUDGED)
+
+
+@cache
+def load(name: str = CURRENT) -> Suite:
+    """Read a suite.
+
+    Raises:
+        InputError: If there is none of this name.
+    """
+    folder = Path(__file__).parent / f"suite-{name}"
+    if not folder.is_dir():
+        known = ", ".join(sorted(path.name.removeprefix("suite-") for path in folder.parent.glob("suite-*")))
+        raise InputError(f"--suite {name}: unknown suite; write one of {known}")
+    return read(folder)
+
+
+def read(folder: Path) -> Suite:
+    """Read the suite of a folder: `suite.toml`, and criteria in all other TOML files, in the order of their names."""
+    files = sorted(folder.glob("*.toml"))
+    texts = {file.name: input_files.text(file, remedy="install ackclock again") for file in files}
+    head = tomllib.loads(texts["suite.toml"])
+    tables = [table for name in texts if name != "suite.toml" for table in tomllib.loads(texts[name])["criterion"]]
+    criteria = tuple(_criterion(table, head) for table in tables)
+    return Suite(head["name"], head["year"], head["seeds"], criteria, tuple(head["unanswered"]), sha256=_sha256(texts))
+
+
+def _sha256(texts: Mapping[str, str]) -> str:
+    """Return the hash of files' names and texts, which does not depend on how a checkout ends its lines."""
+    return hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
+
+
+def _criterion(table: Document, head: Document) -> Criterion:
+    values = dict(table)
+    yardsticks = tuple(values.pop("yardsticks", ()))
+    cases = tuple(_case(case, head, yardsticks, f"{values['id']}: {case['name']}") for case in values.pop("case"))
+    return Criterion(**values, cases=cases)
+
+
+def _case(table: Document, head: Document, yardsticks: tuple[str, ...], title: str) -> Case:
+    keys = dict(table)
+    name, bottleneck = keys.pop("name"), keys.pop("bottleneck", {})
+    capacity, own = keys.pop("capacity_bps", None), keys.pop("yardsticks", yardsticks)
+    document: dict[str, Any] = copy.deepcopy(head["base"]) | {"name": title} | keys
+    document["topology"]["bottleneck"] |= bottleneck
+    return Case(name, document, capacity, tuple(own), (head["start"], head["again"]))
+
+
+def controller_of(text: str) -> Any:  # noqa: ANN401  a name or a table
+    """Return a controller from the command line, as a scenario takes it.
+
+    Args:
+        text: A name, or a TOML table such as `{ kind = "cubic", beta = 0.8 }`.
+
+    Raises:
+        InputError: If it is neither.
+    """
+    if not text.strip().startswith("{"):
+        if not text.strip():
+            raise InputError("CONTROLLER is empty; name one, such as cubic: ackclock list controllers")
+        return text.strip()
+    try:
+        return tomllib.loads(f"controller = {text}")["controller"]
+    except tomllib.TOMLDecodeError as error:
+        example = '{ kind = "cubic", beta = 0.8 }'
+        raise InputError(f"{text}: must be a name or a TOML table such as {example}: {error}") from error
+
+
+def label_of(controller: Any) -> str:  # noqa: ANN401  a name or a table
+    """Return a controller as one line of text: its name, or its table.
+
+    Examples:
+        >>> label_of("cubic"), label_of({"kind": "cubic", "beta": 0.8})
+        ('cubic', '{"kind": "cubic", "beta": 0.8}')
+    """
+    return controller if isinstance(controller, str) else json.dumps(controller, ensure_ascii=False)
