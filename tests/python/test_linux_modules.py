@@ -1,4 +1,4 @@
-"""Tests of the comparison of Linux's modules with the controllers of the same names, and of these with recordings."""
+"""Tests of the comparison of Linux's modules with the controllers of the same names, and with recordings of Linux."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("studies.linux.modules")
 
-from studies.linux import module_recordings, modules
+from studies.linux import module_recordings, modules, receiver_recording
 
 RECORDINGS = sorted(module_recordings.FOLDER.glob("*.json"))
 
@@ -95,3 +95,12 @@ def test_a_recording_is_read_as_it_was_written_and_tells_the_first_difference(tm
 def segments(*octets: int) -> pl.DataFrame:
     """Return segments of 536 octets that leave one after another."""
     return pl.DataFrame({"time_s": [0.01 * number for number in range(len(octets))], "seq": list(octets)})
+
+
+def test_a_receiver_acknowledges_what_linux_acknowledges_and_offers_the_same_window() -> None:
+    """Recorded on Linux 7.3 in virtual time by `make -f studies/Makefile record-receiver`: slow start into a full buffer."""
+    simulated, recorded = receiver_recording.simulated(), receiver_recording.read()
+    octets = [first for _, first, _ in recorded["data"]]
+    assert sum(octets[place] < max(octets[: place + 1]) for place in range(len(octets))) > 50, "segments sent again"
+    for kind in ("data", "ack"):
+        assert simulated[kind] == recorded[kind]
