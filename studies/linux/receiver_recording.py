@@ -23,7 +23,7 @@ Passed = tuple[str, int, int]
 
 
 def passed(results: Results) -> dict[str, list[Passed]]:
-    """Return the data segments of a run in the order in which they left, and the ACKs in the order in which they came."""
+    """Return the data segments of a run in the order in which they left, and the ACKs as they came."""
     with tempfile.TemporaryDirectory() as folder:
         saved = Results.load(results.save(folder, force=True))
         segments = list(captured_segments.segments(saved.captures["flow one"]))

@@ -98,7 +98,7 @@ def segments(*octets: int) -> pl.DataFrame:
 
 
 def test_a_receiver_acknowledges_what_linux_acknowledges_and_offers_the_same_window() -> None:
-    """Recorded on Linux 7.3 in virtual time by `make -f studies/Makefile record-receiver`: slow start into a full buffer."""
+    """Recorded on Linux 7.3 by `make -f studies/Makefile record-receiver`: slow start into a full buffer."""
     simulated, recorded = receiver_recording.simulated(), receiver_recording.read()
     octets = [first for _, first, _ in recorded["data"]]
     assert sum(octets[place] < max(octets[: place + 1]) for place in range(len(octets))) > 50, "segments sent again"

@@ -274,8 +274,8 @@ mod tests {
         tuning
     }
 
-    /// Of 65,536 octets room for a segment is kept at first; each segment opens 2,896 more, until memory for 81,920 leaves 1,440 for
-    /// the segment itself: the tracepoint `tcp_rcvbuf_grow` of Linux 7.3 shows 80,480.
+    /// By hand: of 65,536 octets room for a segment is kept at first; each segment opens 2,896 more, until memory for 81,920 leaves
+    /// 1,440 for the segment itself. The tracepoint `tcp_rcvbuf_grow` of Linux 7.3 shows 80,480, too.
     #[test]
     fn the_window_opens_with_segments() {
         let mut tuning = linux();
@@ -288,8 +288,8 @@ mod tests {
         assert_eq!(tuning.window(), 83_376);
     }
 
-    /// What the same tracepoint shows of a connection over 10 Mbit/s and 40 ms: what was read in a round trip, what of it still
-    /// waited, and what lay above a hole, with the buffer that it had come to by the next.
+    /// The same tracepoint on a connection over 10 Mbit/s and 40 ms: what was read in a round trip, what of it still waited, and
+    /// what lay above a hole, with the buffer that it had come to by the next.
     #[test]
     fn the_buffer_grows_as_traced() {
         let mut tuning = linux();
