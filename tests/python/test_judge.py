@@ -7,6 +7,7 @@ Cardwell et al., ACM Queue 14(5), 2016 (BBRv1 keeps its rate under random loss);
 
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from ackclock.experiments.judge.criterion_metrics import METRICS, MORE_IS_BETTER
 from ackclock.experiments.judge.judge_page import Judgement
 from ackclock.experiments.judge.judging import Row
 from ackclock.running.kernel import RefusedError
+from ackclock.scenario.example_files import FOLDER
 
 SUITE = suite.load("2027.1")
 CRITERIA = {criterion.id: criterion for criterion in SUITE.criteria}
@@ -259,6 +261,27 @@ def test_the_first_lines_say_what_is_unsafe_and_against_whom(tmp_path: Path) -> 
     known = [row for row in RECORD if row.controller == "bbr" and row.criterion in ("loss", "wired")]
     assert records.read(tmp_path / "out/rows.csv", SUITE, 2027) == known
     assert command_line.run(arguments, tmp_path).returncode == 0, "its own folder may be written again"
+
+
+def test_policies_and_parts_of_ones_own_are_judged(tmp_path: Path) -> None:
+    """A table as in a scenario; `use` is the module or plug-in that brings the controller."""
+    shutil.copy(FOLDER / "policy.onnx", tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "from ackclock import CongestionController\n"
+        'class Mine(CongestionController, name="mine_cc"):\n'
+        "    def on_ack(self, ack):\n"
+        "        self.grow(self.mss_bytes * ack.newly_acked_bytes / self.cwnd_bytes)\n"
+        "    def on_congestion(self, event):\n"
+        "        self.ssthresh_bytes = max(self.cwnd_bytes // 2, 2 * self.mss_bytes)\n",
+        encoding="utf-8",
+    )
+    for table in ('{ kind = "policy", file = "policy.onnx" }', '{ kind = "mine_cc", use = ["mine.py"] }'):
+        done = command_line.run(["judge", table, "--only", "data-center", "--trust", "--json"], tmp_path)
+        assert done.returncode == 0, done.stderr
+        (row,) = json.loads(done.stdout)["rows"]
+        assert row["seeds"] == 6 and row["value"] > 0
+    done = command_line.run(["judge", table, "--only", "data-center"], tmp_path)
+    assert done.returncode == 2 and "mine.py; read it, then add --trust" in done.stderr
 
 
 def test_a_held_out_draw_has_other_paths_and_no_places(tmp_path: Path) -> None:

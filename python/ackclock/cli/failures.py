@@ -119,7 +119,7 @@ def _interrupted() -> int:
         "study": "the same command goes on from here",
         "train": "the same command with --resume goes on from the last checkpoint",
     }
-    written = ", ".join(str(path) for path in storage.placed)
+    written = ", ".join(dict.fromkeys(str(path) for path in storage.placed))
     otherwise = f"written: {written}" if written else "no results were written"
     tell(lambda: errors().print(f"interrupted; {kept.get(''.join(sys.argv[1:2]), otherwise)}", markup=False))
     return INTERRUPTED
