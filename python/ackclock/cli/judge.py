@@ -79,7 +79,7 @@ def judge(
     """Judge a congestion controller by the criteria of RFC 9743.
 
     The first lines say what is safe, what is not, and against whom. Then there is a row for each criterion:
-    value, bound, place among the built-in controllers, verdict.
+    value, bound, place among the controllers on record, verdict.
 
     An interrupted --all continues after the last controller that was judged.
     """
