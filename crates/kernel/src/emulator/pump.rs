@@ -123,6 +123,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Tells someone of each segment of TCP that a flow's end has received.
+    #[must_use]
     pub fn observed(mut self, observer: Option<&'a dyn Observer>) -> Self {
         self.exit.observer = observer;
         self
