@@ -7,7 +7,6 @@ the bound is what CUBIC or Reno does on the same path with the same seed.
 import copy
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from ackclock._core import Scenario
 from ackclock.base import input_files
+from ackclock.base.decoding import decoded_toml
 from ackclock.base.input_files import InputError
 from ackclock.scenario.dumbbells import scenario_text
 
@@ -181,8 +181,8 @@ def read(folder: Path) -> Suite:
     """Read the suite of a folder: `suite.toml`, and criteria in all other TOML files, in the order of their names."""
     files = sorted(folder.glob("*.toml"))
     texts = {file.name: input_files.text(file, remedy="install ackclock again") for file in files}
-    head = tomllib.loads(texts["suite.toml"])
-    tables = [table for name in texts if name != "suite.toml" for table in tomllib.loads(texts[name])["criterion"]]
+    head = decoded_toml(texts["suite.toml"])
+    tables = [table for name in texts if name != "suite.toml" for table in decoded_toml(texts[name])["criterion"]]
     criteria = tuple(_criterion(table, head) for table in tables)
     return Suite(head["name"], head["year"], head["seeds"], criteria, tuple(head["unanswered"]), sha256=_sha256(texts))
 
@@ -222,8 +222,8 @@ def controller_of(text: str) -> Any:  # noqa: ANN401  a name or a table
             raise InputError("CONTROLLER is empty; name one, such as cubic: ackclock list controllers")
         return text.strip()
     try:
-        return tomllib.loads(f"controller = {text}")["controller"]
-    except tomllib.TOMLDecodeError as error:
+        return decoded_toml(f"controller = {text}")["controller"]
+    except ValueError as error:
         example = '{ kind = "cubic", beta = 0.8 }'
         raise InputError(f"{text}: must be a name or a TOML table such as {example}: {error}") from error
 
