@@ -155,6 +155,8 @@ fn every_controller() -> Vec<(String, String)> {
 fn every_stack() -> Vec<(String, String, &'static str)> {
     let profiles = profiles();
     let names = profiles.as_array().expect("a list").iter().map(|profile| profile["name"].as_str().expect("a name"));
+    // Versions of one kernel differ in their receivers, and hardly in what a controller comes back from.
+    let names = names.filter(|name| !["linux-7.3", "linux-6.12"].contains(name));
     let tcp =
         |name: &str, profile: &str, more: &str| (name.to_owned(), format!("profile = \"{profile}\"\n{more}"), "tcp");
     let mut stacks: Vec<_> = names
