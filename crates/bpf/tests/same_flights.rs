@@ -132,13 +132,14 @@ fn both_go_on_alike_after_pauses() {
     assert!(apart.window < 1e-2, "{}", apart.window);
 }
 
-/// At most 0.4 % of the mean on three paths; on the slowest, where a decision is a segment or two of 25, some 6 %.
+/// At most 0.3 % of the mean in a minute on three paths; on the slowest, where a decision is a segment or two of 20, some 3 %. In 12 s it has
+/// seven losses, of which one that only one of the two sees is a sixth of the mean.
 #[test]
 fn what_the_kernel_does_not_tell_costs_bbr_little() {
     for path in PATHS {
-        let apart = run("bbr3", path, false, Told::All);
+        let apart = run_with("bbr3", path, Told::All, &[("duration", "60 s")]);
         show("bbr3", path, &apart);
-        assert_means("bbr3", path, &apart, 0.1);
+        assert_means("bbr3", path, &apart, 0.05);
     }
 }
 
