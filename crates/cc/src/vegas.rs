@@ -54,7 +54,8 @@ words! {
         "ns2" = Ns2,
         /// The rules of Linux's module.
         "linux" = Linux,
-        /// The rules of Linux's module in its arithmetic: whole segments and microseconds ([`mod@crate::linux_module`]).
+        /// The rules of Linux's module in its arithmetic: whole segments and microseconds ([`mod@crate::linux_module`]);
+        /// `vegas_modified` and `vegas_skew_tolerant`, which the module does not know, take "linux".
         "linux_module" = LinuxModule,
     }
 }

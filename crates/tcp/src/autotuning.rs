@@ -2,7 +2,7 @@
 //!
 //! Sources: Fisk, Feng, Dynamic right-sizing, 2001 (the receive buffer), as Linux has it by its behaviour.
 //!
-//! The window follows the buffer with `opens_to` as Linux 7.3's does, octet by octet over ten seconds of packets: by two segments
+//! The window follows the buffer with `opens_to` as Linux 7.3's does, to the octet over the 1.2 s of a recording: by two segments
 //! with each full-sized one that arrives, each of which is acknowledged at once. How far the buffer grows, by
 //! which round trip, and what counts as read are Linux 6.16's and later; captured limits of such a connection are in a test. Its
 //! end is memory, as in `tcp_rmem`, of which [`window_of_memory`] is window. Round trips are counted from when the connection opened,

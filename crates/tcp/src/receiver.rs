@@ -352,6 +352,7 @@ impl Receiver {
         let end = data_end + u64::from(arrival.has_fin && self.fin_at == Some(data_end)); // it takes a number of its own
         let (before, had, was_finished) = (self.rcv_nxt, self.payload_octets(), self.is_finished());
         self.being_read = 0;
+        self.reader.catch_up(now);
         let held = self.held();
         let has_reported = std::mem::take(&mut self.has_reported);
         self.note_duplicate(arrival);
@@ -363,7 +364,6 @@ impl Receiver {
         if finishes {
             self.acks.on_fin(now, brings_data);
         }
-        self.reader.catch_up(now);
         if !self.reader.is_immediate() {
             self.reader.add(self.payload_octets() - had);
         }

@@ -39,7 +39,8 @@ pub(crate) struct Illinois {
 impl Illinois {
     pub(crate) fn new(config: IllinoisConfig) -> Self {
         let in_parts = |value: f64, scale: u64| (value * scale as f64) as u64;
-        let alphas = (in_parts(config.alpha_min, ALPHA_SCALE).max(1), in_parts(config.alpha_max, ALPHA_SCALE));
+        let least = in_parts(config.alpha_min, ALPHA_SCALE).max(1);
+        let alphas = (least, in_parts(config.alpha_max, ALPHA_SCALE).max(least));
         let betas = (in_parts(config.beta_min, BETA_SCALE), in_parts(config.beta_max, BETA_SCALE));
         Self {
             alphas,

@@ -27,6 +27,21 @@ impl Receiver {
         self.tuning.as_ref().is_some_and(|tuning| tuning.opens())
     }
 
+    /// The edge moves in steps of the scale, as Linux moves it.
+    fn moves_in_steps(&self) -> bool {
+        self.opens() && self.scale > 0
+    }
+
+    /// Free space of the buffer, in windows, while `held` octets lie in it.
+    fn room(&self, held: u64) -> u64 {
+        self.tuning.as_ref().map_or(0, |tuning| tuning.room(held))
+    }
+
+    /// Least free space of which a window is offered, in steps of the scale.
+    fn least_room(&self) -> u64 {
+        self.mss.max(self.room(0) / 16)
+    }
+
     /// The window as it was advertised last.
     #[inline]
     pub(super) fn advertised(&self) -> u64 {
@@ -58,7 +73,15 @@ impl Receiver {
         }
         let free_wanted = self.advertised_edge - self.rcv_nxt + self.worthwhile();
         // No more than the buffer can be free, and less may be unread by now.
-        let unread_then = self.buffer.saturating_sub(free_wanted);
+        let mut unread_then = self.buffer.saturating_sub(free_wanted);
+        if self.moves_in_steps() {
+            let wanted = free_wanted.max(self.least_room()).next_multiple_of(1 << self.scale);
+            let most = self.room(0).saturating_sub(wanted);
+            unread_then = unread_then.min(most - most / 64); // what an octet takes is rounded
+            if self.room(unread_then) < wanted {
+                return SimTime::NEVER; // the buffer has to grow first
+            }
+        }
         self.reader.time_to_read(self.reader.unread().saturating_sub(unread_then))
     }
 
@@ -74,7 +97,7 @@ impl Receiver {
         self.acks.on_ack_sent();
         self.last_ack_sent = self.rcv_nxt;
         self.reader.catch_up(now);
-        if self.opens() {
+        if self.moves_in_steps() {
             self.advertise_in_steps_of_scale();
         } else {
             let edge = self.rcv_nxt + self.free();
@@ -98,17 +121,19 @@ impl Receiver {
     fn advertise_in_steps_of_scale(&mut self) {
         let step = 1 << self.scale;
         let held = self.held() + std::mem::take(&mut self.being_read);
-        let (size, mut room) = self.tuning.as_ref().map_or((0, 0), |tuning| (tuning.room(0), tuning.room(held)));
-        if room < size / 2 {
+        let mut room = self.room(held);
+        if room < self.room(0) / 2 {
             self.acks.end_quick();
-            room = if room < size / 16 || room < self.mss { 0 } else { room / step * step };
+            room = if room < self.least_room() { 0 } else { room / step * step };
         }
-        let most = self.buffer.min(self.granted_edge.saturating_sub(self.rcv_nxt));
-        let mut window = room.min(most).next_multiple_of(step);
+        let granted = self.granted_edge.saturating_sub(self.rcv_nxt);
+        let mut window = room.min(self.buffer).min(granted).next_multiple_of(step);
         //= rfc9293-3.8.6-no-shrinking
         let offered = self.advertised_edge.saturating_sub(self.rcv_nxt);
         if window < offered {
-            window = offered.next_multiple_of(step);
+            // Linux rounds up, too; there memory ends what would come of that while nothing is read.
+            let rounded = offered.next_multiple_of(step);
+            window = if rounded <= granted.min(self.room(self.reader.unread())) { rounded } else { offered };
         }
         self.advertised_edge = self.rcv_nxt + window;
     }
