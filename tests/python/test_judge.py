@@ -337,6 +337,22 @@ def test_a_row_that_is_wrong_is_told(tmp_path: Path) -> None:
     assert done.returncode == 1 and "the row differs" in done.stderr
 
 
+def test_a_row_of_a_table_is_recomputed(tmp_path: Path) -> None:
+    table = '{ kind = "reno", beta = 0.9 }'
+    assert command_line.run(["judge", table, "--only", "collapse", "-o", "mine"], tmp_path).returncode == 0
+    text = (tmp_path / "mine/rows.csv").read_text(encoding="utf-8").splitlines()[-1]
+    done = command_line.run(["judge", "--verify", text], tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = command_line.run(["judge", "cubic", "--only", "collapse", "-o", "mine"], tmp_path)
+    assert done.returncode == 2 and "rows.csv has rows of {" in done.stderr
+
+
+def test_code_in_a_row_is_not_run_without_being_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text("print('ran')\n")
+    done = command_line.run(["judge", "--verify", "python:evil:C,collapse,x,1,1,1,1,1,6,safe"], tmp_path)
+    assert done.returncode == 2 and "--trust" in done.stderr and "ran" not in done.stdout
+
+
 def test_rows_of_another_suite_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text(records.text(SUITE, 2027, [_row()]).replace(SUITE.sha256, "0" * 64), encoding="utf-8")

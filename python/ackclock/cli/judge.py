@@ -10,6 +10,7 @@ import typer
 from ackclock import _core
 from ackclock.base import extras, storage
 from ackclock.base.printable import amount, unknown
+from ackclock.base.version import __version__
 from ackclock.cli import check
 from ackclock.cli.answers import answer, is_asked, put
 from ackclock.cli.failures import InputError, WorkError, errors
@@ -97,7 +98,9 @@ def judge(
     kernel = kernel_of(on)
     draw = suite.year if year is None else year
     if verify is not None:
-        _verify(suite, draw, verify, kernel, jobs, quiet=quiet)
+        if only is not None or folder is not None:
+            raise InputError("--verify recomputes one row, and writes nothing; leave out --only and -o")
+        _verify(suite, draw, verify, kernel, jobs, trusts=trust, quiet=quiet)
     elif controller is not None:
         given = suites.controller_of(controller)
         _trusted(given, controller, trusts=trust)
@@ -154,11 +157,13 @@ def _judge_one(
 ) -> None:  # fmt: skip
     from ackclock.experiments.judge import judging
     from ackclock.experiments.judge import row_records as records
+    from ackclock.experiments.judge import suite as suites
     from ackclock.experiments.judge.judge_page import Judgement
 
     if folder is not None:
         extras.require("report")
         _check_free(folder, records.head(suite, year, _where(kernel)))
+        _check_own(folder, suites.label_of(controller))
     with points_progress("runs", quiet=quiet) as begin:
         rows = judging.judge(
             suite, controller, criteria, year=year, folder=str(Path.cwd()), on=kernel, jobs=jobs, on_begin=begin
@@ -193,6 +198,18 @@ def _check_free(folder: Path, head: str) -> None:
     rows = folder / _ROWS
     if others or (rows.exists() and not rows.read_text(encoding="utf-8", errors="replace").startswith(head)):
         raise InputError(f"{folder} holds other things than judgements by this suite; choose another folder with -o")
+
+
+def _check_own(folder: Path, controller: str) -> None:
+    """Refuse a folder with rows of other controllers, which those of this one would replace."""
+    from ackclock.experiments.judge import row_records as records
+
+    file = folder / _ROWS
+    if not file.exists():
+        return
+    found = {records.parsed(line).controller for line in file.read_text(encoding="utf-8").splitlines()[2:]}
+    if others := sorted(found - {controller}):
+        raise InputError(f"{file} has rows of {', '.join(others[:3])}; choose another folder with -o")
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
@@ -269,7 +286,9 @@ def _judge_all(
     print(f"{amount(len(rows), 'row')} in {file}, and a page for each controller beside it")
 
 
-def _verify(suite: "Suite", year: int, text: str, kernel: "Kernel | None", jobs: int | None, *, quiet: bool) -> None:
+def _verify(
+    suite: "Suite", year: int, text: str, kernel: "Kernel | None", jobs: int | None, *, trusts: bool, quiet: bool
+) -> None:
     """Recompute a row, and compare it with the one on record.
 
     Raises:
@@ -291,13 +310,14 @@ def _verify(suite: "Suite", year: int, text: str, kernel: "Kernel | None", jobs:
             raise InputError(f"--verify: {unknown('row', text, known)}")
         row = known[text]
     criteria = _criteria(suite, row.criterion)
+    controller = controller_of(row.controller)
+    _trusted(controller, row.controller, trusts=trusts)
     with points_progress("runs", quiet=quiet) as begin:
-        again = judging.judge(
-            suite, controller_of(row.controller), criteria, year=year, on=kernel, jobs=jobs, on_begin=begin
-        )[0]
+        again = judging.judge(suite, controller, criteria, year=year, on=kernel, jobs=jobs, on_begin=begin)[0]
     was, found = records.line(row), records.line(again)
     answer(row=was, recomputed=found, is_equal=was == found)
     if was != found:
-        raise WorkError(f"the row differs: on record {was}, recomputed {found}")
+        made = f"by ackclock {__version__} for the draw of {year}, {_where(kernel)}"
+        raise WorkError(f"the row differs: on record {was}, recomputed {found} {made}; was it made by the same?")
     if not quiet:
         output().print(name(f"equal, byte for byte: {found}"), soft_wrap=True)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ackclock._core import Scenario
 from ackclock.base import input_files
-from ackclock.base.decoding import decoded_toml
+from ackclock.base.decoding import decoded, decoded_toml
 from ackclock.base.input_files import InputError
 from ackclock.scenario.dumbbells import scenario_text
 
@@ -212,7 +212,7 @@ def controller_of(text: str) -> Any:  # noqa: ANN401  a name or a table
     """Return a controller from the command line, as a scenario takes it.
 
     Args:
-        text: A name, or a TOML table such as `{ kind = "cubic", beta = 0.8 }`.
+        text: A name, or a table in TOML, such as `{ kind = "cubic", beta = 0.8 }`, or in JSON, as rows have it.
 
     Raises:
         InputError: If it is neither.
@@ -221,6 +221,10 @@ def controller_of(text: str) -> Any:  # noqa: ANN401  a name or a table
         if not text.strip():
             raise InputError("CONTROLLER is empty; name one, such as cubic: ackclock list controllers")
         return text.strip()
+    try:
+        return decoded(text)
+    except ValueError:
+        pass
     try:
         return decoded_toml(f"controller = {text}")["controller"]
     except ValueError as error:
