@@ -185,11 +185,11 @@ impl ReceiveAutotuning {
         let space = self.space(mss);
         if copied > space {
             // The sender doubles in slow start: twice what came, and twice as much more as it has grown.
-            let (spare, above_hole) = match self.config.growth {
+            let (cushion, above_hole) = match self.config.growth {
                 BufferGrowth::Linux6_16 => (0, above_hole),
                 BufferGrowth::Linux4_20 => (16 * mss, 0),
             };
-            let base = 2 * copied + spare;
+            let base = 2 * copied + cushion;
             let growth = 2 * u128::from(base) * u128::from(copied - space) / u128::from(space);
             // More than any buffer, but no overflow.
             let wanted = base.saturating_add(growth.min(u128::from(u64::MAX / 2)) as u64).saturating_add(above_hole);
