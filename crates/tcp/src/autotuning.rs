@@ -40,8 +40,7 @@ pub(crate) struct ReceiveAutotuning {
     read_before: u64,
     /// `None` before the first: ten segments, an initial window.
     space: Option<u64>,
-    /// End of the window offered at `window_since`: when it is full, a round trip has passed, which measures it without
-    /// timestamps.
+    /// End of the window offered at `window_since`: when it is full, a round trip has passed.
     window_end: u64,
     window_since: SimTime,
 }
@@ -125,10 +124,19 @@ impl ReceiveAutotuning {
             return false;
         }
         let opens = octets >= mss && self.open_within(mss, held.saturating_sub(octets));
-        if self.config.growth == BufferGrowth::Linux6_16 {
-            self.size = self.size.max((2 * self.space(mss) + above_hole).min(self.limit()));
+        if self.config.growth != BufferGrowth::Linux4_20 {
+            let twice = 2 * self.space(mss);
+            let wanted = twice + self.growth_of_short(twice).unwrap_or(0) + above_hole;
+            self.size = self.size.max(wanted.min(self.limit()));
         }
         opens
+    }
+
+    /// How much more than `octets` the buffer is to have, if the round trip is short: the sender doubles within a few of them anyway.
+    fn growth_of_short(&self, octets: u64) -> Option<u64> {
+        const LONG: SimDuration = SimDuration::from_millis(1); // tcp_rcvbuf_low_rtt
+        let is_short = self.config.growth == BufferGrowth::Linux6_19 && self.rtt < LONG;
+        is_short.then(|| (u128::from(octets) * u128::from(self.rtt.0) / u128::from(LONG.0)) as u64)
     }
 
     /// The round trip; zero before it is known.
@@ -159,14 +167,15 @@ impl ReceiveAutotuning {
         }
     }
 
-    /// Data up to `rcv_nxt` has arrived without timestamps, with a window open to `edge`: a window's worth of data takes at least a
-    /// round trip.
+    /// Data up to `rcv_nxt` has arrived, with a window open to `edge`: a window's worth of data takes at least a round trip. That
+    /// alone measures one below the tick of the timestamps.
+    #[inline]
     pub(crate) fn on_data(&mut self, now: SimTime, rcv_nxt: u64, edge: u64) {
         if rcv_nxt < self.window_end {
             return;
         }
         if self.window_end > 0 {
-            let took = now.saturating_since(self.window_since);
+            let took = now.saturating_since(self.window_since).max(SimDuration::from_micros(1));
             self.rtt = if self.rtt.is_zero() { took } else { self.rtt.min(took) };
         }
         (self.window_end, self.window_since) = (edge, now);
@@ -186,13 +195,15 @@ impl ReceiveAutotuning {
         if copied > space {
             // The sender doubles in slow start: twice what came, and twice as much more as it has grown.
             let (cushion, above_hole) = match self.config.growth {
-                BufferGrowth::Linux6_16 => (0, above_hole),
+                BufferGrowth::Linux6_16 | BufferGrowth::Linux6_19 => (0, above_hole),
                 BufferGrowth::Linux4_20 => (16 * mss, 0),
             };
             let base = 2 * copied + cushion;
-            let growth = 2 * u128::from(base) * u128::from(copied - space) / u128::from(space);
-            // More than any buffer, but no overflow.
-            let wanted = base.saturating_add(growth.min(u128::from(u64::MAX / 2)) as u64).saturating_add(above_hole);
+            let growth = self.growth_of_short(base).unwrap_or_else(|| {
+                let doubling = 2 * u128::from(base) * u128::from(copied - space) / u128::from(space);
+                doubling.min(u128::from(u64::MAX / 2)) as u64 // more than any buffer, but no overflow
+            });
+            let wanted = base.saturating_add(growth).saturating_add(above_hole);
             self.size = self.size.max(wanted.min(self.limit()));
             self.space = Some(copied);
         }
@@ -326,6 +337,23 @@ mod tests {
         tuning.on_segment_above_hole(1_448, 100_000, 14_480, 1_448);
         // Of 80 931 octets nine segments before it take 9 * 1440 = 12 960; 2 * 14 480 + 100 000 are wanted.
         assert_eq!((tuning.window(), tuning.size), (67_971, 128_960));
+    }
+
+    /// By hand: with 0.25 ms twice what was read and a quarter of that, with 1 ms as in slow start; 100 kB after ten segments.
+    #[test]
+    fn below_a_millisecond_the_buffer_grows_with_the_round_trip() {
+        for (rtt_us, growth, size) in [
+            (250, BufferGrowth::Linux6_19, 250_000),
+            (250, BufferGrowth::Linux6_16, 200_000 + 400_000 * (100_000 - 14_480) / 14_480),
+            (1_000, BufferGrowth::Linux6_19, 200_000 + 400_000 * (100_000 - 14_480) / 14_480),
+        ] {
+            let max = Bytes(10_000_000);
+            let config = WindowTuning { initial: Bytes(64_240), max, growth, ..WindowTuning::default() };
+            let mut tuning = ReceiveAutotuning::new(config);
+            tuning.on_rtt(SimDuration::from_micros(rtt_us), 0);
+            tuning.on_round_trip(SimTime(10_000_000), 100_000, 0, 0, 1_448);
+            assert_eq!(tuning.size, size, "{rtt_us} us, {growth:?}");
+        }
     }
 
     /// Linux 6.18 with `tcp_rmem` ending at 400,000: 19.88 Mbit/s over 100.3 ms, 249 kB. 160/256 of it are 250,000.

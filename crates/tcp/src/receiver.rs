@@ -495,9 +495,7 @@ impl Receiver {
     fn tune_to(&mut self, now: SimTime, unread: u64) {
         let read = self.payload_octets() - unread;
         if let Some(tuning) = &mut self.tuning {
-            if !self.has_timestamps {
-                tuning.on_data(now, self.rcv_nxt, self.advertised_edge);
-            }
+            tuning.on_data(now, self.rcv_nxt, self.advertised_edge);
             if tuning.is_due(now) {
                 let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
                 tuning.on_round_trip(now, read, unread, above_hole, self.mss);

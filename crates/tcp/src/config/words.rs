@@ -67,6 +67,9 @@ words! {
     pub enum BufferGrowth {
         /// Linux 6.16 and later: by what lies above a hole, too; a round trip counts while the application has read everything.
         "linux_6_16" = Linux6_16,
+        /// Linux 6.19 and later: the same, but where the round trip is below a millisecond, by as much more than twice what was read as the
+        /// round trip is of a millisecond.
+        "linux_6_19" = Linux6_19,
         /// Linux from 4.20 to 6.15: by sixteen segments more than what was read.
         "linux_4_20" = Linux4_20,
     }
