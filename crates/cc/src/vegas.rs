@@ -16,7 +16,7 @@
 //! | `BaseRTT` | the least | the least | the least since idle time |
 //! | a recovery | is of the round trip it began in | is of the round trip it began in | is followed by a new round trip |
 //!
-//! `variant = "linux_module"` is Linux's in its own arithmetic ([`mod@crate::linux_module`]), where only the round trip counts.
+//! `variant = "linux_module"` is Linux's in its own arithmetic ([`mod@crate::linux_module`]), for the delay of the round trip.
 //!
 //! Departures: retransmission is the stack's, without Vegas' finer clock and its checks on the first two ACKs after a
 //! retransmission, and so is the rule that a window falls once for all the losses of a round trip; ns-2's halving for a
@@ -55,7 +55,7 @@ words! {
         /// The rules of Linux's module.
         "linux" = Linux,
         /// The rules of Linux's module in its arithmetic: whole segments and microseconds ([`mod@crate::linux_module`]);
-        /// `vegas_modified` and `vegas_skew_tolerant`, which the module does not know, take "linux".
+        /// of `vegas` alone.
         "linux_module" = LinuxModule,
     }
 }
@@ -122,6 +122,9 @@ declare! {
     bases by variant: VegasVariant = VegasConfig::of;
     check |config, review| {
         review.at_most(("alpha", &config.alpha), ("beta", &config.beta));
+        if config.variant == VegasVariant::LinuxModule && config.delay != VegasDelay::RoundTrip {
+            review.report("variant", "must not be \"linux_module\": Linux's module knows the delay of the round trip alone", "use \"linux\", its rules");
+        }
     };
 }
 
@@ -154,15 +157,8 @@ impl Algorithm for VegasConfig {
     ];
 
     fn start(&self, start: Start) -> Controller {
-        match (self.variant, self.delay) {
-            (VegasVariant::LinuxModule, VegasDelay::RoundTrip) => {
-                LinuxModule::start(linux_module::Vegas::new(self), start)
-            }
-            // The module knows no other delay.
-            (VegasVariant::LinuxModule, _) => {
-                let config = Self { variant: VegasVariant::Linux, ..*self };
-                Controller::Vegas(Box::new(Vegas::new(&config, start)))
-            }
+        match self.variant {
+            VegasVariant::LinuxModule => LinuxModule::start(linux_module::Vegas::new(self), start),
             _ => Controller::Vegas(Box::new(Vegas::new(self, start))),
         }
     }

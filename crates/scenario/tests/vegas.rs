@@ -26,6 +26,18 @@ fn dumbbell(flows: &str) -> String {
     )
 }
 
+#[test]
+fn linuxs_module_knows_the_round_trip_alone() {
+    let with = |kind: &str| {
+        let flow = format!("[[flow]]\ncontroller = {{ kind = \"{kind}\", variant = \"linux_module\" }}");
+        Scenario::parse(&dumbbell(&flow), "test.toml", &[]).err().map(|error| error.diagnostics[0].field.clone())
+    };
+    assert_eq!(with("vegas"), None);
+    for kind in ["vegas_modified", "vegas_skew_tolerant"] {
+        assert_eq!(with(kind).as_deref(), Some("flow[0].controller.variant"), "{kind}");
+    }
+}
+
 /// Evidence for the controller `vegas`: between alpha and beta segments queued, each variant; two flows between 2
 /// alpha and 3 beta.
 #[test]
