@@ -128,7 +128,8 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         | "initial_sequence"
         | "timestamp_offset"
         | "gro" => None,
-        "sack_compression" | "small_queues" if value.is_object() => None,
+        "sack_compression" => None,
+        "small_queues" if value.is_object() => None,
         "idle_restart" if matches!(value.as_str(), Some("off" | "linux")) => None,
         "loss_detection" if matches!(value.as_str(), Some("rack" | "dup_acks")) => None,
         "nagle" if matches!(value.as_str(), Some("off" | "minshall")) => None,
@@ -170,12 +171,16 @@ fn out_of_range(name: &str, tcp: &TcpConfig) -> Option<String> {
             return Some("the kernel has no parameter for the initial send buffer".to_owned());
         }
         "send_autotuning" => (tcp.send_autotuning?.max.0, LEAST_MEMORY..=INT),
+        "sack_compression" => (tcp.sack_compression?.acks.into(), 1..=255),
+        "small_queues" => (tcp.small_queues?.limit.0, 0..=INT),
         _ => return None,
     };
     let what = match name {
         "mss" => " octets of payload and options",
         "user_timeout" => " whole milliseconds",
         "receive_autotuning" | "send_autotuning" => " octets of memory at the end",
+        "sack_compression" => " ACKs",
+        "small_queues" => " octets",
         _ => "",
     };
     (!range.contains(&asked)).then(|| format!("the kernel takes {} to {}{what}", range.start(), range.end()))
@@ -226,8 +231,10 @@ fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> 
     if let Some(queues) = tcp.small_queues {
         parameters.insert("net.ipv4.tcp_limit_output_bytes", queues.limit.0.to_string());
     }
+    // A kernel gathers no ACKs above a hole if it may gather none.
+    parameters
+        .insert("net.ipv4.tcp_comp_sack_nr", tcp.sack_compression.map_or(0, |gathered| gathered.acks).to_string());
     if let Some(compression) = tcp.sack_compression {
-        parameters.insert("net.ipv4.tcp_comp_sack_nr", compression.acks.to_string());
         parameters.insert("net.ipv4.tcp_comp_sack_delay_ns", compression.delay.0.to_string());
         parameters.insert("net.ipv4.tcp_comp_sack_slack_ns", compression.slack.0.to_string());
         // Kernels before 6.19 have the default's share, and no parameter for it.

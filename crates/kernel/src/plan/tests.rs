@@ -131,6 +131,8 @@ fn numbers_that_the_kernel_does_not_take_are_refused() {
         "receive_autotuning = { max = \"1 kB\" }",
         "send_autotuning = { initial = \"87 kB\", max = \"4 kB\" }",
         "send_autotuning = { initial = \"20 kB\" }",
+        "sack_compression = { acks = 256 }",
+        "small_queues = { limit = \"2 GiB\" }",
     ];
     for switch in refused {
         let place = format!("flow[0].tcp.{}", switch.split(' ').next().expect("a name"));
@@ -141,6 +143,7 @@ fn numbers_that_the_kernel_does_not_take_are_refused() {
     assert_eq!(set("receive_autotuning = { max = \"50 kB\" }", "net.ipv4.tcp_rmem"), "4096 80000 80000");
     assert_eq!(set("send_autotuning = { initial = \"87 kB\", max = \"8 kB\" }", "net.ipv4.tcp_wmem"), "4096 8000 8000");
     assert_eq!(set("small_queues = { limit = \"1 MiB\" }", "net.ipv4.tcp_limit_output_bytes"), "1048576");
+    assert_eq!(set("sack_compression = false", "net.ipv4.tcp_comp_sack_nr"), "0");
     assert_eq!(set("profile = \"linux-7.3\"", "net.ipv4.tcp_comp_sack_rtt_percent"), "33");
 }
 
