@@ -118,14 +118,14 @@ def _spread(text: str) -> Iterator[int]:
         yield from range(int(first), int(last or first) + 1, modules.MSS_BYTES)
 
 
-def scenario(controller: str, seed: int) -> Scenario:
+def scenario(controller: str, seed: int, changes: Sequence[str] = ()) -> Scenario:
     """Draw the path of a seed for a controller: see `modules.scenario`."""
-    return modules.scenario(controller, seed, SHORT)
+    return modules.scenario(controller, seed, (*SHORT, *changes))
 
 
 def simulated(module: str, seed: int) -> modules.Side:
     """Simulate a module over the path of a seed."""
-    return modules.side(ackclock.run(scenario(modules.SIMULATED.get(module, module), seed)))
+    return modules.side(ackclock.run(scenario(modules.SIMULATED.get(module, module), seed, modules.HOST)))
 
 
 def record(module: str, seed: int, on: linux_kernels.Kernel) -> Recording:

@@ -16,6 +16,8 @@ from ackclock import Results, Scenario
 from ackclock.recording import captured_segments
 from ackclock.running import kernel, linux_kernels
 
+from . import modules
+
 PATH: Final = Path(__file__).with_name("receiver.toml")
 FILE: Final = Path(__file__).with_name("recordings") / "receiver.csv"
 Passed = tuple[str, int, int]
@@ -40,7 +42,7 @@ def passed(results: Results) -> dict[str, list[Passed]]:
 
 def simulated() -> dict[str, list[Passed]]:
     """Return what passes in a simulation."""
-    return passed(ackclock.run(Scenario.load(PATH)))
+    return passed(ackclock.run(Scenario.load(PATH, modules.HOST)))
 
 
 def read() -> dict[str, list[Passed]]:

@@ -189,6 +189,11 @@ impl TcpConfig {
         if self.window_scaling { MAX_SCALED_WINDOW } else { MAX_UNSCALED_WINDOW }
     }
 
+    /// The tuning of the buffers that a host fills with what is written, one after another: bursts are taken from them.
+    pub(crate) fn fills_buffers(&self) -> Option<Autotuning> {
+        self.send_autotuning.filter(|_| self.bursts.enabled)
+    }
+
     /// Only a sender that repairs with SACK offers it.
     pub(crate) fn offers_sack(&self) -> bool {
         self.sack && self.loss_recovery == LossRecovery::Sack

@@ -64,6 +64,7 @@ pub mod rounds;
 mod rto;
 mod sack_compression;
 mod scoreboard;
+mod send_buffers;
 mod sender;
 mod tlp;
 mod tso;

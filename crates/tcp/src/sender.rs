@@ -256,6 +256,24 @@ impl Sender {
         self.transmitter.queue.write(write, self.transmitter.sent_so_far(&self.acks.flight.board));
     }
 
+    /// More of what is written may be copied into the host's buffers, and sent: true if that has been done.
+    #[inline]
+    pub(crate) fn refills(&mut self) -> bool {
+        let refills = self.transmitter.queue.refills();
+        if refills {
+            self.transmitter.refill(&self.acks.flight.board);
+        }
+        refills
+    }
+
+    /// An ACK has been taken in, and all has left that it lets go.
+    #[inline]
+    pub(crate) fn look_for_memory(&mut self) {
+        if self.transmitter.queue.waits() {
+            self.transmitter.look_for_memory(&self.acks.flight, 0);
+        }
+    }
+
     /// Octets written and not yet sent for the first time.
     pub(crate) fn unsent(&self) -> u64 {
         self.transmitter.queue.unsent(self.acks.flight.board.high_data())

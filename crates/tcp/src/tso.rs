@@ -3,15 +3,16 @@
 //! Source: Linux's TSO autosizing and deferral, by their behaviour.
 //!
 //! Departures: none known. A burst aims at what pacing would send in a millisecond, unless the controller asks for other bursts
-//! ([`BurstRule`]); a sender that has sent within the last millisecond, pacing included, waits for a burst's worth of window, or
-//! for a part of it (`window_divisor`), if the next ACK is near: a millisecond away, or half a round trip if that is less (Linux
-//! since 6.18).
+//! ([`BurstRule`]), is half of cwnd at most, and ends with the buffer that it is taken from (`send_buffers.rs`). A sender that has sent
+//! within the last millisecond, pacing included, waits for a burst's worth of window, or for a part of it (`window_divisor`), if the
+//! next ACK is near: a millisecond away, or half a round trip if that is less (Linux since 6.18).
 
 use ackclock_cc::BurstRule;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 use crate::config::BurstConfig;
 use crate::scoreboard::Sent;
+use crate::send_buffers::Head;
 
 /// A sender whose last burst is older does not wait.
 const RECENT: SimDuration = SimDuration::from_millis(1);
@@ -51,10 +52,14 @@ pub(crate) enum Place {
 pub(crate) struct Opening {
     /// Open in every window.
     pub(crate) allowed: u64,
+    /// Size that a burst is to have.
+    pub(crate) aim: u64,
     /// cwnd, or the peer's window if that is smaller.
     pub(crate) window: u64,
-    /// Written and not sent.
-    pub(crate) unsent: u64,
+    /// The buffer that the burst is taken from.
+    pub(crate) head: Head,
+    /// Nothing will be sent behind it.
+    pub(crate) is_end: bool,
     pub(crate) mss: u64,
     /// Departure time of the oldest outstanding segment.
     pub(crate) first_sent: Option<SimTime>,
@@ -79,12 +84,11 @@ impl TsoBursts {
 
     /// True if another burst begins now, the last being complete; otherwise it waits for the window to open further, if it may:
     /// within a recovery none does.
-    pub(crate) fn begin(&mut self, now: SimTime, opening: &Opening, may_wait: bool) -> bool {
-        let burst = self.size(opening);
-        if may_wait && self.waits(now, opening, burst) {
+    pub(crate) fn begin(&mut self, now: SimTime, opening: &Opening, most: u64, may_wait: bool) -> bool {
+        if may_wait && self.waits(now, opening) {
             return false;
         }
-        self.room = burst.min(opening.allowed.max(opening.mss));
+        self.room = most.min(opening.allowed.max(opening.mss)).min(opening.head.octets);
         self.begins = true;
         true
     }
@@ -111,7 +115,7 @@ impl TsoBursts {
     }
 
     /// Size of a burst: what pacing would send in about a millisecond, and more where the RTT is far below one.
-    fn size(&self, opening: &Opening) -> u64 {
+    pub(crate) fn size(&self, opening: &Opening) -> u64 {
         let (octets, least) = match opening.rule {
             BurstRule::Host => (self.host_size(opening), self.config.min_segments),
             BurstRule::AtLeast(least) => (self.host_size(opening), least),
@@ -127,15 +131,16 @@ impl TsoBursts {
         paced + near
     }
 
-    fn waits(&self, now: SimTime, opening: &Opening, burst: u64) -> bool {
+    fn waits(&self, now: SimTime, opening: &Opening) -> bool {
         let is_near = |sent: SimTime| {
             let near = RECENT.min(SimDuration(opening.srtt.0 / 2));
             (sent + opening.srtt).saturating_since(now) <= near
         };
         now < self.last_sent.max(opening.paced_until) + RECENT
-            && opening.unsent > opening.mss
-            && opening.allowed < burst
-            && opening.allowed < opening.unsent
+            && opening.head.octets > opening.mss
+            && opening.allowed < opening.aim
+            && (opening.head.is_last || opening.allowed < opening.head.octets)
+            && !(opening.is_end && opening.allowed > opening.head.octets)
             && self.is_little(opening)
             && opening.first_sent.is_some_and(is_near)
     }
@@ -151,6 +156,7 @@ impl TsoBursts {
     /// Notes that `octets` have left.
     pub(crate) fn on_sent(&mut self, now: SimTime, octets: u64) -> Place {
         self.last_sent = now;
+        self.begins |= self.room == 0; // a probe begins none
         self.room = self.room.saturating_sub(octets); // the last segment may go beyond
         match (std::mem::take(&mut self.begins), self.room) {
             (true, _) => Place::Begins,
@@ -192,7 +198,9 @@ mod tests {
         Opening {
             allowed,
             window: 500_000,
-            unsent: 1_000_000,
+            aim: 0,
+            head: Head { octets: 1_000_000, is_last: true },
+            is_end: false,
             mss: 1_000,
             first_sent: Some(SimTime(40 * MS)),
             srtt: SimDuration(60 * MS),
@@ -201,6 +209,11 @@ mod tests {
             paced_until: SimTime::ZERO,
             rule: BurstRule::Host,
         }
+    }
+
+    fn begins(bursts: &mut TsoBursts, now: SimTime, opening: &Opening, may_wait: bool) -> bool {
+        let opening = Opening { aim: bursts.size(opening), ..*opening };
+        bursts.begin(now, &opening, opening.aim, may_wait)
     }
 
     #[test]
@@ -229,7 +242,7 @@ mod tests {
         let mut bursts = bursts();
         let mut places = |allowed, written, segments: &[u64]| -> Vec<Place> {
             bursts.end();
-            assert!(bursts.begin(SimTime(MS), &opening(allowed), false));
+            assert!(begins(&mut bursts, SimTime(MS), &opening(allowed), false));
             bursts.bound(written);
             segments.iter().map(|octets| bursts.on_sent(SimTime(MS), *octets)).collect()
         };
@@ -268,15 +281,28 @@ mod tests {
     fn a_small_opening_waits_unless_the_last_burst_is_a_millisecond_old() {
         let mut bursts = bursts();
         bursts.on_sent(SimTime(100 * MS), 1_000);
-        assert!(!bursts.begin(SimTime(100 * MS + 500_000), &opening(2_000), true));
-        assert!(bursts.begin(SimTime(100 * MS + 500_000), &opening(12_000), true));
+        assert!(!begins(&mut bursts, SimTime(100 * MS + 500_000), &opening(2_000), true));
+        assert!(begins(&mut bursts, SimTime(100 * MS + 500_000), &opening(12_000), true));
         bursts.end();
-        assert!(bursts.begin(SimTime(100 * MS + 500_000), &opening(2_000), false));
+        assert!(begins(&mut bursts, SimTime(100 * MS + 500_000), &opening(2_000), false));
         bursts.end();
-        assert!(bursts.begin(SimTime(101 * MS), &opening(2_000), true));
+        assert!(begins(&mut bursts, SimTime(101 * MS), &opening(2_000), true));
         bursts.end();
         let spread = Opening { paced_until: SimTime(102 * MS), ..opening(2_000) };
-        assert!(!bursts.begin(SimTime(102 * MS), &spread, true)); // two milliseconds after it left, and none after its end
+        assert!(!begins(&mut bursts, SimTime(102 * MS), &spread, true)); // two milliseconds after it left, and none after its end
+    }
+
+    /// Linux: in the middle of the queue, what is all of a buffer leaves; the last may still grow, unless a FIN ends it.
+    #[test]
+    fn what_ends_a_buffer_does_not_wait() {
+        let leaves = |octets, is_last, is_end| {
+            let mut bursts = bursts();
+            bursts.on_sent(SimTime(100 * MS), 1_000);
+            let opening = Opening { head: Head { octets, is_last }, is_end, ..opening(2_000) };
+            begins(&mut bursts, SimTime(100 * MS + 500_000), &opening, true)
+        };
+        assert!(leaves(1_000, true, false) && leaves(2_000, false, false) && leaves(1_500, true, true));
+        assert!(!leaves(3_000, false, false) && !leaves(2_000, true, false) && !leaves(2_000, true, true));
     }
 
     #[test]
@@ -284,7 +310,7 @@ mod tests {
         let begins = |window_divisor, allowed| {
             let mut bursts = TsoBursts::new(BurstConfig { enabled: true, window_divisor, ..BurstConfig::default() });
             bursts.on_sent(SimTime(100 * MS), 1_000);
-            bursts.begin(SimTime(100 * MS + 500_000), &opening(allowed), true)
+            begins(&mut bursts, SimTime(100 * MS + 500_000), &opening(allowed), true)
         };
         // Of a window of 500 000 octets, in bursts of 12 000; tcp_tso_win_divisor of Linux's ip-sysctl.rst.
         assert!(!begins(3, 11_000));

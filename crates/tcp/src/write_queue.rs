@@ -6,6 +6,8 @@
 //! Departures: a long write is pushed at every half of the peer's window, as Linux builds its bursts; one without end at its
 //! end only.
 
+mod filling;
+
 use std::collections::VecDeque;
 
 use ackclock_units::Bytes;
@@ -14,6 +16,7 @@ use crate::autotuning::grown_send_buffer;
 use crate::config::{Autotuning, Nagle, TcpConfig};
 use crate::nagle::SmallSegments;
 use crate::ranges::Range;
+use crate::send_buffers::SendBuffers;
 
 /// The longest write that is pushed on its way.
 const LONGEST_PUSHED: u64 = 1 << 26;
@@ -26,8 +29,16 @@ pub(crate) struct WriteQueue {
     end: u64,
     /// End of the record to send, as of the last write: all written data, unless the write ended a record ([`Write`]).
     record_end: u64,
+    /// The offset after what the host has copied into its buffers; no bound where those are not modelled.
+    filled: u64,
+    /// More of what is written may be copied, or could if the writer did not wait for memory.
+    refills: bool,
+    waits: bool,
+    /// The offset up to which what was copied has been pushed.
+    pushed: u64,
     /// Bounds what is outstanding; follows the congestion window where it is tuned.
     buffer: u64,
+    buffers: Option<Box<SendBuffers>>,
     /// Ends of writes not yet acknowledged: the segments that reach them carry PSH.
     pushes: VecDeque<u64>,
     /// Ends of records that were not sent at the last write: no segment has octets of both sides.
@@ -84,6 +95,11 @@ impl WriteQueue {
             small: SmallSegments::new(config.nagle),
             nagle: config.nagle,
             overrides_silly_window: false,
+            filled: if config.fills_buffers().is_some() { 1 } else { u64::MAX },
+            refills: false,
+            waits: false,
+            pushed: 1,
+            buffers: config.fills_buffers().map(|tuning| Box::new(SendBuffers::new(tuning))),
             buffer: config.send_autotuning.map_or(config.send_buffer.0, |tuning| tuning.initial.0),
             autotuning: config.send_autotuning,
             notsent_lowat: config.notsent_lowat,
@@ -104,7 +120,10 @@ impl WriteQueue {
         if self.notsent_lowat.is_some() {
             self.last_buffer = self.begin_of_last_buffer(start, is_added, sent);
         }
-        self.push_on_the_way(start, sent);
+        self.refills = !self.waits && self.filled < self.end;
+        if self.buffers.is_none() {
+            self.push_on_the_way(start, sent);
+        }
         if !write.more {
             self.pushes.push_back(self.end);
         }
@@ -192,13 +211,13 @@ impl WriteQueue {
     /// Octets not yet sent that are known to be of one record.
     #[inline]
     pub(crate) fn unsent_of_record(&self, high_data: u64) -> u64 {
-        self.record_end.saturating_sub(high_data)
+        self.record_end.min(self.filled).saturating_sub(high_data)
     }
 
     /// Same as [`Self::unsent_of_record`], with the FIN if it follows at once.
     pub(crate) fn rest_of_record(&self, high_data: u64) -> u64 {
         let end = if self.record_end == self.end { self.stream_end() } else { self.record_end };
-        end.saturating_sub(high_data)
+        end.min(self.sendable_end()).saturating_sub(high_data)
     }
 
     /// True if a segment that ends there has the FIN.
@@ -222,6 +241,9 @@ impl WriteQueue {
     pub(crate) fn on_acknowledged(&mut self, una: u64) {
         while self.pushes.front().is_some_and(|end| *end <= una) {
             self.pushes.pop_front();
+        }
+        if let Some(buffers) = &mut self.buffers {
+            buffers.on_acknowledged(una);
         }
     }
 
@@ -250,9 +272,7 @@ impl WriteQueue {
     /// (Linux).
     pub(crate) fn override_silly_window(&mut self, end: u64) {
         self.overrides_silly_window = true;
-        if let Err(place) = self.pushes.binary_search(&end) {
-            self.pushes.insert(place, end);
-        }
+        self.push_to(end);
     }
 
     pub(crate) fn overrides_silly_window(&self) -> bool {
@@ -262,7 +282,7 @@ impl WriteQueue {
     /// Octets that the send buffer has to send, once everything below `una` is removed.
     #[inline]
     pub(crate) fn room_to_send(&self, una: u64, high_data: u64) -> u64 {
-        (una + self.buffer).saturating_sub(high_data) // a smaller buffer may have been set since
+        (una + self.buffer).min(self.filled).saturating_sub(high_data) // a smaller buffer may have been set since
     }
 
     /// Octets that the application may still write.
@@ -310,6 +330,7 @@ impl WriteQueue {
     /// Sets the buffer's size (`SO_SNDBUF`) and ends its tuning.
     pub(crate) fn set_buffer(&mut self, size: Bytes) {
         (self.buffer, self.autotuning) = (size.0, None);
+        (self.filled, self.buffers, self.refills, self.waits) = (u64::MAX, None, false, false);
     }
 
     /// `TCP_NODELAY`; without, Linux's rule if none is configured.

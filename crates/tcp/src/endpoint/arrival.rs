@@ -285,6 +285,10 @@ impl Endpoint {
             self.last_sack = [SackBlock::default(); 4];
         }
         self.transmit(now, out);
+        self.sender.look_for_memory();
+        if self.sender.refills() {
+            self.transmit(now, out); // with what it lets be written
+        }
     }
 
     /// SACK blocks as offsets, without those that only repeat the ACK before and without malformed ones; a first block

@@ -7,12 +7,19 @@ use super::{ConnectionPhase, Endpoint, Output};
 use crate::sender::{DataSegment, FullSegment, RunEnd};
 
 impl Endpoint {
-    /// Sends all that may be sent.
+    /// Sends all that may be sent, and what takes its place in the host's buffers.
     pub(super) fn transmit(&mut self, now: SimTime, out: &mut impl Output) {
         self.only_receives = false;
         if self.phase != ConnectionPhase::Open {
             return;
         }
+        self.transmit_buffered(now, out);
+        while self.sender.refills() {
+            self.transmit_buffered(now, out);
+        }
+    }
+
+    fn transmit_buffered(&mut self, now: SimTime, out: &mut impl Output) {
         if self.sender.transmitter.fq.is_some() {
             return self.transmit_through_fq(now, out);
         }

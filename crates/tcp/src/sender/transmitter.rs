@@ -84,6 +84,9 @@ pub(crate) struct Transmitter {
     pub(super) device_queue: Option<Box<DeviceQueue>>,
     pub(crate) queue: WriteQueue,
     bursts: TsoBursts,
+    /// The writer goes on: one burst leaves at most.
+    sends_one_burst: bool,
+    has_sent_burst: bool,
     pub(crate) pacer: Pacer,
     pub(crate) times: Chronograph,
     /// The application found no room in the send buffer, and has not been notified of any since.
@@ -102,6 +105,8 @@ impl Transmitter {
             device_queue: config.device_queue.map(|queue| Box::new(DeviceQueue::new(queue.limit))),
             queue: WriteQueue::new(config),
             bursts: TsoBursts::new(config.bursts),
+            sends_one_burst: false,
+            has_sent_burst: false,
             pacer: Pacer::new(config.pacing),
             times: Chronograph::default(),
             waits_for_room: false,
@@ -238,6 +243,19 @@ impl Transmitter {
     #[inline]
     pub(crate) fn segment_size(&self, board: &Scoreboard) -> u64 {
         self.peer.longest_segment().min(board.mss())
+    }
+
+    /// A writer that waits looks for memory, once a burst or an ACK has been taken in; `rest` octets of a burst are about to leave.
+    pub(super) fn look_for_memory(&mut self, flight: &Flight, rest: u64) {
+        let (board, window) = (&flight.board, flight.window());
+        let segments = (board.pipe() + rest < window).then_some(window / board.mss());
+        self.queue.look_for_memory(board.una(), segments, board.mss());
+    }
+
+    /// Copies what was written into another buffer of the host.
+    pub(super) fn refill(&mut self, board: &Scoreboard) {
+        self.sends_one_burst = self.queue.refill(board.una(), self.sent_so_far(board));
+        self.has_sent_burst = false;
     }
 
     pub(super) fn sent_so_far(&self, board: &Scoreboard) -> SentSoFar {

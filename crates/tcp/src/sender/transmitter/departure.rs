@@ -19,7 +19,7 @@ impl Transmitter {
         self.queue.on_new_sent(len, start + len, self.segment_size(&flight.board));
         flight.board.on_new_data(len, now);
         flight.recovery.on_sent(flight.board.weight(len));
-        let ends_burst = self.note_burst(flight, now, len);
+        let ends_burst = self.note_burst(flight, now, start + len, len);
         let segment = self.account(flight, now, Range { start, end: start + len }, false);
         flight.on_sent_data(now, was_empty);
         if ends_burst { segment.pushed() } else { segment }
@@ -78,15 +78,19 @@ impl Transmitter {
         Some(segment)
     }
 
-    /// Notes that `octets` new octets leave. True if they are the last of a burst of several segments.
+    /// Notes that `octets` new octets leave, up to `end`. True if they are the last of a burst of several segments.
     #[inline]
-    pub(super) fn note_burst(&mut self, flight: &mut Flight, now: SimTime, octets: u64) -> bool {
+    pub(super) fn note_burst(&mut self, flight: &mut Flight, now: SimTime, end: u64, octets: u64) -> bool {
         if !self.bursts.is_on() {
             return false;
         }
         let place = self.bursts.on_sent(now, octets);
         if place == Place::Begins {
             flight.board.note_burst();
+            self.queue.on_burst(end + self.bursts.room());
+            if self.queue.waits() {
+                self.look_for_memory(flight, self.bursts.room());
+            }
         }
         place == Place::Ends
     }

@@ -111,7 +111,7 @@ impl Transmitter {
         let range = Range { start, end: start + mss };
         self.queue.on_new_sent(mss, range.end, mss);
         flight.board.on_new_data(mss, now);
-        let ends_burst = self.note_burst(flight, now, mss);
+        let ends_burst = self.note_burst(flight, now, range.end, mss);
         flight.congestion.feed.on_sent(now, range, &flight.board, false);
         flight.on_departure(now, mss, None); // something is outstanding
         if self.pacer.is_active() {

@@ -8,6 +8,7 @@ use super::{DataSegment, Limit, Transmitter};
 use crate::config::LossRecovery;
 use crate::ranges::Range;
 use crate::scoreboard::{Scoreboard, Sent};
+use crate::send_buffers::Head;
 use crate::sender::ack::AckOutcome;
 use crate::sender::flight::Flight;
 use crate::tso::Opening;
@@ -155,9 +156,17 @@ impl Transmitter {
     }
 
     fn begins_burst(&mut self, flight: &Flight, now: SimTime, allowed: u64, peer_window: u64) -> bool {
-        let opening = self.opening(flight, allowed, peer_window);
+        let mut opening = self.opening(flight, allowed, peer_window);
+        opening.aim = self.bursts.size(&opening);
+        // Two bursts at least are under way.
+        let half = (flight.window() / opening.mss / 2).max(1) * opening.mss;
+        let most = opening.aim.min(half).min(allowed.max(opening.mss));
+        opening.head = self.queue.head(flight.board.high_data(), most);
+        opening.is_end = self.queue.is_closed() && opening.head.is_last;
         let may_wait = flight.recovery.phase().is_open();
-        let begins = self.bursts.begin(now, &opening, may_wait);
+        let is_one_too_many = self.sends_one_burst && self.has_sent_burst;
+        let begins = !is_one_too_many && self.bursts.begin(now, &opening, most, may_wait);
+        self.has_sent_burst = begins;
         if begins {
             self.bound_burst(&flight.board, peer_window);
         }
@@ -179,7 +188,9 @@ impl Transmitter {
         Opening {
             allowed: allowed.min(peer_window),
             window: flight.window().min(self.peer.size()),
-            unsent: self.queue.stream_end() - flight.board.high_data(),
+            aim: 0,
+            head: Head { octets: 0, is_last: true },
+            is_end: false,
             mss: self.segment_size(&flight.board),
             first_sent: flight.board.first().map(|sent| sent.at),
             srtt: rtt.srtt,

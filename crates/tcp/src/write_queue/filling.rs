@@ -1,0 +1,85 @@
+//! Filling the host's buffers ([`SendBuffers`](crate::send_buffers::SendBuffers)) with what was written, and taking bursts from them.
+
+use super::{SentSoFar, WriteQueue};
+use crate::send_buffers::Head;
+
+impl WriteQueue {
+    /// More of what is written may be copied into the host's buffers.
+    #[inline]
+    pub(crate) fn refills(&self) -> bool {
+        self.refills
+    }
+
+    /// Copies what one buffer takes. A writer that waits pushes what is there, and one that goes on whatever is more than half of the
+    /// largest window; otherwise one burst may leave, which the result says.
+    pub(crate) fn refill(&mut self, una: u64, sent: SentSoFar) -> bool {
+        let Some(buffers) = &mut self.buffers else { return false };
+        let last_end = buffers.last_end();
+        match buffers.fill((una, sent.high_data, self.filled), self.end, sent.largest_buffer(), sent.mss) {
+            Some(end) => (self.filled, self.refills) = (end, end < self.end),
+            None => (self.waits, self.refills) = (true, false),
+        }
+        let has_more = self.buffers.as_ref().is_some_and(|buffers| !buffers.is_single());
+        // The mark of the last buffer moves with its end.
+        let was_pushed = !has_more && last_end.is_some_and(|end| end < self.filled && self.forget_push(end));
+        let pushes = self.waits || self.filled > self.pushed + sent.largest_window / 2;
+        if pushes {
+            self.pushed = self.filled;
+        }
+        if pushes || was_pushed {
+            self.push_to(self.filled);
+        }
+        !pushes && self.refills
+    }
+
+    /// The writer waits for memory.
+    #[inline]
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// Looks whether it goes on: see [`SendBuffers::frees`].
+    pub(crate) fn look_for_memory(&mut self, una: u64, segments: Option<u64>, mss: u64) {
+        if let Some(buffers) = &mut self.buffers
+            && buffers.frees(self.filled.saturating_sub(una.max(1)), segments, mss)
+        {
+            (self.waits, self.refills) = (false, true);
+        }
+    }
+
+    /// What the next burst is taken from, which may have `octets`.
+    pub(crate) fn head(&mut self, high_data: u64, octets: u64) -> Head {
+        let whole = Head { octets: self.sendable_end() - high_data, is_last: true };
+        let head = self.buffers.as_mut().and_then(|buffers| buffers.head(high_data, octets));
+        let Some((head, grown_from)) = head else { return whole };
+        if let Some(end) = grown_from {
+            self.forget_push(end);
+        }
+        // The FIN is the last buffer's.
+        if head.is_last { whole } else { head }
+    }
+
+    /// A burst leaves, up to `end`.
+    pub(crate) fn on_burst(&mut self, end: u64) {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.on_burst(end);
+        }
+    }
+
+    /// The offset after what may be sent without another write, or another buffer; the FIN counts.
+    pub(crate) fn sendable_end(&self) -> u64 {
+        if self.filled < self.end { self.filled } else { self.stream_end() }
+    }
+
+    pub(super) fn push_to(&mut self, end: u64) {
+        if let Err(place) = self.pushes.binary_search(&end) {
+            self.pushes.insert(place, end);
+        }
+    }
+
+    /// Nothing is pushed there; true if something was.
+    fn forget_push(&mut self, end: u64) -> bool {
+        let place = self.pushes.binary_search(&end);
+        place.is_ok_and(|place| self.pushes.remove(place).is_some())
+    }
+}
