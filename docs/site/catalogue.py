@@ -16,8 +16,8 @@ from stage import DOCS, Stage
 from ackclock import _core
 
 _FAMILIES = {
-    "controllers": (_core.controllers, "Controllers", "reference/controllers-checked.md"),
-    "queues": (_core.queues, "Queues", "explanation/truth.md"),
+    "controllers": (_core.controllers, "Controllers", "reference/laws.md"),
+    "queues": (_core.queues, "Queues", "reference/laws.md"),
 }
 
 

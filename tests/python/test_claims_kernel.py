@@ -1,7 +1,7 @@
 """Claims that run on the kernel: their arithmetic by hand, the page beside the record, and a short form of the first.
 
-`make -f studies/Makefile record-kernel` records anew: it runs all of them on the kernel of the machine, in real
-time, and writes the page's tables by this file, with ACKCLOCK_UPDATE_DOCS=1. Verdicts that changed are for a person.
+`make -f studies/Makefile record-kernel record-ebpf` records anew, in virtual time and in real time, and writes the
+tables by this file, with ACKCLOCK_UPDATE_DOCS=1. Verdicts that changed are for a person.
 """
 
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from studies.linux import versions
 
 from ackclock import Scenario, run
 from ackclock.claims import Folder, Laboratory, load_folders
@@ -20,7 +21,7 @@ from networks import dumbbell
 from pages import assert_written
 
 ROOT = Path(__file__).parents[2]
-PAGE, RESULTS = ROOT / "docs" / "explanation" / "same-as-linux.md", ROOT / "studies" / "kernel" / "RESULTS.md"
+PAGE, RESULTS = ROOT / "docs" / "explanation" / "truth.md", ROOT / "studies" / "kernel" / "RESULTS.md"
 TABLE = re.compile(r"<!-- claims: ([K0-9 ]+) -->\n.*?<!-- end of claims -->", re.DOTALL)
 
 needs_kernel = pytest.mark.skipif(
@@ -45,8 +46,8 @@ def same(folder: Folder) -> ModuleType:
 def of_thirty(folder: Folder, same: ModuleType) -> str:
     """The table of all scenarios: what is simulated over what the kernel did, and half the interval of its mean."""
     rows = [
-        f"| | scenario | {' | '.join(same.QUANTITIES)} | late p99 / p99.9, us | |\n",
-        "|---|---|---|---|---|---|---|---|---|\n",
+        f"| | scenario | {' | '.join(same.QUANTITIES)} | |\n",
+        "|---|---|---|---|---|---|---|---|\n",
     ]
     for claim in folder.claims:
         entry = claim.on_record
@@ -54,10 +55,7 @@ def of_thirty(folder: Folder, same: ModuleType) -> str:
             continue
         also = entry["also"]
         cells = [_cell(also, name) for name in same.QUANTITIES]
-        invalid = f" ({also['runs too late']:.0f} too late)" if also["runs too late"] else ""
-        late = f"{also['late p99, us']:,.0f} / {also['late p99.9, us']:,.0f}{invalid}"
-        title = claim.study.title
-        rows.append(f"| {claim.id} | {title} | {' | '.join(cells)} | {late} | {entry['verdict']} |\n")
+        rows.append(f"| {claim.id} | {claim.study.title} | {' | '.join(cells)} | {entry['verdict']} |\n")
     return "".join(rows)
 
 
@@ -106,6 +104,22 @@ def test_the_page_has_the_numbers_on_record(folder: Folder, same: ModuleType) ->
     page = assert_written(RESULTS, written)
     shown = " ".join(found[1] for found in TABLE.finditer(page)).split()
     assert sorted(shown) == sorted({re.match(r"K\d", claim.id)[0] for claim in folder.claims})  # type: ignore[index]
+
+
+def test_the_table_of_versions_is_the_record() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- versions -->\n", "<!-- end of versions -->"
+    head, rest = page.split(begin)
+    assert_written(PAGE, f"{head}{begin}{versions.table(versions.read())}{end}{rest.split(end)[1]}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", versions.PATHS)
+def test_what_is_simulated_as_a_version_comes_out_again(path: str) -> None:
+    """Else record it anew: `python -m studies.linux.versions "as linux-7.3" "as linux-6.12"`."""
+    row = versions.read()[path]
+    for profile in set(versions.KERNELS.values()):
+        assert versions.simulated(path, profile) == row[f"as {profile}"]
 
 
 def test_the_page_explains_whatever_differs(folder: Folder) -> None:

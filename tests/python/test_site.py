@@ -60,7 +60,7 @@ def test_markdown_that_a_document_links_to_is_a_page(tmp_path: Path, monkeypatch
     staged.add_documents()
     page = (tmp_path / "files/studies/kernel/RESULTS.md.md").read_text(encoding="utf-8")
     assert page.startswith("# Claims on the kernel")
-    assert "](../../../explanation/same-as-linux.md)" in page
+    assert "](../../../explanation/truth.md)" in page
 
 
 def test_markdown_that_a_page_shows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@
 //! (`setpoint`), the flexibility of the second paper; its adaptation over time is left out. Once the window has started
 //! over, an earlier loss that proves spurious restores nothing.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default, unset};
 use ackclock_units::{Bytes, SimDuration, SimTime};

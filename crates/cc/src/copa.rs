@@ -18,7 +18,7 @@
 //! while it is in use. The times are the sender's RTT samples, and SRTT is TCP's. Neither mentions marks: data is not
 //! ECN-capable.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};

@@ -15,7 +15,7 @@
 //! ssthresh, and after a timeout by the same equation. Until the flight before the timeout is repaired, a round trip is
 //! measured in time. Losses halve it. The prototype's burstiness control is left to the stack's pacing.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimDuration};

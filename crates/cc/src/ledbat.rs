@@ -7,7 +7,7 @@
 //! rule, without slow start, and until there is a new sample the queueing delay is zero. An ACK without a sample
 //! (Karn's rule) counts with the latest ones. The RFC's `INIT_CWND` is the stack's initial window.
 //!
-//! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: against the pseudo-code of section 2.4.2; the runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default, words};
 use ackclock_units::{Bytes, SimDuration};

@@ -10,7 +10,7 @@
 //! reading of this project.
 //!
 //! Checked: gain, target, slow start's end by delay or loss and the slowdown that follows either, and the interval to the next against
-//! implementations of revision 01 (Q. Li's module for Linux); later ones have not been compared; the runs held to it are in docs/reference/controllers-checked.md.
+//! implementations of revision 01 (Q. Li's module for Linux); later ones have not been compared; the runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};

@@ -21,7 +21,7 @@
 //! nothing while it holds the delay. A timeout leaves TCP's loss window, which bounds the flight size until slow start
 //! has led it to the rate; a timeout and a lost SYN restart CUBIC's window, too.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 mod elasticity;
 mod rates;

@@ -10,7 +10,7 @@
 //! left out.
 //!
 //! Checked: decreases, increases and the estimate of the limit against the Linux module; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimDuration, SimTime};

@@ -24,7 +24,7 @@
 //! (`sproutconn.cc`, `receiver.cc`, `sproutbt2.cc`, packets one by one): 0.38 Mbit/s on a link of 1 Mbit/s, and on one
 //! of 10 after five seconds at 1.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 mod forecast;
 

@@ -15,7 +15,7 @@
 //! Here a receiver must not wait: `delayed_ack` is off at both ends unless a scenario says otherwise.
 //!
 //! Checked: algorithm 1, its target and pacing against a simulator of others (htsim), whose round trip between decreases is the smoothed
-//! one. The numbers of sections are from memory. The runs held to it are in docs/reference/controllers-checked.md.
+//! one. The numbers of sections are from memory. The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default, required};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};

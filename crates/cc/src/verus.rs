@@ -23,7 +23,7 @@
 //! Behind a short queue delays hardly depend on the window: the curve is nearly flat, and windows of thousands of
 //! packets follow, as there.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 mod profile;
 

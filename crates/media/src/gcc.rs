@@ -15,7 +15,7 @@
 //! rate that arrives is counted over half a second, as the draft has it, where libwebrtc estimates it by Bayes. libwebrtc's later
 //! loss-based estimator and its rules for senders that send less than they may are left out.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};

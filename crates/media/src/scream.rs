@@ -15,7 +15,7 @@
 //! the longer of a round trip and two frames; the window begins with that of the start rate (the draft: with its least one); the restriction of the window by a history at the largest rate is left to the rule that it
 //! does not grow there.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};

@@ -10,7 +10,7 @@
 //! Departures: clock drift is not compensated; the trend, which the RFC has updated on each report, is updated each 50 ms
 //! (as libtgvoip); the window at the first report is the start rate's, and before it that of a round trip of 100 ms.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use std::collections::VecDeque;
 

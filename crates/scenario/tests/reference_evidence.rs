@@ -14,7 +14,7 @@ use ackclock_sim::RateControl;
 
 /// Suites of packet-level runs.
 const SUITES: [&str; 3] = ["crates/env/tests", "crates/scenario/tests", "crates/sim/tests"];
-const PAGES: [&str; 2] = ["docs/explanation/truth.md", "docs/reference/controllers-checked.md"];
+const PAGES: [&str; 1] = ["docs/reference/laws.md"];
 const BEGIN: &str = "<!-- evidence: ";
 const END: &str = "<!-- end of evidence -->";
 

@@ -132,7 +132,7 @@ impl ReceiveAutotuning {
         opens
     }
 
-    /// How much more than `octets` the buffer is to have, if the round trip is short: the sender doubles within a few of them anyway.
+    /// Growth of a buffer of `octets`, if the round trip is short: the sender doubles within a few of them anyway.
     fn growth_of_short(&self, octets: u64) -> Option<u64> {
         const LONG: SimDuration = SimDuration::from_millis(1); // tcp_rcvbuf_low_rtt
         let is_short = self.config.growth == BufferGrowth::Linux6_19 && self.rtt < LONG;

@@ -4,7 +4,7 @@
 //! Floyd, Handley and Padhye, A Comparison of Equation-Based and AIMD Congestion Control, 2000:
 //! `W = sqrt(a (2 - b) / (2 b)) / sqrt(p)`. Departures: none.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use super::{Classic, Grown, Rule};
 use crate::algorithm::{Algorithm, Name};

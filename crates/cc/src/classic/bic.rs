@@ -11,7 +11,7 @@
 //! away a fifth on congestion. It is slower around the maximum, and multiplies its steps by the segments that an ACK acknowledges.
 //!
 //! Checked: constants and steps against the paper's pseudo-code as transcribed by others; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! docs/reference/laws.md.
 
 use super::{Classic, ClassicVariant, Grown, Rule};
 use crate::algorithm::{Algorithm, Name, Stack};

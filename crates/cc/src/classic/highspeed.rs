@@ -9,7 +9,7 @@
 //! appendix gives them; it ends at 94,717 segments.
 //!
 //! Checked: the RFC's table against its formulas, in the tests below; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! docs/reference/laws.md.
 
 use ackclock_declare::{declare, default, words};
 use ackclock_units::math::{ln, pow};

@@ -9,7 +9,7 @@
 //!
 //! Departures: throughput is measured over the time of the least round trip, outside of recoveries, and not smoothed. `variant = "linux"` is its module ([`mod@crate::linux_module`]).
 //!
-//! Checked: constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: constants against Linux's module; the runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{SimDuration, SimTime};

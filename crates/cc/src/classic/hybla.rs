@@ -9,7 +9,7 @@
 //! the module itself, which begins with a window of rho ([`mod@crate::linux_module`]).
 //!
 //! Checked: both rules and their bounds against Linux's module; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::SimDuration;

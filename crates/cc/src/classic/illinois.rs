@@ -11,7 +11,7 @@
 //! module itself, in integers ([`mod@crate::linux_module`]).
 //!
 //! Checked: both functions against the paper's equations, constants and patience against Linux's module; the runs held
-//! to it are in docs/reference/controllers-checked.md.
+//! to it are in docs/reference/laws.md.
 
 use super::{Classic, ClassicVariant, Delays, Grown, RoundDelays, Rule};
 use crate::algorithm::{Algorithm, Name};

@@ -4,7 +4,7 @@
 //! b = 0.125, Reno's rules below a legacy window of 16 segments. Its response function there is `W = (a / b) / p`.
 //! Departures: none; `variant = "linux"` is its module ([`mod@crate::linux_module`]).
 //!
-//! Checked: both constants against Linux's module; the runs held to it are in docs/reference/controllers-checked.md.
+//! Checked: both constants against Linux's module; the runs held to it are in docs/reference/laws.md.
 
 use super::{Classic, ClassicVariant, Grown, Rule};
 use crate::algorithm::{Algorithm, Name, Stack};

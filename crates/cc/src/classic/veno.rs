@@ -9,7 +9,7 @@
 //!
 //! Checked: threshold, growth, the decrease and the latest RTT against the authors' module for Linux (`tcp_veno.c`).
 //! The module keeps `BaseRTT` over losses and measures it anew after idle time, keeps 4/5 at a timeout, too, and is Reno
-//! until two RTTs are known; `variant = "linux"` is that ([`mod@crate::linux_module`]). The runs held to it are in docs/reference/controllers-checked.md.
+//! until two RTTs are known; `variant = "linux"` is that ([`mod@crate::linux_module`]). The runs held to it are in docs/reference/laws.md.
 
 use super::{Classic, ClassicVariant, Grown, Rule};
 use crate::algorithm::{Algorithm, Name};

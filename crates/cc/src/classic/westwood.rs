@@ -10,7 +10,7 @@
 //!
 //! Linux's module sends each estimate through a second filter of the same kind (`filter_twice`), so that it answers a change of
 //! the rate after some sixteen samples and not eight. `variant = "linux"` is the module itself, whose window falls to the estimate when
-//! an episode ends ([`mod@crate::linux_module`]). The runs held to it are in docs/reference/controllers-checked.md.
+//! an episode ends ([`mod@crate::linux_module`]). The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{SimDuration, SimTime};

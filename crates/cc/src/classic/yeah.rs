@@ -14,7 +14,7 @@
 //! itself, in whole segments ([`mod@crate::linux_module`]).
 //!
 //! Checked: constants and rules against the authors' Linux module; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! docs/reference/laws.md.
 
 use super::{Classic, ClassicVariant, Delays, Grown, RoundDelays, Rule};
 use crate::algorithm::{Algorithm, Name, Stack};

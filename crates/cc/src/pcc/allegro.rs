@@ -14,7 +14,7 @@
 //! another, where PCC-Kernel awaits the utility of each (which the paper does not mention); timeouts and marks are as
 //! [`mod@crate::pcc`] says.
 //!
-//! The runs held to it are in docs/reference/controllers-checked.md.
+//! The runs held to it are in docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};

@@ -22,7 +22,7 @@
 //! arrived; timeouts and marks are as [`mod@crate::pcc`] says.
 //!
 //! Checked: all constants against those of the authors' and of WebRTC's first version; the runs held to it are in
-//! docs/reference/controllers-checked.md.
+//! docs/reference/laws.md.
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{RandomStream, SimDuration, math};
