@@ -47,7 +47,7 @@ impl WriteQueue {
         }
     }
 
-    /// What the next burst is taken from, which may have `octets`.
+    /// The buffer that the next burst is taken from, which may have `octets`.
     pub(crate) fn head(&mut self, high_data: u64, octets: u64) -> Head {
         let whole = Head { octets: self.sendable_end() - high_data, is_last: true };
         let head = self.buffers.as_mut().and_then(|buffers| buffers.head(high_data, octets));
