@@ -38,11 +38,16 @@ _VARIANTS: Final = {
 }
 SIMULATED: Final = {name: f'{{ kind = "{name}", {variant} }}' for name, variant in _VARIANTS.items()}
 """Controllers that are simulated for modules, where the profile `linux-6.x` has other rules or another clock."""
-HOST: Final = ("tcp.small_queues=false", 'tcp.send_autotuning={ initial = "46080 B", max = "4 MiB" }')
+HOST: Final = (
+    "tcp.small_queues=false",
+    'tcp.send_autotuning={ initial = "46080 B", max = "4 MiB" }',
+    'tcp.rto.tick_offset="993.7 us"',
+)
 """Changes of a simulated host.
 
 Nothing waits at one in virtual time, whose TUN device takes packets over at once, and its kernel is compiled with short
-headers, so that ten segments take 46,080 bytes of its send buffer (`SO_SNDBUF`).
+headers, so that ten segments take 46,080 bytes of its send buffer (`SO_SNDBUF`). Its timers fire 6.3 us before whole
+milliseconds.
 """
 PATHS: Final = Path(__file__).with_name("modules.toml")
 MSS_BYTES: Final = 536

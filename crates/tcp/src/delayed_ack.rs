@@ -185,6 +185,15 @@ impl DelayedAcks {
         self.quick = self.quick.max(quick.min(self.config.quickacks));
     }
 
+    /// The sender may have a very small window: two ACKs are not delayed (Linux).
+    pub(crate) fn on_congestion(&mut self) {
+        if self.config.quickacks > 0 && self.config.adaptive && !self.spares_acks() {
+            self.quick = self.quick.max(self.config.quickacks.min(2));
+            self.is_interactive = false;
+            self.delay = self.config.timeout;
+        }
+    }
+
     /// The buffer fills: ACKs are delayed from now on.
     pub(crate) fn end_quick(&mut self) {
         self.quick = 0;

@@ -274,6 +274,8 @@ pub(crate) struct EcnReceiver {
     octets: Option<Box<OctetsReceived>>,
     /// Echo congestion until the sender says that it has reduced (RFC 3168 section 6.1.3).
     echoes: bool,
+    /// Data has arrived in ECN-capable packets.
+    has_seen_capable: bool,
     /// `r.cep`: marked packets received.
     marked: u64,
     /// Flags of the next segment in place of the usual ones: the last ACK of the handshake (RFC 9768 section 3.2.2.1).
@@ -282,7 +284,14 @@ pub(crate) struct EcnReceiver {
 
 impl Default for EcnReceiver {
     fn default() -> Self {
-        Self { feedback: Feedback::None, octets: None, echoes: false, marked: FIRST_COUNT, once: None }
+        Self {
+            feedback: Feedback::None,
+            octets: None,
+            echoes: false,
+            has_seen_capable: false,
+            marked: FIRST_COUNT,
+            once: None,
+        }
     }
 }
 
@@ -335,6 +344,19 @@ impl EcnReceiver {
         if self.feedback == Feedback::Accurate {
             //= rfc9768-3.2.2.1-last-ack
             self.once = Some(handshake_encoding(ecn));
+        }
+    }
+
+    /// True if data that arrives tells of congestion at its sender: the first mark, or a retransmission, which alone is not ECN-capable
+    /// where others are.
+    pub(crate) fn tells_of_congestion(&mut self, ecn: Ecn) -> bool {
+        let had_capable = self.has_seen_capable;
+        self.has_seen_capable |= ecn != Ecn::NotEct;
+        match ecn {
+            _ if self.feedback != Feedback::Classic => false,
+            Ecn::NotEct => had_capable,
+            Ecn::Ce => !self.echoes,
+            _ => false,
         }
     }
 
@@ -481,6 +503,18 @@ mod tests {
         sender.set_feedback(feedback, false, false);
         assert_eq!(sender.on_ack(&echo(Flags::ECE, 2)), 2); // all that the ACK covers was marked
         assert_eq!(sender.on_ack(&echo(Flags::ACK, 2)), 0);
+    }
+
+    /// Linux 6.12: data without ECT behind data with it, and the first mark until it is answered, begin quick ACKs.
+    #[test]
+    fn a_retransmission_or_the_first_mark_tells_of_congestion() {
+        let mut receiver = EcnReceiver::default();
+        receiver.set_feedback(Feedback::Classic, false);
+        assert!(!receiver.tells_of_congestion(Ecn::NotEct));
+        assert!(!receiver.tells_of_congestion(Ecn::Ect0) && receiver.tells_of_congestion(Ecn::NotEct));
+        assert!(receiver.tells_of_congestion(Ecn::Ce));
+        receiver.on_segment(Flags::ACK, Ecn::Ce, 1_000);
+        assert!(!receiver.tells_of_congestion(Ecn::Ce));
     }
 
     /// Table 4 of RFC 9768: 010 is not-ECT, as it was sent; 000 is a field that something has cleared, 011, 100 and 110 are marks

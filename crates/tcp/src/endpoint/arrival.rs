@@ -98,6 +98,9 @@ impl Endpoint {
             self.fail(now, ConnectionError::Reset);
             return true;
         }
+        if segment.payload > 0 && self.ecn.tells_of_congestion(segment.ecn) {
+            self.receiver.acks.on_congestion();
+        }
         if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload) {
             self.receiver.request_ack();
         }

@@ -15,11 +15,11 @@ impl WriteQueue {
     pub(crate) fn refill(&mut self, una: u64, sent: SentSoFar) -> bool {
         let Some(buffers) = &mut self.buffers else { return false };
         let last_end = buffers.last_end();
-        match buffers.fill((una, sent.high_data, self.filled), self.end, sent.largest_buffer(), sent.mss) {
-            Some(end) => (self.filled, self.refills) = (end, end < self.end),
-            None => (self.waits, self.refills) = (true, false),
-        }
-        let has_more = self.buffers.as_ref().is_some_and(|buffers| !buffers.is_single());
+        let filled = buffers.fill((una, sent.high_data, self.filled), self.end, sent.largest_buffer(), sent.mss);
+        let has_more = !buffers.is_single();
+        self.waits = filled.is_none();
+        self.filled = filled.unwrap_or(self.filled);
+        self.refills = !self.waits && self.filled < self.end;
         // The mark of the last buffer moves with its end.
         let was_pushed = !has_more && last_end.is_some_and(|end| end < self.filled && self.forget_push(end));
         let pushes = self.waits || self.filled > self.pushed + sent.largest_window / 2;
@@ -47,7 +47,7 @@ impl WriteQueue {
         }
     }
 
-    /// The buffer that the next burst, of at most `octets`, is taken from.
+    /// The buffer that the next burst is taken from, which may have `octets`.
     pub(crate) fn head(&mut self, high_data: u64, octets: u64) -> Head {
         let whole = Head { octets: self.sendable_end() - high_data, is_last: true };
         let head = self.buffers.as_mut().and_then(|buffers| buffers.head(high_data, octets));

@@ -122,7 +122,7 @@ impl Flight {
         let found = self.recovery.detect_loss(now, &mut self.board, &self.rto.stats());
         outcome.lost_retransmission = outcome.lost_retransmission.max(found.lost_retransmission);
         if let Some(at) = found.wait_until {
-            self.timer.wait_for_reordering(at.max(now) + self.config.rack_tlp_slack);
+            self.wait_for_reordering(now, at);
             outcome.restarts_timer = false;
         }
         found.newly_lost

@@ -155,6 +155,12 @@ impl Flight {
         self.recovery.on_prr_ack(PrrAck { delivered: mss, pipe, is_safe: false, mss });
     }
 
+    /// RFC 8985 section 6.2, step 5: what is outstanding has until `at` to arrive.
+    pub(super) fn wait_for_reordering(&mut self, now: SimTime, at: SimTime) {
+        let wait = at.saturating_since(now) + self.config.rack_tlp_slack;
+        self.timer.wait_for_reordering(self.rto.expiry(now, wait));
+    }
+
     /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.
     fn on_reordering_timeout(&mut self, now: SimTime) {
         //= rfc8985-6.2-reordering-timer
@@ -165,7 +171,7 @@ impl Flight {
             self.answer_losses_of_timer(now, found);
         }
         match found.wait_until {
-            Some(at) => self.timer.wait_for_reordering(at.max(now) + self.config.rack_tlp_slack),
+            Some(at) => self.wait_for_reordering(now, at),
             None if self.timer.waits_for_reordering() => self.rearm_timeout(now),
             None => {}
         }
