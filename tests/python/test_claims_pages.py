@@ -148,6 +148,8 @@ def test_a_table_of_two_simulators_marks_what_chance_does_not_explain(tmp_path: 
         "| T1-536, ns-3 | 9.000 |",
         "| T1-536, ackclock |  |",
     ]
+    text = twin.renewed("<!-- twin: paper T1-536 -->\n<!-- end of twin -->", [folder])
+    assert text.splitlines()[-2] == "| b | throughput, Mbit/s | 5 | 9.000 |  | 1 and 0 |"
     with pytest.raises(LookupError, match=r"twin.json is missing"):
         twin.read(tmp_path)
 

@@ -78,9 +78,9 @@ class Line:
     @property
     def differs(self) -> bool:
         """Whether the two simulators differ by more than chance explains."""
-        half = welch(self.other, self.ours)
-        apart = abs(mean_of(self.other) - mean_of(self.ours))
-        return half is not None and apart > max(half, rounding((*self.other, *self.ours)))
+        if (half := welch(self.other, self.ours)) is None:
+            return False
+        return abs(mean_of(self.other) - mean_of(self.ours)) > max(half, rounding((*self.other, *self.ours)))
 
 
 _WHOLE = 1e-9
