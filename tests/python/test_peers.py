@@ -103,3 +103,17 @@ def test_averages_are_of_the_period_asked_for() -> None:
     found = {"flows": [{"mbps": [1.0] * 100 + [3.0] * 100 + [5.0] * 100}]}
     assert [dqn_twin.average(found, 0, begin, begin + 50) for begin in (0, 50, 100)] == [1.0, 3.0, 5.0]
     assert dqn_twin.average(found, 0, 0.0, 150.0) == 3.0
+
+
+def test_a_record_keeps_runs_that_are_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has a run of each simulator, and ackclock has run twice since; another table is run no more."""
+    entry = {"table": "D1-536", "row": "a", "quantity": "throughput", "ns-3": [], "ackclock": [2.0, 3.0]}
+    monkeypatch.setattr(dqn_twin, "ROWS", dqn_cases.ROWS[:1])
+    monkeypatch.setattr(dqn_twin, "SEGMENTS_BYTES", (536,))
+    monkeypatch.setattr(dqn_twin, "table", lambda *_: [dict(entry)])
+    monkeypatch.setattr(ns3_builds, "debian", lambda: ns3_builds.Ns3Build("debian", "3.37", "a package", ()))
+    earlier = [entry | {"table": "D1", "ackclock": [7.0]}, entry | {"ns-3": [1.0], "ackclock": [9.0]}]
+    found = dqn_twin.record({"rows": earlier, "made": {"date": "2026-11-28"}})
+    assert found["rows"] == [earlier[0], entry | {"ns-3": [1.0]}]
+    assert found["kept_from"] == [{"date": "2026-11-28"}]
+    assert dqn_twin.record({})["kept_from"] == []
