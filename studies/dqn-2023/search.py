@@ -3,9 +3,10 @@
     python studies/dqn-2023/search.py [--draws N] [--keep DIR] [-o FILE]
 
 Each draw takes a level of every factor, all levels of a factor equally often, and is simulated with seed 1. In these a
-learning step comes with each action, as one with each tuple takes up to ten times as long. The best draws are simulated
-once more with a step for each tuple, and then judged with other seeds, by action and by tuple. What is in FILE already
-is not simulated again. By action a draw takes some 50 s of CPU for each seed.
+learning step comes with each action, as one with each tuple takes up to ten times as long. The best draws are then
+judged with other seeds. The one that holds most is simulated with a step for each tuple, too; for the settings of the
+study that is on record. What is in FILE already is not simulated again. By action a draw takes some 50 s of CPU for
+each seed.
 """
 
 import argparse
@@ -28,11 +29,8 @@ STUDIES = ("one classic", "one", "pairs", "rtts", "changing")
 
 CHOSEN_ON = range(1, 2)
 JUDGED_ON = range(2, 8)
-JUDGED_ON_BY_TUPLE = range(2, 5)
 JUDGED = 3
 """Draws that are judged with seeds of their own, the best first."""
-JUDGED_BY_TUPLE = 2
-"""Draws in which a learning step comes with each tuple, too, the best first."""
 
 Level = tuple[str, ...]
 """The overrides of a level."""
@@ -147,6 +145,10 @@ def _taken_up(file: Path, kept: Path | None) -> dict[str, Any]:
     return there
 
 
+def _count(entry: dict[str, Any]) -> int:
+    return sum(entry["held"].values())
+
+
 def search(count: int, file: Path, kept: Path | None) -> None:
     """Simulate what the file has not yet, and write it after each draw."""
     there = _taken_up(file, kept)
@@ -163,14 +165,13 @@ def search(count: int, file: Path, kept: Path | None) -> None:
     for draw in (first, *others):
         add("chosen", draw, CHOSEN_ON)
     by_action = [entry for entry in there["chosen"] if entry["draw"]["learning"] == "action"]
-    best = [entry["draw"] for entry in sorted(by_action, key=lambda entry: -sum(entry["held"].values()))]
+    best = [entry["draw"] for entry in sorted(by_action, key=_count, reverse=True)]
     for draw in (first, *best[:JUDGED]):
         add("judged", draw, JUDGED_ON)
     add("chosen", first | BY_TUPLE, CHOSEN_ON)
     add("judged", first | BY_TUPLE, JUDGED_ON)
-    for draw in best[:JUDGED_BY_TUPLE]:
-        add("chosen", draw | BY_TUPLE, CHOSEN_ON)
-        add("judged", draw | BY_TUPLE, JUDGED_ON_BY_TUPLE)
+    by_action = [entry for entry in there["judged"] if entry["draw"]["learning"] == "action"]
+    add("chosen", max(by_action, key=_count)["draw"] | BY_TUPLE, CHOSEN_ON)
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

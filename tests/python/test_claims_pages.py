@@ -165,8 +165,8 @@ def test_a_level_is_compared_with_draws_of_the_same_queue(tmp_path: Path) -> Non
 
     drawn = [entry(count, "fair", dropout) for count, dropout in ((4, "yes"), (6, "yes"), (6, "no"), (4, "no"))]
     drawn += [entry(0, "fifo", "no"), entry(0, "fifo", "no")]
-    chosen = [entry(5, "fair", "no"), *drawn, entry(7, "fair", "no", "tuple")]
-    judged = [entry(3, "fair", "no"), entry(2, "fair", "no", "tuple")]
+    chosen = [entry(5, "fifo", "yes"), *drawn, entry(7, "fifo", "yes", "tuple"), entry(1, "fair", "yes", "tuple")]
+    judged = [entry(3, "fifo", "yes"), entry(2, "fifo", "yes", "tuple")]
     record = {"made": {"subjects": {}}, "chosen": chosen, "judged": judged}
     (folder / "search.json").write_text(json.dumps(record))
 
@@ -177,10 +177,11 @@ def test_a_level_is_compared_with_draws_of_the_same_queue(tmp_path: Path) -> Non
     # t of one degree of freedom is 12.71, and the error of 4 and 6 is 1
     assert "| dropout | yes | 5.0 ± 12.7 | 0.0 ± 12.7 | 2 |" in table("factors")
     assert any(row.startswith("| dropout | no | 2.5 ± 4.8 | 0.0 ± ") for row in table("factors"))
-    assert table("map") == ["| fair | 5.0, at most 6 (4) |", "| fifo | 0.0, at most 0 (2) |"]
+    assert table("map") == ["| fifo | 0.0, at most 0 (2) |", "| fair | 5.0, at most 6 (4) |"]
     assert table("best") == [
         "| as on record | action | 5 | 3 | 1 to 1 | 7 |",
         "| as on record | tuple | 7 | 2 | 1 to 1 | 7 |",
+        "| queue fair | tuple | 1 |  |  | 7 |",
     ]
 
 

@@ -4,7 +4,7 @@ Between two lines of a page, `<!-- search: dqn-2023 factors -->` and `<!-- end o
 level of each factor: how many statements hold in the mean of the draws that have it, and how many more than in the mean
 of the draws with the same queue. `<!-- search: dqn-2023 map -->` has the mean and the greatest number of statements for
 each queue with each segment. `<!-- search: dqn-2023 best -->` has a row for each draw that was judged with seeds of
-its own, the record's settings first.
+its own or learned by tuple, the record's settings first.
 """
 
 import json
@@ -90,13 +90,16 @@ def _cell(counts: Sequence[float]) -> str:
 
 def _best(found: Mapping[str, Any]) -> list[list[str]]:
     first = found["chosen"][0]["draw"]
-    total = len(found["judged"][0]["held"])
+    judged = found["judged"]
     rows = [["settings", "a step for each", "hold, seed 1", "hold, other seeds", "seeds", "statements"], ["---"] * 6]
-    for entry in found["judged"]:
-        draw, seeds = entry["draw"], entry["seeds"]
+    draws = [each["draw"] for each in judged]
+    draws += [each["draw"] for each in found["chosen"] if each["draw"]["learning"] == "tuple"]
+    for draw in (draw for at, draw in enumerate(draws) if draw not in draws[:at]):
         different = [factor for factor in draw if factor != "learning" and draw[factor] != first[factor]]
         said = "; ".join(f"{factor} {draw[factor]}" for factor in different)
-        before = next(_count(each) for each in found["chosen"] if each["draw"] == draw)
-        counts = [str(before), str(_count(entry)), f"{seeds[0]} to {seeds[-1]}", str(total)]
-        rows.append([said or "as on record", draw["learning"], *counts])
+        (before,) = (each for each in found["chosen"] if each["draw"] == draw)
+        others = next((each for each in judged if each["draw"] == draw), None)
+        after = [str(_count(others)), f"{others['seeds'][0]} to {others['seeds'][-1]}"] if others else ["", ""]
+        total = str(len(before["held"]))
+        rows.append([said or "as on record", draw["learning"], str(_count(before)), *after, total])
     return rows
