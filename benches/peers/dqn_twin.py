@@ -172,11 +172,12 @@ def record(before: Mapping[str, Any]) -> dict[str, object]:
         for name in RUNS:
             if len(earlier.get(name, ())) > len(entry[name]):
                 entry[name], keeps_some = earlier[name], True
+    made, kept_from = now().as_dict(), [*before.get("kept_from", ()), *([before["made"]] if before else [])]
     program = hashlib.sha256(b"".join(path.read_bytes() for path in ns3_builds.DQN_SOURCES)).hexdigest()
     return {
-        "made": now().as_dict(),
+        "made": made,
         "ns3": {"version": ns3_builds.debian().version, "build": ns3_builds.debian().how, "program": program},
-        "kept_from": [*before.get("kept_from", ()), before["made"]][-1:] if keeps_some else [],
+        "kept_from": [each for each in kept_from if each.get("results") != made["results"]] if keeps_some else [],
         "scenarios": scenario_subjects(FOLDER, (row.scenario for row in ROWS)),
         "rows": [*others, *(entry for entry in entries if entry["ns-3"] or entry["ackclock"])],
     }

@@ -116,4 +116,5 @@ def test_a_record_keeps_runs_that_are_not_made_anew(monkeypatch: pytest.MonkeyPa
     found = dqn_twin.record({"rows": earlier, "made": {"date": "2026-11-28"}})
     assert found["rows"] == [earlier[0], entry | {"ns-3": [1.0]}]
     assert found["kept_from"] == [{"date": "2026-11-28"}]
+    assert dqn_twin.record(found)["kept_from"] == [{"date": "2026-11-28"}], "recording again does not make it newer"
     assert dqn_twin.record({})["kept_from"] == []
