@@ -1,10 +1,12 @@
 """A search over the settings that the papers leave unsaid: under which do most of their statements hold at once?
 
-    python studies/dqn-2023/search.py [--draws N] [-o FILE]
+    python studies/dqn-2023/search.py [--draws N] [--keep DIR] [-o FILE]
 
-Each draw takes a level of every factor, all levels of a factor equally often, and is simulated with seed 1. The best
-draws are then judged with other seeds. A learning step comes with each action: one with each tuple takes ten times as
-long. What is in FILE already is not simulated again. A draw takes half a minute of CPU for each seed.
+Each draw takes a level of every factor, all levels of a factor equally often, and is simulated with seed 1. In these a
+learning step comes with each action, as one with each tuple takes up to ten times as long. The best draws are then
+judged with other seeds. The one that holds most is simulated with a step for each tuple, too; for the settings of the
+study that is on record. What is in FILE already is not simulated again. By action a draw takes some 50 s of CPU for
+each seed.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from ackclock.claims.folder import Choice, Claim, Option, load_folder
 from ackclock.claims.ledger import Laboratory, judge
 from ackclock.claims.origin import now
 from ackclock.claims.subjects import scenario_subjects
+from ackclock.stats.estimates import mean_of
 
 FOLDER = Path(__file__).resolve().parent
 STUDIES = ("one classic", "one", "pairs", "rtts", "changing")
@@ -72,6 +75,8 @@ FACTORS: dict[str, dict[str, Level]] = {
     "normalisation": {value: _agents("normalisation", f'"{value}"') for value in ("running", "fixed", "raw")},
     "dropout": {value: _agents("dropout", value) for value in ("0.0", "0.1", "0.5")},
 }
+LEARNING = {value: _agents("learn_on", f'"{value}"') for value in ("action", "tuple")}
+BY_ACTION, BY_TUPLE = ({"learning": value} for value in LEARNING)
 
 Draw = dict[str, str]
 """A level of each factor, by their names."""
@@ -87,7 +92,8 @@ def draws(count: int) -> list[Draw]:
         columns[factor] = column
     first = {factor: next(iter(levels)) for factor, levels in FACTORS.items()} | {"discount": "0.9"}
     first |= {"learning rate": "0.001", "dropout": "0.1"}
-    return [first, *({factor: columns[factor][at] for factor in FACTORS} for at in range(count))]
+    drawn = [first, *({factor: columns[factor][at] for factor in FACTORS} for at in range(count))]
+    return [BY_ACTION | draw for draw in drawn]
 
 
 def _claims() -> list[Claim]:
@@ -95,7 +101,8 @@ def _claims() -> list[Claim]:
 
 
 def _under(claim: Claim, draw: Draw, seeds: Sequence[int]) -> Claim:
-    overrides = [*_agents("learn_on", '"action"'), *(text for name in FACTORS for text in FACTORS[name][draw[name]])]
+    levels = {"learning": LEARNING, **FACTORS}
+    overrides = [text for name in levels for text in levels[name][draw[name]]]
     settings = Choice("settings", "settings", "", 1, (Option("drawn", tuple(overrides)),))
     repeats = claim.study.choices[1]
     repeated = replace(repeats, options=tuple(repeats.options[seed - 1] for seed in seeds))
@@ -108,47 +115,73 @@ def subjects() -> dict[str, str]:
     return scenario_subjects(FOLDER, ("single.toml", "pair.toml", "changing.toml"))
 
 
-def held(draw: Draw, seeds: range) -> dict[str, bool]:
+def held(draw: Draw, seeds: range, kept: Path | None) -> dict[str, bool]:
     """Return for each statement whether the mean over the seeds lies in its range."""
     claims = [_under(claim, draw, seeds) for claim in _claims()]
-    findings = judge(claims, Laboratory(full=True), {})
+    findings = judge(claims, Laboratory(full=True, kept=kept), {})
     return {each.claim.id: each.claim.verdict(each.measured.value) == "agrees" for each in findings}
 
 
-def search(count: int, file: Path) -> None:
-    """Simulate what the file has not yet, and write it after each draw."""
-    made = {"results": now().as_dict()["results"], "subjects": subjects()}
-    there: dict[str, Any] = {"made": made, "chosen": [], "judged": []}
+def held_on_record(seeds: range) -> dict[str, bool]:
+    """Return the same for the settings of the study, by tuple, from its record."""
+    of_seeds = [(claim, (claim.on_record or {})["values"]) for claim in _claims()]
+    means = [(claim, mean_of([values[seed - 1] for seed in seeds])) for claim, values in of_seeds]
+    return {claim.id: claim.verdict(mean) == "agrees" for claim, mean in means}
+
+
+def _taken_up(file: Path, kept: Path | None) -> dict[str, Any]:
+    """Return what the file has; another engine may add to it if its first draw gives the same again."""
+    there: dict[str, Any] = {"made": {"results": [now().results], "subjects": subjects()}, "chosen": [], "judged": []}
     if file.exists():
         there = json.loads(file.read_text(encoding="utf-8"))
-    if there["made"] != made:
-        sys.exit(f"{file}: made by another engine or of other scenarios; delete it, and search anew")
-    known = [entry["draw"] for entry in there["chosen"]]
-    for draw in draws(count):
-        if draw not in known:
-            _add(there, "chosen", draw, CHOSEN_ON, file)
-    best = sorted(there["chosen"], key=lambda entry: -sum(entry["held"].values()))[:JUDGED]
-    judged = [entry["draw"] for entry in there["judged"]]
-    for draw in [draws(count)[0], *(entry["draw"] for entry in best)]:
-        if draw not in judged:
-            judged.append(draw)
-            _add(there, "judged", draw, JUDGED_ON, file)
+    made = there["made"]
+    if made["subjects"] != subjects():
+        sys.exit(f"{file}: made of other scenarios; delete it, and search anew")
+    if now().results not in made["results"]:
+        first = there["chosen"][0]
+        if held(first["draw"], CHOSEN_ON, kept) != first["held"]:
+            sys.exit(f"{file}: made by an engine with other results; delete it, and search anew")
+        made["results"].append(now().results)
+    return there
 
 
-def _add(there: dict[str, Any], kind: str, draw: Draw, seeds: range, file: Path) -> None:
-    entry: dict[str, Any] = {"draw": draw, "seeds": list(seeds), "held": held(draw, seeds)}
-    there[kind].append(entry)
-    file.write_text(json.dumps(there) + "\n", encoding="utf-8")
-    print(kind, sum(entry["held"].values()), "of", len(entry["held"]), draw, file=sys.stderr, flush=True)
+def _count(entry: dict[str, Any]) -> int:
+    return sum(entry["held"].values())
+
+
+def search(count: int, file: Path, kept: Path | None) -> None:
+    """Simulate what the file has not yet, and write it after each draw."""
+    there = _taken_up(file, kept)
+    first, *others = draws(count)
+
+    def add(kind: str, draw: Draw, seeds: range) -> None:
+        if any(entry["draw"] == draw for entry in there[kind]):
+            return
+        holds = held_on_record(seeds) if draw == first | BY_TUPLE else held(draw, seeds, kept)
+        there[kind].append({"draw": draw, "seeds": list(seeds), "held": holds})
+        file.write_text(json.dumps(there) + "\n", encoding="utf-8")
+        print(kind, sum(holds.values()), "of", len(holds), draw, file=sys.stderr, flush=True)
+
+    for draw in (first, *others):
+        add("chosen", draw, CHOSEN_ON)
+    by_action = [entry for entry in there["chosen"] if entry["draw"]["learning"] == "action"]
+    best = [entry["draw"] for entry in sorted(by_action, key=_count, reverse=True)]
+    for draw in (first, *best[:JUDGED]):
+        add("judged", draw, JUDGED_ON)
+    add("chosen", first | BY_TUPLE, CHOSEN_ON)
+    add("judged", first | BY_TUPLE, JUDGED_ON)
+    by_action = [entry for entry in there["judged"] if entry["draw"]["learning"] == "action"]
+    add("chosen", max(by_action, key=_count)["draw"] | BY_TUPLE, CHOSEN_ON)
 
 
 def main(arguments: Iterable[str] | None = None) -> int:
     """Search as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=40, metavar="N", help="combinations that are tried (40)")
+    parser.add_argument("--keep", dest="kept", type=Path, metavar="DIR", help="folder that caches results")
     parser.add_argument("-o", dest="file", type=Path, default=FOLDER / "search.json", metavar="FILE", help="JSON")
     options = parser.parse_args(arguments)
-    search(options.draws, options.file)
+    search(options.draws, options.file, options.kept)
     return 0
 
 

@@ -139,8 +139,50 @@ def test_a_table_of_two_simulators_marks_what_chance_does_not_explain(tmp_path: 
     (folder / "twin.json").write_text(json.dumps({"rows": rows}))
     with pytest.raises(LookupError, match="does not have"):
         twin.renewed("<!-- twin: paper T2 -->\n<!-- end of twin -->", [folder])
+    entry |= {"table": "T1-536", "row": "b", "quantity": "throughput"}
+    (folder / "twin.json").write_text(json.dumps({"rows": [*rows, entry | {"ns-3": [9.0], "ackclock": []}]}))
+    text = twin.renewed("<!-- twin throughput: paper T1-536 -->\n<!-- end of twin -->", [folder])
+    assert text.splitlines()[1:-1] == [
+        "| throughput, Mbit/s | b |",
+        "| --- | --- |",
+        "| T1-536, ns-3 | 9.000 |",
+        "| T1-536, ackclock |  |",
+    ]
+    text = twin.renewed("<!-- twin: paper T1-536 -->\n<!-- end of twin -->", [folder])
+    assert text.splitlines()[-2] == "| b | throughput, Mbit/s | 5 | 9.000 |  | 1 and 0 |"
     with pytest.raises(LookupError, match=r"twin.json is missing"):
         twin.read(tmp_path)
+
+
+def test_a_level_is_compared_with_draws_of_the_same_queue(tmp_path: Path) -> None:
+    """Both draws with dropout, 4 and 6, have the better queue, which has 6 and 4 without it, too; the other has 0."""
+    folder = tmp_path / "paper"
+    folder.mkdir()
+
+    def entry(count: int, queue: str, dropout: str, learning: str = "action") -> dict[str, Any]:
+        draw = {"learning": learning, "queue": queue, "segment": "536", "dropout": dropout}
+        return {"draw": draw, "seeds": [1], "held": {str(at): at < count for at in range(7)}}
+
+    drawn = [entry(count, "fair", dropout) for count, dropout in ((4, "yes"), (6, "yes"), (6, "no"), (4, "no"))]
+    drawn += [entry(0, "fifo", "no"), entry(0, "fifo", "no")]
+    chosen = [entry(5, "fifo", "yes"), *drawn, entry(7, "fifo", "yes", "tuple"), entry(1, "fair", "yes", "tuple")]
+    judged = [entry(3, "fifo", "yes"), entry(2, "fifo", "yes", "tuple")]
+    record = {"made": {"subjects": {}}, "chosen": chosen, "judged": judged}
+    (folder / "search.json").write_text(json.dumps(record))
+
+    def table(name: str) -> list[str]:
+        written = search_tables.renewed(f"<!-- search: paper {name} -->\n<!-- end of search -->", [folder])
+        return written.splitlines()[3:-1]
+
+    # t of one degree of freedom is 12.71, and the error of 4 and 6 is 1
+    assert "| dropout | yes | 5.0 ± 12.7 | 0.0 ± 12.7 | 2 |" in table("factors")
+    assert any(row.startswith("| dropout | no | 2.5 ± 4.8 | 0.0 ± ") for row in table("factors"))
+    assert table("map") == ["| fifo | 0.0, at most 0 (2) |", "| fair | 5.0, at most 6 (4) |"]
+    assert table("best") == [
+        "| as on record | action | 5 | 3 | 1 to 1 | 7 |",
+        "| as on record | tuple | 7 | 2 | 1 to 1 | 7 |",
+        "| queue fair | tuple | 1 |  |  | 7 |",
+    ]
 
 
 @pytest.mark.parametrize("page", [page for page in EVERY_PAGE if MARK in page.read_text("utf-8")], ids=_name)

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import dqn_cases
-import dqn_tables
+import dqn_twin
 import ns3_builds
 import peer_figures
 import peer_rounds
@@ -93,7 +93,7 @@ def test_the_agent_in_plain_cpp_learns_what_is_known_by_hand(tmp_path: Path) -> 
 def test_rows_are_the_papers() -> None:
     """Jain's index and the sum of 53.60 and 43.19 are printed there: 0.9886 and 96 %."""
     row = next(row for row in dqn_cases.ROWS if row.name == "DQN-NewReno / NewReno")
-    entries = {entry["quantity"]: entry["source"] for entry in dqn_tables.table(row, 536, 0)}
+    entries = {entry["quantity"]: entry["source"] for entry in dqn_twin.table(row, 536, 0)}
     assert entries["Jain's index"] == pytest.approx(0.9886, abs=5e-5)
     assert entries["both"] == pytest.approx(96.79)
 
@@ -101,5 +101,20 @@ def test_rows_are_the_papers() -> None:
 def test_averages_are_of_the_period_asked_for() -> None:
     """Half-second bins of 1, then 3, then 5 Mbit/s for 50 s each."""
     found = {"flows": [{"mbps": [1.0] * 100 + [3.0] * 100 + [5.0] * 100}]}
-    assert [dqn_tables.average(found, 0, begin, begin + 50) for begin in (0, 50, 100)] == [1.0, 3.0, 5.0]
-    assert dqn_tables.average(found, 0, 0.0, 150.0) == 3.0
+    assert [dqn_twin.average(found, 0, begin, begin + 50) for begin in (0, 50, 100)] == [1.0, 3.0, 5.0]
+    assert dqn_twin.average(found, 0, 0.0, 150.0) == 3.0
+
+
+def test_a_record_keeps_runs_that_are_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has a run of each simulator, and ackclock has run twice since; another table is run no more."""
+    entry = {"table": "D1-536", "row": "a", "quantity": "throughput", "ns-3": [], "ackclock": [2.0, 3.0]}
+    monkeypatch.setattr(dqn_twin, "ROWS", dqn_cases.ROWS[:1])
+    monkeypatch.setattr(dqn_twin, "SEGMENTS_BYTES", (536,))
+    monkeypatch.setattr(dqn_twin, "table", lambda *_: [dict(entry)])
+    monkeypatch.setattr(ns3_builds, "debian", lambda: ns3_builds.Ns3Build("debian", "3.37", "a package", ()))
+    earlier = [entry | {"table": "D1", "ackclock": [7.0]}, entry | {"ns-3": [1.0], "ackclock": [9.0]}]
+    found = dqn_twin.record({"rows": earlier, "made": {"date": "2026-11-28"}})
+    assert found["rows"] == [earlier[0], entry | {"ns-3": [1.0]}]
+    assert found["kept_from"] == [{"date": "2026-11-28"}]
+    assert dqn_twin.record(found)["kept_from"] == [{"date": "2026-11-28"}], "recording again does not make it newer"
+    assert dqn_twin.record({})["kept_from"] == []

@@ -2,7 +2,9 @@
 
 A row of it is one number of one table: what the source prints, and a value of each run of each simulator. Between two
 lines of a page, `<!-- twin: dqn-2023 D2 -->` and `<!-- end of twin -->`, stand its rows of that table. A mean that is
-farther from ours than chance explains (Welch's interval of the difference, 95 %) is in *italics*.
+farther from ours than chance explains (Welch's interval of the difference, 95 %) is in *italics*. Between `<!-- twin
+throughput: dqn-2023 D1-536 D1-340 -->` and the end each simulator has a line for each of these tables, and each row's
+throughput a column.
 """
 
 import math
@@ -23,7 +25,10 @@ from ackclock.stats.student_t import quantile
 FILE = "twin.json"
 OTHER, OURS = "ns-3", "ackclock"
 
-_MARKED = re.compile(r"<!-- twin: (?P<folder>\S+) (?P<table>\S+) -->\n.*?<!-- end of twin -->", re.DOTALL)
+_MARKED = re.compile(
+    r"<!-- twin(?P<one> throughput)?: (?P<folder>\S+) (?P<tables>[^>]+?) -->\n.*?<!-- end of twin -->", re.DOTALL
+)
+_THROUGHPUT = "throughput"
 
 
 TwinRow = TypedDict(
@@ -73,9 +78,9 @@ class Line:
     @property
     def differs(self) -> bool:
         """Whether the two simulators differ by more than chance explains."""
-        half = welch(self.other, self.ours)
-        apart = abs(mean_of(self.other) - mean_of(self.ours))
-        return half is not None and apart > max(half, rounding((*self.other, *self.ours)))
+        if (half := welch(self.other, self.ours)) is None:
+            return False
+        return abs(mean_of(self.other) - mean_of(self.ours)) > max(half, rounding((*self.other, *self.ours)))
 
 
 _WHOLE = 1e-9
@@ -134,10 +139,11 @@ def renewed(text: str, folders: Sequence[Path]) -> str:
         folder = next((each for each in folders if each.name == found["folder"]), None)
         if folder is None:
             raise LookupError(f"{mark} names no folder of claims")
-        lines = [line for line in read(folder) if line.table == found["table"]]
-        if not lines:
+        tables = found["tables"].split()
+        lines = [line for line in read(folder) if line.table in tables]
+        if {line.table for line in lines} != set(tables):
             raise LookupError(f"{mark} names a table that {folder / FILE} does not have")
-        return f"{mark}\n{_table(lines)}<!-- end of twin -->"
+        return f"{mark}\n{_throughputs(tables, lines) if found['one'] else _table(lines)}<!-- end of twin -->"
 
     return _MARKED.sub(written, text)
 
@@ -158,6 +164,21 @@ def _table(lines: Sequence[Line]) -> str:
                 runs,
             ]
         )
+    return _markdown(rows)
+
+
+def _throughputs(tables: Sequence[str], lines: Sequence[Line]) -> str:
+    measured = {(line.table, line.row): line for line in lines if line.quantity == _THROUGHPUT}
+    names = dict.fromkeys(name for _, name in measured)
+    rows = [[f"{_THROUGHPUT}, Mbit/s", *names], ["---"] * (len(names) + 1)]
+    for table in tables:
+        found = [measured.get((table, name)) for name in names]
+        rows.append([f"{table}, {OTHER}", *(_cell(line.other) if line else "" for line in found)])
+        rows.append([f"{table}, {OURS}", *(_cell(line.ours) if line else "" for line in found)])
+    return _markdown(rows)
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
