@@ -203,8 +203,8 @@ def _link(summary: RunSummary) -> Any:  # noqa: ANN401  a link of the summary
 METRICS: Final[Mapping[str, Metric]] = {
     metric.__name__: metric
     for metric in (
-        used, jain, dropped, queueing, sent_again, segments, rate_over_tcp, slowdown, completion, opinion, datagrams_lost,
-        harm_goodput, harm_received, harm_rtt,
+        used, jain, dropped, queueing, sent_again, segments, rate_over_tcp, slowdown, completion, opinion,
+        datagrams_lost, harm_goodput, harm_received, harm_rtt,
     )
 }  # fmt: skip
 """Metrics by the names in a suite."""

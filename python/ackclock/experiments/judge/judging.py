@@ -1,8 +1,8 @@
 """Judging: the runs of a suite, and one row of numbers and a verdict for each case of a criterion.
 
 In each case, the controller's metric is compared with an absolute limit, or seed by seed with that of yardsticks on the
-same path; of several yardsticks the worse one counts for each seed. A difference up to the margin is none: the spread of
-a yardstick's own repetitions, or the criterion's least difference if that is more. The case with the worst verdict
+same path; of several yardsticks the worse one counts for each seed. A difference up to the margin is none: the spread
+of a yardstick's own repetitions, or the criterion's least difference if that is more. The case with the worst verdict
 decides a criterion, and among these the one that is furthest beyond its bound.
 """
 

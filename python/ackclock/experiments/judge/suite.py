@@ -179,12 +179,12 @@ class Draw:
         """Return the stratum of a range, from 0 on: the rank of this draw's SHA-256 among those of the year.
 
         Args:
-            place: Id of the criterion and place of the range in the bottleneck's table, such as `loss.queue.limit`. They
-                follow the seed's number in the hashed text.
+            place: Id of the criterion and place of the range in the bottleneck's table, such as `loss.queue.limit`. The
+                hashed text ends with it.
 
         Examples:
             >>> [Draw("2027.1", 2027, index, 6).stratum("loss.rate") for index in range(1, 7)]
-            [0]
+            [5, 1, 2, 4, 0, 3]
         """
         ranked = sorted(range(1, self.count + 1), key=lambda index: _digest(self.suite, self.year, index, place))
         return ranked.index(self.index)
