@@ -102,7 +102,7 @@ def judge(
     draw = suite.year if year is None else year
     if verify is not None:
         if only is not None or folder is not None:
-            raise InputError("--verify recomputes one row, and writes nothing; leave out --only and -o")
+            raise InputError("--verify recomputes rows and writes nothing; leave out --only and -o")
         _verify(suite, draw, verify, kernel, jobs, trusts=trust, quiet=quiet)
     elif controller is not None:
         given = suites.controller_of(controller)
@@ -251,8 +251,9 @@ def _judge_all(
                     suite, label, missing, year=year, on=kernel, jobs=jobs, on_begin=begin, yardsticks=yardsticks
                 )
         except KeyboardInterrupt:
-            kept = amount(len({row.controller for row in rows}), "controller")
-            errors().print(name(f"{file} keeps the rows of {kept}; the same command goes on after them"))
+            if rows:
+                kept = amount(len({row.controller for row in rows}), "controller")
+                errors().print(name(f"{file} keeps the rows of {kept}; the same command goes on after them"))
             raise
         rows = records.merged(suite, rows, found)
         _write(folder, _ALL, suite, year, kernel, rows, {})
