@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,7 +11,6 @@ import typer
 from ackclock import _core
 from ackclock.base import extras, storage
 from ackclock.base.printable import amount, unknown
-from ackclock.base.version import __version__
 from ackclock.cli import check
 from ackclock.cli.answers import answer, is_asked, put
 from ackclock.cli.failures import InputError, WorkError, errors
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _PAGE: Final = "judge.html"
 _ROWS: Final = "rows.csv"
+_ONE, _ALL = "judge", "judge --all"
+"""Kinds of folders."""
 
 
 def judge(
@@ -39,14 +41,15 @@ def judge(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Judge every built-in controller that needs no parameter.")
+        bool,
+        typer.Option("--all", help="Judge every built-in controller that needs no parameter and does not learn."),
     ] = False,
     verify: Annotated[
         str | None,
         typer.Option(
             "--verify",
             metavar="ROW",
-            help="Recompute a row on record, CONTROLLER/CRITERION or a line of a file of rows, and compare the bytes.",
+            help="Recompute rows on record, CONTROLLER/CRITERION or a line of a file of rows, and compare the bytes.",
             show_default=False,
         ),
     ] = None,
@@ -99,7 +102,7 @@ def judge(
     draw = suite.year if year is None else year
     if verify is not None:
         if only is not None or folder is not None:
-            raise InputError("--verify recomputes one row, and writes nothing; leave out --only and -o")
+            raise InputError("--verify recomputes rows and writes nothing; leave out --only and -o")
         _verify(suite, draw, verify, kernel, jobs, trusts=trust, quiet=quiet)
     elif controller is not None:
         given = suites.controller_of(controller)
@@ -156,22 +159,30 @@ def _judge_one(
     kernel: "Kernel | None", jobs: int | None, *, quiet: bool,
 ) -> None:  # fmt: skip
     from ackclock.experiments.judge import judging
-    from ackclock.experiments.judge import row_records as records
-    from ackclock.experiments.judge import suite as suites
     from ackclock.experiments.judge.judge_page import Judgement
 
     if folder is not None:
         extras.require("report")
-        _check_free(folder, records.head(suite, year, _where(kernel)))
-        _check_own(folder, suites.label_of(controller))
+        storage.check_folder(folder, kind=_ONE, renews=True)
     with points_progress("runs", quiet=quiet) as begin:
         rows = judging.judge(
             suite, controller, criteria, year=year, folder=str(Path.cwd()), on=kernel, jobs=jobs, on_begin=begin
         )
     found = Judgement(suite, year, rows, _on_record(suite, year, kernel), _where(kernel))
     if folder is not None:
-        _write(folder, {_PAGE: found.page(), _ROWS: records.text(suite, year, rows, _where(kernel))})
+        _write(folder, _ONE, suite, year, kernel, rows, {_PAGE: found.page()})
     _print(found, folder, quiet=quiet)
+
+
+def _write(
+    folder: Path, kind: str, suite: "Suite", year: int, kernel: "Kernel | None", rows: "Sequence[Row]",
+    pages: dict[str, str],
+) -> None:  # fmt: skip
+    from ackclock.experiments.judge import row_records as records
+
+    with storage.new_folder(folder, kind=kind, renews=True) as partial:
+        for file, text in ({_ROWS: records.text(suite, year, rows, _where(kernel))} | pages).items():
+            (partial / file).write_text(text, encoding="utf-8")
 
 
 def _on_record(suite: "Suite", year: int, kernel: "Kernel | None") -> "list[Row]":
@@ -186,36 +197,6 @@ def _where(kernel: "Kernel | None") -> str:
     from ackclock.experiments.judge import row_records as records
 
     return records.SIMULATOR if kernel is None else f"on Linux {kernel.version}"
-
-
-def _check_free(folder: Path, head: str) -> None:
-    """Refuse a folder with other things than an earlier judgement by the same suite and draw."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; choose another place with -o")
-    others = [entry.name for entry in folder.iterdir() if entry.name not in (_PAGE, _ROWS) and entry.suffix != ".html"]
-    rows = folder / _ROWS
-    if others or (rows.exists() and not rows.read_text(encoding="utf-8", errors="replace").startswith(head)):
-        raise InputError(f"{folder} holds other things than judgements by this suite; choose another folder with -o")
-
-
-def _check_own(folder: Path, controller: str) -> None:
-    """Refuse a folder with rows of other controllers, which those of this one would replace."""
-    from ackclock.experiments.judge import row_records as records
-
-    file = folder / _ROWS
-    if not file.exists():
-        return
-    found = {records.parsed(line).controller for line in file.read_text(encoding="utf-8").splitlines()[2:]}
-    if others := sorted(found - {controller}):
-        raise InputError(f"{file} has rows of {', '.join(others[:3])}; choose another folder with -o")
-
-
-def _write(folder: Path, texts: dict[str, str]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        storage.write_file(folder / file, text.encode())
 
 
 def _print(found: "Judgement", folder: Path | None, *, quiet: bool) -> None:
@@ -250,32 +231,41 @@ def _judge_all(
     from ackclock.experiments.judge.judge_page import Judgement, standings
 
     extras.require("report")
-    _check_free(folder, records.head(suite, year, _where(kernel)))
+    storage.check_folder(folder, kind=_ALL, renews=True)
     file = folder / _ROWS
     rows = records.read(file, suite, year, _where(kernel)) if file.exists() else []
-    wanted = {criterion.id for criterion in criteria}
     yardsticks: dict[str, str] = {}
-    left_out = []
-    for one in json.loads(_core.controllers()):
-        label = one["name"]
-        mine = [row for row in rows if row.controller == label]
-        if wanted <= {row.criterion for row in mine}:
-            continue
+    left_out = [f"{label}: takes too long; judge it by name" for label in suite.by_name_only]
+    for label in [one["name"] for one in json.loads(_core.controllers()) if one["name"] not in suite.by_name_only]:
+        missing = _missing(criteria, [row for row in rows if row.controller == label])
         try:
             judging.check(suite, label)
         except InputError as error:
             left_out.append(str(error))
             continue
-        with points_progress(f"runs of {label}", quiet=quiet) as begin:
-            found = judging.judge(
-                suite, label, criteria, year=year, on=kernel, jobs=jobs, on_begin=begin, yardsticks=yardsticks
-            )
-        rows = [row for row in rows if row not in mine] + found
-        _write(folder, {_ROWS: records.text(suite, year, rows, _where(kernel))})
-    for label in dict.fromkeys(row.controller for row in rows):
-        mine = [row for row in rows if row.controller == label]
-        _write(folder, {f"{label}.html": Judgement(suite, year, mine, rows, _where(kernel)).page()})
-    answer(controllers=len(dict.fromkeys(row.controller for row in rows)), left_out=left_out)
+        if not missing:
+            continue
+        try:
+            with points_progress(f"runs of {label}", quiet=quiet) as begin:
+                found = judging.judge(
+                    suite, label, missing, year=year, on=kernel, jobs=jobs, on_begin=begin, yardsticks=yardsticks
+                )
+        except KeyboardInterrupt:
+            if rows:
+                kept = amount(len({row.controller for row in rows}), "controller")
+                errors().print(name(f"{file} keeps the rows of {kept}; the same command goes on after them"))
+            raise
+        rows = records.merged(suite, rows, found)
+        _write(folder, _ALL, suite, year, kernel, rows, {})
+    labels = list(dict.fromkeys(row.controller for row in rows))
+    pages = {
+        f"{label}.html": Judgement(
+            suite, year, [row for row in rows if row.controller == label], rows, _where(kernel)
+        ).page()
+        for label in labels
+    }
+    _write(folder, _ALL, suite, year, kernel, rows, pages)
+    answer(controllers=len(labels), left_out=left_out)
     if quiet:
         return
     from ackclock.cli.table_output import print_table
@@ -286,38 +276,69 @@ def _judge_all(
     print(f"{amount(len(rows), 'row')} in {file}, and a page for each controller beside it")
 
 
+def _missing(criteria: "Sequence[Criterion]", rows: "Sequence[Row]") -> "list[Criterion]":
+    """Return the criteria of which a case has no row that this version made."""
+    from ackclock.experiments.judge import judging
+
+    known = {(row.criterion, row.case) for row in rows if row.made_by == judging.made_by()}
+    return [one for one in criteria if not {(one.id, case.name) for case in one.cases} <= known]
+
+
 def _verify(
     suite: "Suite", year: int, text: str, kernel: "Kernel | None", jobs: int | None, *, trusts: bool, quiet: bool
 ) -> None:
-    """Recompute a row, and compare it with the one on record.
+    """Recompute rows of a criterion, and compare them with those on record.
 
     Raises:
         InputError: If there is no such row.
-        WorkError: If the recomputed row differs.
+        WorkError: If a recomputed row differs.
     """
     from ackclock.experiments.judge import judging
     from ackclock.experiments.judge import row_records as records
     from ackclock.experiments.judge.suite import controller_of
 
-    if "," in text:
-        row = records.parsed(text)
-    else:
-        rows = _on_record(suite, year, kernel)
-        known = {f"{row.controller}/{row.criterion}": row for row in rows}
-        if not known:
-            raise InputError(f"--verify {text}: no rows are on record for the draw of {year}; give the line of a file")
-        if text not in known:
-            raise InputError(f"--verify: {unknown('row', text, known)}")
-        row = known[text]
-    criteria = _criteria(suite, row.criterion)
-    controller = controller_of(row.controller)
-    _trusted(controller, row.controller, trusts=trusts)
+    rows = [records.parsed(text)] if "," in text else _rows_of(suite, year, text, kernel)
+    (criterion,) = _criteria(suite, rows[0].criterion)
+    cases = {case.name: case for case in criterion.cases}
+    for row in rows:
+        if row.case not in cases:
+            raise InputError(f"--verify: {unknown('case', row.case, cases)}")
+    controller = controller_of(rows[0].controller)
+    _trusted(controller, rows[0].controller, trusts=trusts)
+    chosen = replace(criterion, cases=tuple(cases[row.case] for row in rows))
     with points_progress("runs", quiet=quiet) as begin:
-        again = judging.judge(suite, controller, criteria, year=year, on=kernel, jobs=jobs, on_begin=begin)[0]
-    was, found = records.line(row), records.line(again)
-    answer(row=was, recomputed=found, is_equal=was == found)
-    if was != found:
-        made = f"by ackclock {__version__} for the draw of {year}, {_where(kernel)}"
-        raise WorkError(f"the row differs: on record {was}, recomputed {found} {made}; was it made by the same?")
-    if not quiet:
-        output().print(name(f"equal, byte for byte: {found}"), soft_wrap=True)
+        again = judging.judge(suite, controller, [chosen], year=year, on=kernel, jobs=jobs, on_begin=begin)
+    pairs = [(was, found, records.is_equal(was, found)) for was, found in zip(rows, again, strict=True)]
+    answer(
+        rows=[
+            {"row": records.line(was), "recomputed": records.line(found), "is_equal": same}
+            for was, found, same in pairs
+        ]
+    )
+    for was, found, same in pairs:
+        if not same:
+            raise WorkError(_difference(was, found, f"for the draw of {year}, {_where(kernel)}"))
+        if not quiet:
+            older = "" if was.made_by == found.made_by else f" but for {found.made_by}, which makes it now"
+            output().print(name(f"equal, byte for byte{older}: {records.line(was)}"), soft_wrap=True)
+
+
+def _rows_of(suite: "Suite", year: int, text: str, kernel: "Kernel | None") -> "list[Row]":
+    """Return the rows on record of a controller and criterion."""
+    known: dict[str, list[Row]] = {}
+    for row in _on_record(suite, year, kernel):
+        known.setdefault(f"{row.controller}/{row.criterion}", []).append(row)
+    if not known:
+        raise InputError(f"--verify {text}: no rows are on record for the draw of {year}; give the line of a file")
+    if text not in known:
+        raise InputError(f"--verify: {unknown('row', text, known)}")
+    return known[text]
+
+
+def _difference(was: "Row", found: "Row", where: str) -> str:
+    from ackclock.experiments.judge import row_records as records
+
+    text = f"the row differs: on record {records.line(was)}, recomputed {records.line(found)} {where}"
+    if was.made_by == found.made_by:
+        return f"{text}; was it made by the same?"
+    return f"{text}; {was.made_by} made it, and this is {found.made_by}: verify it with that version, or judge again"

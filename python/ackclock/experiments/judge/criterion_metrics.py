@@ -2,7 +2,8 @@
 
 Sources: harm is that of Ware, Mukerjee, Seshan and Sherry, HotNets 2019: for more-is-better (x - y) / x, for
 less-is-better (y - x) / y, of x alone and y beside another. The rate of TCP is that of Mathis et al., CCR 27(3), 1997,
-as in RFC 8083 section 4.3.
+as in RFC 8083 section 4.3. The quality of a call is that of ITU-T G.107 for G.711, as reduced to delay and loss by Cole
+and Rosenbluth, CCR 31(2), 2001.
 """
 
 import math
@@ -17,7 +18,7 @@ from ackclock.stats.metrics import jain_fairness
 from ackclock.stats.run_window import count, window_of
 
 MOST: Final = 1000.0
-"""Value in place of a delay or time that never ended."""
+"""Value in place of a slowdown if no short flow completed."""
 
 _LINK: Final = "bottleneck"
 _TCP: Final = math.sqrt(1.5)
@@ -83,11 +84,9 @@ def sent_again(run: Run) -> float | None:
     return again / sent if sent else None
 
 
-def segments_per_rtt(run: Run) -> float | None:
-    """Return the segments that a flow sent in a base RTT."""
-    window = window_of(run.summary)
-    sent = sum(count(flow, "sent_segments") or 0 for flow in run.flows)
-    return sent / len(run.flows) / ((window.end_s - window.begin_s) / run.rtt_s)
+def segments(run: Run) -> float | None:
+    """Return the segments that the busiest flow sent."""
+    return float(max(count(flow, "sent_segments") or 0 for flow in run.flows))
 
 
 def rate_over_tcp(run: Run) -> float | None:
@@ -102,24 +101,49 @@ def rate_over_tcp(run: Run) -> float | None:
 
 
 def slowdown(run: Run) -> float | None:
-    """Return the mean completion time of short flows over that on an idle path; `MOST` if none completed."""
-    groups = _named(run.summary.get("groups", []), run.of)
-    done = [(group["completed"], group["slowdown"]["mean"]) for group in groups if group["slowdown"]]
-    total = sum(completed for completed, _ in done)
-    return math.fsum(completed * mean for completed, mean in done) / total if total else MOST
+    """Return the mean completion time of short flows over that on an idle path; `MOST` if none completed.
+
+    All are of one size. A flow that has not ended counts with the time from the end of the window to that of the run,
+    which it has lasted at least.
+    """
+    left_s = run.summary["duration_s"] - window_of(run.summary).measured_s[1]
+    total, found = 0, []
+    for group in _named(run.summary.get("groups", []), run.of):
+        total += group["started"]
+        if group["slowdown"]:
+            idle_s = group["fct_ms"]["min"] / 1e3 / group["slowdown"]["min"]
+            open_flows = group["started"] - group["completed"]
+            found.append(group["completed"] * group["slowdown"]["mean"] + open_flows * left_s / idle_s)
+    return (math.fsum(found) / total if found else MOST) if total else None
 
 
 def completion(run: Run) -> float | None:
-    """Return the time from the first start to the last completion, ms; to the end of the run if one is missing."""
-    ends = [flow["completion_s"] or run.summary["duration_s"] for flow in run.flows]
-    lasted_s: float = max(ends) - min(flow["start_s"] for flow in run.flows)
-    return 1e3 * lasted_s
+    """Return the mean time from a flow's start to its completion, ms; to the end of the run if it has none."""
+    lasted_s = [(flow["completion_s"] or run.summary["duration_s"]) - flow["start_s"] for flow in run.flows]
+    return 1e3 * math.fsum(lasted_s) / len(lasted_s)
 
 
-def frame_delay(run: Run) -> float | None:
-    """Return the 95th percentile of the delay of video frames, in base RTTs; `MOST` if no frame arrived."""
-    delays = [flow["media"]["frame_delay_ms"] for flow in _datagrams(run.summary, run.of)]
-    return max((delay["p95"] / 1e3 / run.rtt_s if delay else MOST) for delay in delays)
+def opinion(run: Run) -> float | None:
+    """Return the mean opinion score of the worst call, 1 to 4.5; frames that are lost or late for playback count alike.
+
+    The receiver plays each frame after a fixed delay: of the 50th, 95th and 99th percentile of the frames' delays that
+    which gives the best score.
+    """
+    return min((_opinion(call) for call in _datagrams(run.summary, run.of)), default=None)
+
+
+def _opinion(call: Any) -> float:  # noqa: ANN401  datagrams of the summary
+    delay, arrived = call["one_way_delay_ms"], call["received"] / call["sent"]
+    if not delay:
+        return 1.0
+    return max(_score(delay[at], 1 - share * arrived) for at, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)))
+
+
+def _score(delay_ms: float, lost: float) -> float:
+    """Return the mean opinion score of G.711 with a delay and a share of missing frames."""
+    by_delay = 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
+    rating = min(100.0, max(0.0, 94.2 - by_delay - 30 * math.log(1 + 15 * lost)))
+    return max(1.0, 1 + 0.035 * rating + 7e-6 * rating * (rating - 60) * (100 - rating))
 
 
 def datagrams_lost(run: Run) -> float | None:
@@ -179,13 +203,13 @@ def _link(summary: RunSummary) -> Any:  # noqa: ANN401  a link of the summary
 METRICS: Final[Mapping[str, Metric]] = {
     metric.__name__: metric
     for metric in (
-        used, jain, dropped, queueing, sent_again, segments_per_rtt, rate_over_tcp, slowdown, completion, frame_delay,
+        used, jain, dropped, queueing, sent_again, segments, rate_over_tcp, slowdown, completion, opinion,
         datagrams_lost, harm_goodput, harm_received, harm_rtt,
     )
 }  # fmt: skip
 """Metrics by the names in a suite."""
 
-MORE_IS_BETTER: Final = frozenset({"used", "jain"})
+MORE_IS_BETTER: Final = frozenset({"used", "jain", "opinion"})
 """Metrics of which more is better; of all others, less is."""
 
 NEED_ALONE: Final = frozenset({"harm_goodput", "harm_received", "harm_rtt"})

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from ackclock.experiments.judge.criterion_metrics import MORE_IS_BETTER
-from ackclock.experiments.judge.judging import Row, Verdict
+from ackclock.experiments.judge.judging import Row, Verdict, deciding
 from ackclock.experiments.judge.row_records import places
 from ackclock.experiments.judge.suite import Criterion, Suite
 from ackclock.plotting.pages import render
@@ -30,11 +30,9 @@ _NUMBERS: Final = (
     Column("place", "place"),
     Column("verdict", "verdict", is_text=True),
 )
-_WORDS: Final = (
-    Column("unit", "unit", is_text=True),
-    Column("case", "decided by", is_text=True),
-    Column("why", "rationale", is_text=True),
-)
+_UNIT: Final = Column("unit", "unit", is_text=True)
+_CASE: Final = Column("case", "case", is_text=True)
+_WHY: Final = Column("why", "rationale", is_text=True)
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Judgement:
     Attributes:
         suite: The suite.
         year: Year of the draw.
-        rows: A row for each criterion.
+        rows: A row for each case.
         others: Rows of other controllers by the same suite and draw.
         where: Where the runs were made, such as "in the simulator".
     """
@@ -67,25 +65,31 @@ class Judgement:
 
     @property
     def about(self) -> str:
-        """Suite, draw and place, as a sentence."""
-        seeds = ", ".join(map(str, self.suite.seeds_of(self.year)))
+        """Suite, draw, place and engine, as a sentence."""
+        made_by = ", ".join(dict.fromkeys(row.made_by for row in self.rows))
+        seeds = ", ".join(str(draw.seed) for draw in self.suite.draws_of(self.year))
         return (
-            f"Suite {self.suite.name} (sha256 {self.suite.sha256[:16]}), draw of {self.year}, {self.where}. "
-            f"Seeds: {seeds}."
+            f"Suite {self.suite.name} (sha256 {self.suite.sha256[:16]}), draw of {self.year}, {self.where}, "
+            f"by ackclock {made_by}. Seeds: {seeds}."
         )
 
     @cached_property
     def _criteria(self) -> dict[str, Criterion]:
         return {criterion.id: criterion for criterion in self.suite.criteria}
 
+    @cached_property
+    def decisive(self) -> list[Row]:
+        """Row of the deciding case of each criterion."""
+        return deciding(self.rows)
+
     def _with(self, *verdicts: Verdict) -> list[tuple[Criterion, Row]]:
-        return [(self._criteria[row.criterion], row) for row in self.rows if row.verdict in verdicts]
+        return [(self._criteria[row.criterion], row) for row in self.decisive if row.verdict in verdicts]
 
     @property
     def summary(self) -> list[tuple[str, str]]:
         """Answer in lines: safe or not, and against whom; pairs of a heading and a text."""
         lines = [(f"not safe for {whom}", _listed(of)) for whom, of in _by_victim(self._with("unsafe")).items()]
-        harm = [row for row in self.rows if self._criteria[row.criterion].is_harm and row.verdict != "not run"]
+        harm = [row for row in self.decisive if self._criteria[row.criterion].is_harm and row.verdict != "not run"]
         undecided = [(criterion, row) for criterion, row in self._with("undecided") if criterion.is_harm]
         lines += [(f"undecided for {whom}", _listed(of)) for whom, of in _by_victim(undecided).items()]
         safe = ", ".join(criterion.title for criterion, _ in self._with("safe"))
@@ -98,7 +102,7 @@ class Judgement:
         lines += [("serves its user", f"by {served} of {count}")] if count else []
         lines += [("falls short for its user", _listed(short))] if short else []
         lines += [("undecided for its user", _listed(unclear))] if unclear else []
-        left = ", ".join(criterion.title for criterion, _ in self._with("not run"))
+        left = "; ".join(f"{criterion.title} ({row.reason})" for criterion, row in self._with("not run"))
         return [*lines, *([("not run", left)] if left else [])]
 
     @property
@@ -113,8 +117,8 @@ class Judgement:
         return "No criterion finds it unsafe." if self._with("safe") else "No criterion about harm was run."
 
     def numbers(self) -> Table:
-        """Table of values, bounds, places and verdicts."""
-        return Table("", "", _NUMBERS, self._cells(self.rows), self._notes)
+        """Table of values, bounds, places and verdicts, by criterion."""
+        return Table("", "", _NUMBERS, self._cells(self.decisive), self._notes)
 
     @property
     def rationales(self) -> list[tuple[str, str]]:
@@ -128,23 +132,28 @@ class Judgement:
             for criterion, row in found
         ]
 
-    def table(self) -> Table:
-        """Table of everything."""
-        return Table("", "", (*_NUMBERS, *_WORDS), self._cells(self.rows), self._notes)
+    def criteria_table(self) -> Table:
+        """Table of the deciding cases, with the rationale of each criterion."""
+        return Table("", "", (*_NUMBERS, _UNIT, _CASE, _WHY), self._cells(self.decisive), self._notes)
+
+    def cases_table(self) -> Table:
+        """Table of all cases."""
+        return Table("", "", (_NUMBERS[0], _CASE, *_NUMBERS[1:], _UNIT), self._cells(self.rows))
 
     @property
     def _notes(self) -> tuple[str, ...]:
         return (
-            "Values are means over the seeds, each another path, with 95 % intervals (Student's t), in the case that "
-            "is furthest beyond its bound. A verdict rests on differences from the bound, seed by seed.",
+            "Values are means over the seeds, each on another path, with 95 % intervals (Student's t). The worst case "
+            "of a criterion decides. A bound is the yardstick's mean and the margin. Verdict and place rest on the "
+            "differences from it in that case, seed by seed.",
         )
 
     def _cells(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        found = places(self.rows, self.others)
+        found = places(rows, self.others)
         cells = []
         for row in rows:
             criterion = self._criteria[row.criterion]
-            place, count = found.get(row.criterion, (0, 0))
+            place, count = found.get((row.criterion, row.case), (0, 0))
             cells.append(
                 {
                     "criterion": f"{criterion.section} {criterion.title}",
@@ -167,7 +176,8 @@ class Judgement:
             verdict=self.verdict,
             about=self.about,
             summary=self.summary,
-            table=html(self.table()),
+            criteria=html(self.criteria_table()),
+            cases=html(self.cases_table()),
             unanswered=self.suite.unanswered,
         )
 
@@ -177,16 +187,17 @@ class Judgement:
         rows = []
         for row in self.rows:
             criterion = self._criteria[row.criterion]
-            place, count = found.get(row.criterion, (None, None))
+            place, count = found.get((row.criterion, row.case), (None, None))
             values = {name: getattr(row, name) for name in Row.__slots__ if name != "controller"}
-            told = {name: getattr(criterion, name) for name in ("section", "title", "against", "unit", "meaning")}
-            rows.append(values | told | {"source": criterion.source, "place": place, "of": count})
+            decides = row in self.decisive
+            of = {name: getattr(criterion, name) for name in ("section", "title", "against", "unit", "meaning")}
+            rows.append(values | of | {"source": criterion.source, "place": place, "of": count, "decides": decides})
         return {
             "controller": self.controller,
             "suite": self.suite.name,
             "sha256": self.suite.sha256,
             "year": self.year,
-            "seeds": self.suite.seeds_of(self.year),
+            "seeds": [draw.seed for draw in self.suite.draws_of(self.year)],
             "where": self.where,
             "verdict": self.verdict,
             "rows": rows,
@@ -199,7 +210,7 @@ def standings(suite: Suite, year: int, rows: Sequence[Row]) -> Table:
     criteria = {criterion.id: criterion for criterion in suite.criteria}
     found: list[dict[str, Any]] = []
     for controller in dict.fromkeys(row.controller for row in rows):
-        mine = [row for row in rows if row.controller == controller]
+        mine = deciding(row for row in rows if row.controller == controller)
         harm = [row.verdict for row in mine if criteria[row.criterion].is_harm]
         use = [row.verdict for row in mine if not criteria[row.criterion].is_harm]
         victims = {criteria[row.criterion].against: None for row in mine if row.verdict == "unsafe"}
@@ -234,7 +245,7 @@ def _by_victim(pairs: Sequence[tuple[Criterion, Row]]) -> dict[str, list[tuple[C
 
 def _listed(pairs: Sequence[tuple[Criterion, Row]]) -> str:
     return "; ".join(
-        f"{criterion.title} ({criterion.section}) {_figure(row.value)}, bound {_figure(row.bound)}"
+        f"{criterion.title} ({criterion.section}) {_figure(row.value)}, bound {_bound(criterion, row)}"
         for criterion, row in pairs
     )
 
@@ -244,10 +255,12 @@ def _figure(value: float | None) -> str:
 
 
 def _bound(criterion: Criterion, row: Row) -> str | None:
-    if row.bound is None:
+    """Return the limit, or the yardstick with the margin, such as "≤ 0.53 + 0.05"."""
+    if row.yardstick is None:
         return None
-    sign = "\N{GREATER-THAN OR EQUAL TO}" if criterion.metric in MORE_IS_BETTER else "\N{LESS-THAN OR EQUAL TO}"
-    return f"{sign} {number(row.bound)}"
+    more = criterion.metric in MORE_IS_BETTER
+    sign, way = ("\N{GREATER-THAN OR EQUAL TO}", "\N{MINUS SIGN}") if more else ("\N{LESS-THAN OR EQUAL TO}", "+")
+    return f"{sign} {number(row.yardstick)}" + (f" {way} {number(row.margin)}" if row.margin else "")
 
 
 def _why(criterion: Criterion) -> str:

@@ -1,9 +1,9 @@
-"""Rows on record: one line of CSV for each controller and criterion, below comments that name what made them."""
+"""Rows on record: one line of CSV for each controller and case, below a comment that names suite, draw and place."""
 
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ COLUMNS: Final = tuple(field.name for field in fields(Row))
 SIMULATOR: Final = "in the simulator"
 """Place of rows that were made in the simulator."""
 
-_TEXTS: Final = frozenset({"controller", "criterion", "case", "verdict"})
+_TEXTS: Final = frozenset({"controller", "criterion", "case", "verdict", "made_by", "reason"})
 
 
 def file_of(suite: Suite) -> Path:
@@ -36,8 +36,8 @@ def line(row: Row) -> str:
     """Return a row as a line of CSV, without its end.
 
     Examples:
-        >>> line(Row("cubic", "loss", "a", 0.25, None, 0.5, -0.25, None, 1, "safe"))
-        'cubic,loss,a,0.25,,0.5,-0.25,,1,safe'
+        >>> line(Row("cubic", "loss", "a", 0.25, None, 0.5, 0.0, -0.25, None, 1, "safe", "0.2.0+0043405f"))
+        'cubic,loss,a,0.25,,0.5,0.0,-0.25,,1,safe,0.2.0+0043405f,'
     """
     content = StringIO()
     values = [getattr(row, name) for name in COLUMNS]
@@ -101,26 +101,46 @@ def read(file: Path, suite: Suite, year: int, where: str = SIMULATOR) -> list[Ro
         raise InputFileError(f"{file}: {error}") from error
 
 
-def places(rows: Sequence[Row], others: Sequence[Row]) -> Mapping[str, tuple[int, int]]:
-    """Return the place of a controller by each criterion, and the number of controllers.
+def is_equal(row: Row, other: Row) -> bool:
+    """Return whether two rows are the same to the byte, whatever made them."""
+    return line(replace(row, made_by=other.made_by)) == line(other)
+
+
+def merged(suite: Suite, rows: Iterable[Row], new: Iterable[Row]) -> list[Row]:
+    """Return rows together with new ones, which replace those of the same controller and case.
+
+    Args:
+        suite: Suite of the rows, whose order they get for each controller.
+        rows: Earlier rows.
+        new: New rows.
+    """
+    found = {(row.controller, row.criterion, row.case): row for row in (*rows, *new)}
+    controllers = list(dict.fromkeys(controller for controller, _, _ in found))
+    cases = [(criterion.id, case.name) for criterion in suite.criteria for case in criterion.cases]
+    keys = ((controller, *case) for controller in controllers for case in cases)
+    return [found[key] for key in keys if key in found]
+
+
+def places(rows: Iterable[Row], others: Sequence[Row]) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """Return the place of a controller in each case, by criterion and name of the case, and the number of controllers.
 
     Args:
         rows: Its rows.
         others: Rows of other controllers, and perhaps earlier ones of its own.
 
     Examples:
-        >>> mine = Row("a", "loss", "case", 2.0, 0.0, 0.0, 2.0, 0.0, 6, "unsafe")
-        >>> places([mine], [Row("b", "loss", "case", 1.0, 0.0, 0.0, 1.0, 0.0, 6, "unsafe")])
-        {'loss': (2, 2)}
+        >>> mine = Row("a", "loss", "case", 2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 6, "unsafe", "")
+        >>> places([mine], [Row("b", "loss", "case", 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 6, "unsafe", "")])
+        {('loss', 'case'): (2, 2)}
     """
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[tuple[str, str], tuple[int, int]] = {}
     for row in rows:
         if row.beyond is None:
             continue
         beyond = [other.beyond for other in others if _is_rival(other, row) and other.beyond is not None]
-        found[row.criterion] = 1 + sum(each < row.beyond for each in beyond), 1 + len(beyond)
+        found[row.criterion, row.case] = 1 + sum(each < row.beyond for each in beyond), 1 + len(beyond)
     return found
 
 
 def _is_rival(other: Row, row: Row) -> bool:
-    return other.criterion == row.criterion and other.controller != row.controller
+    return (other.criterion, other.case) == (row.criterion, row.case) and other.controller != row.controller

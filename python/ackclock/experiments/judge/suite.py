@@ -1,7 +1,8 @@
 """A suite of criteria: its files, their hash, and the scenario of each run.
 
 Source: RFC 9743 (BCP 133), sections 5 to 7. Departures: it sets no thresholds. Where neither it nor a paper has one,
-the bound is what CUBIC or Reno does on the same path with the same seed.
+the bound is what CUBIC or Reno does on the same path with the same seed. Paths are a Latin hypercube sample (McKay,
+Beckman and Conover, Technometrics 21(2), 1979): of each range, every seed draws from another stratum.
 """
 
 import copy
@@ -33,13 +34,15 @@ class Case:
     """Scenario of a criterion, without the judged controller.
 
     Attributes:
+        criterion: Id of the criterion.
         name: Name, unique in the criterion.
         document: Keys of the scenario.
         capacity_bps: Mean capacity of the bottleneck within the window; None for that of its constant rate.
         yardsticks: Controllers whose result is the bound; empty with an absolute limit.
-        starts: Start of flows that have none of their own, and the other one of repetitions.
+        starts: Start of flows that have none of their own, and that of repetitions; `{ first, spacing }`.
     """
 
+    criterion: str
     name: str
     document: Document
     capacity_bps: float | None
@@ -49,7 +52,7 @@ class Case:
     def scenario(
         self,
         controller: Any,  # noqa: ANN401  a name or a table
-        seed: int,
+        draw: "Draw",
         folder: str = ".",
         *,
         again: bool = False,
@@ -58,7 +61,7 @@ class Case:
 
         Args:
             controller: Controller of the judged flows, as a scenario takes it; None leaves these flows out.
-            seed: Seed of the run, and of the path that it draws.
+            draw: Draw of the path, and seed of the run.
             folder: Folder that is searched first for the controller's files.
             again: Whether to start flows at other moments.
 
@@ -72,10 +75,12 @@ class Case:
             controller = {key: value for key, value in controller.items() if key != "use"}
         flows = [flow for flow in document["flow"] if controller is not None or not is_judged(flow["name"])]
         for flow in flows:
-            flow.setdefault("start", self.starts[again])
+            start = self.starts[again]
+            flow.setdefault("start", start if "count" in flow else start["first"])
             if is_judged(flow["name"]):
                 flow["controller"] = controller
-        document |= {"flow": flows, "seed": seed}
+        document |= {"flow": flows, "seed": draw.seed}
+        document["topology"]["bottleneck"] = _stratified(document["topology"]["bottleneck"], draw, self.criterion)
         return Scenario.from_json(scenario_text(document), (), folder)
 
 
@@ -126,6 +131,7 @@ class Suite:
         year: Year whose draw is the suite's own.
         seeds: Number of seeds of each case.
         criteria: Criteria in the order of the RFC.
+        by_name_only: Controllers that `--all` leaves out, since they take too long.
         unanswered: Sections that no run answers: `section`, `title` and `why`.
         sha256: Hash of the suite's files.
     """
@@ -134,28 +140,81 @@ class Suite:
     year: int
     seeds: int
     criteria: tuple[Criterion, ...]
+    by_name_only: tuple[str, ...]
     unanswered: tuple[Mapping[str, str], ...]
     sha256: str = field(repr=False)
 
-    def seeds_of(self, year: int) -> list[int]:
-        """Return the seeds of a year's draw."""
-        return [seed(self.name, year, index) for index in range(1, self.seeds + 1)]
+    def draws_of(self, year: int) -> list["Draw"]:
+        """Return the draws of a year, one for each seed."""
+        return [Draw(self.name, year, index, self.seeds) for index in range(1, self.seeds + 1)]
 
 
-def seed(name: str, year: int, index: int) -> int:
-    """Return a seed of the published rule: the first four octets of a SHA-256, as an unsigned big-endian number.
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One of a year's draws, by the published rule.
 
-    Args:
-        name: Name of the suite.
-        year: Year of the draw.
-        index: Number of the seed, from 1 on.
-
-    Examples:
-        >>> seed("2027.1", 2027, 1)  # printf 'ackclock suite 2027.1, year 2027, seed 1' | sha256sum: acec72b9...
-        2901177017
+    Attributes:
+        suite: Name of the suite.
+        year: Year of the draws.
+        index: Number of the draw, from 1 on.
+        count: Number of draws of the year, and of strata of each range.
     """
-    text = f"ackclock suite {name}, year {year}, seed {index}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+    suite: str
+    year: int
+    index: int
+    count: int
+
+    @property
+    def seed(self) -> int:
+        """Seed of the run: the first four octets of a SHA-256, as an unsigned big-endian number.
+
+        Examples:
+            >>> Draw("2027.1", 2027, 1, 6).seed  # printf 'ackclock suite 2027.1, year 2027, seed 1' | sha256sum
+            2901177017
+        """
+        return int.from_bytes(_digest(self.suite, self.year, self.index)[:4], "big")
+
+    def stratum(self, place: str) -> int:
+        """Return the stratum of a range, from 0 on: the rank of this draw's SHA-256 among those of the year.
+
+        Args:
+            place: Id of the criterion and place of the range in the bottleneck's table, such as `loss.queue.limit`. The
+                hashed text ends with it.
+
+        Examples:
+            >>> [Draw("2027.1", 2027, index, 6).stratum("loss.rate") for index in range(1, 7)]
+            [5, 1, 2, 4, 0, 3]
+        """
+        ranked = sorted(range(1, self.count + 1), key=lambda index: _digest(self.suite, self.year, index, place))
+        return ranked.index(self.index)
+
+
+def _digest(suite: str, year: int, index: int, *place: str) -> bytes:
+    text = ", ".join((f"ackclock suite {suite}", f"year {year}", f"seed {index}", *place))
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _stratified(value: Any, draw: Draw, place: str) -> Any:  # noqa: ANN401  a value of a scenario
+    """Return a value of the bottleneck, each of whose ranges is narrowed to the draw's stratum."""
+    if not isinstance(value, Mapping):
+        return value
+    law, ends = next(iter(value.items()))
+    if len(value) != 1 or law not in ("uniform", "log_uniform", "choice"):
+        return {key: _stratified(of, draw, f"{place}.{key}") for key, of in value.items()}
+    index = draw.stratum(place)
+    if law == "choice":
+        first = index * len(ends) // draw.count
+        return {law: ends[first : max(first + 1, (index + 1) * len(ends) // draw.count)]}
+    (low, unit), (high, other) = (end.split(" ", 1) for end in ends)
+    assert unit == other, ends
+    return {law: [_between(law, float(low), float(high), (index + i) / draw.count, unit) for i in (0, 1)]}
+
+
+def _between(law: str, low: float, high: float, share: float, unit: str) -> str:
+    """Return the value at a share of a range, 0 to 1."""
+    value = low + (high - low) * share if law == "uniform" else low * (high / low) ** share
+    return f"{value:.{0 if unit == 'packets' else 3}f} {unit}"
 
 
 def is_judged(flow: str) -> bool:
@@ -184,7 +243,15 @@ def read(folder: Path) -> Suite:
     head = decoded_toml(texts["suite.toml"])
     tables = [table for name in texts if name != "suite.toml" for table in decoded_toml(texts[name])["criterion"]]
     criteria = tuple(_criterion(table, head) for table in tables)
-    return Suite(head["name"], head["year"], head["seeds"], criteria, tuple(head["unanswered"]), sha256=_sha256(texts))
+    return Suite(
+        head["name"],
+        head["year"],
+        head["seeds"],
+        criteria,
+        tuple(head["by_name_only"]),
+        tuple(head["unanswered"]),
+        sha256=_sha256(texts),
+    )
 
 
 def _sha256(texts: Mapping[str, str]) -> str:
@@ -195,17 +262,18 @@ def _sha256(texts: Mapping[str, str]) -> str:
 def _criterion(table: Document, head: Document) -> Criterion:
     values = dict(table)
     yardsticks = tuple(values.pop("yardsticks", ()))
-    cases = tuple(_case(case, head, yardsticks, f"{values['id']}: {case['name']}") for case in values.pop("case"))
+    cases = tuple(_case(case, head, yardsticks, values["id"]) for case in values.pop("case"))
     return Criterion(**values, cases=cases)
 
 
-def _case(table: Document, head: Document, yardsticks: tuple[str, ...], title: str) -> Case:
+def _case(table: Document, head: Document, yardsticks: tuple[str, ...], criterion: str) -> Case:
     keys = dict(table)
     name, bottleneck = keys.pop("name"), keys.pop("bottleneck", {})
     capacity, own = keys.pop("capacity_bps", None), keys.pop("yardsticks", yardsticks)
-    document: dict[str, Any] = copy.deepcopy(head["base"]) | {"name": title} | keys
+    starts = keys.pop("start", head["start"]), keys.pop("again", head["again"])
+    document: dict[str, Any] = copy.deepcopy(head["base"]) | {"name": f"{criterion}: {name}"} | keys
     document["topology"]["bottleneck"] |= bottleneck
-    return Case(name, document, capacity, tuple(own), (head["start"], head["again"]))
+    return Case(criterion, name, document, capacity, tuple(own), starts)
 
 
 def controller_of(text: str) -> Any:  # noqa: ANN401  a name or a table
