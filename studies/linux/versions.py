@@ -114,7 +114,7 @@ PLACES: Final[dict[str, Callable[[str], Figures]]] = {
     **{f"as {profile}": partial(simulated, profile=profile) for profile in dict.fromkeys(KERNELS.values())},
     "ns-3 3.37": in_ns3,
 }
-"""What runs a path, in the order of the table's columns."""
+"""Places that run a path, in the order of the table's columns."""
 
 Record = dict[str, dict[str, Figures]]
 """Figures of each path in each place."""
