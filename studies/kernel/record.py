@@ -15,6 +15,8 @@ def main(run: Path) -> None:
         raise SystemExit(f"{run} must be a run with --full")
     record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
     anew = {entry["id"]: entry for entry in made["claims"] if entry["simulated"]}
+    if unknown := sorted(anew.keys() - {entry["id"] for entry in record["claims"]}):
+        raise SystemExit(f"{RECORD} has no {', '.join(unknown)}")
     record["claims"] = [anew.get(entry["id"], entry) for entry in record["claims"]]
     RECORD.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -176,3 +176,24 @@ fn a_round_trip_below_a_tick_opens_the_receive_window() {
         assert_eq!(flow.retransmitted_segments == 0, profile == "linux-7.3", "{profile}: window and buffer");
     }
 }
+
+/// What is buffered when a stream is closed leaves with the FIN, and nothing asks for a window that is open.
+#[test]
+fn a_file_ends_with_its_last_segment() {
+    for (size, most_ms) in [(1_000_u32, 60.0), (15_000, 60.0), (100_000, 130.0)] {
+        let text = format!(
+            "duration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"10 us\" }}\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\" }}\n\
+             [[flow]]\napp = {{ kind = \"file\", size = \"{size} B\" }}\n"
+        );
+        let scenario = Scenario::parse(&text, "file.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let summary = Simulation::new(scenario.config()).finish().summary;
+        let flow = &summary.flows[0];
+        // Two round trips of 20 ms for up to ten segments, one more up to thirty; 100 kB take 83 ms of the link.
+        assert!(flow.completion_s.expect("it ends") < most_ms / 1e3, "{size} B: {:?} s", flow.completion_s);
+        // Each segment once: the SYN and the FIN's ACK beside them.
+        let crossed = summary.links[0].delivered_packets;
+        assert!(crossed <= u64::from(size).div_ceil(1_448) + 4, "{size} B: {crossed} packets");
+        assert_eq!((flow.timeouts, flow.retransmitted_segments), (0, 0));
+    }
+}

@@ -190,7 +190,9 @@ impl DelayedAcks {
         if self.config.quickacks > 0 && self.config.adaptive && !self.spares_acks() {
             self.quick = self.quick.max(self.config.quickacks.min(2));
             self.is_interactive = false;
-            self.delay = self.config.timeout;
+            if !self.delay.is_zero() {
+                self.delay = self.config.timeout; // before the first data nothing has been measured
+            }
         }
     }
 

@@ -349,13 +349,13 @@ impl EcnReceiver {
 
     /// True if data that arrives tells of congestion at its sender: the first mark, or a retransmission, which alone is not ECN-capable
     /// where others are.
-    pub(crate) fn tells_of_congestion(&mut self, ecn: Ecn) -> bool {
+    pub(crate) fn tells_of_congestion(&mut self, flags: Flags, ecn: Ecn) -> bool {
         let had_capable = self.has_seen_capable;
         self.has_seen_capable |= ecn != Ecn::NotEct;
         match ecn {
             _ if self.feedback != Feedback::Classic => false,
             Ecn::NotEct => had_capable,
-            Ecn::Ce => !self.echoes,
+            Ecn::Ce => !self.echoes || flags.has(Flags::CWR),
             _ => false,
         }
     }
@@ -510,11 +510,14 @@ mod tests {
     fn a_retransmission_or_the_first_mark_tells_of_congestion() {
         let mut receiver = EcnReceiver::default();
         receiver.set_feedback(Feedback::Classic, false);
-        assert!(!receiver.tells_of_congestion(Ecn::NotEct));
-        assert!(!receiver.tells_of_congestion(Ecn::Ect0) && receiver.tells_of_congestion(Ecn::NotEct));
-        assert!(receiver.tells_of_congestion(Ecn::Ce));
+        assert!(!receiver.tells_of_congestion(Flags::ACK, Ecn::NotEct));
+        assert!(
+            !receiver.tells_of_congestion(Flags::ACK, Ecn::Ect0)
+                && receiver.tells_of_congestion(Flags::ACK, Ecn::NotEct)
+        );
+        assert!(receiver.tells_of_congestion(Flags::ACK, Ecn::Ce));
         receiver.on_segment(Flags::ACK, Ecn::Ce, 1_000);
-        assert!(!receiver.tells_of_congestion(Ecn::Ce));
+        assert!(!receiver.tells_of_congestion(Flags::ACK, Ecn::Ce));
     }
 
     /// Table 4 of RFC 9768: 010 is not-ECT, as it was sent; 000 is a field that something has cleared, 011, 100 and 110 are marks

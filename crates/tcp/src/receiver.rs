@@ -291,6 +291,7 @@ impl Receiver {
         if self.is_next(arrival) {
             self.rcv_nxt += arrival.len;
             self.acknowledge(now, arrival.len, arrival, 0);
+            self.measure(now);
             self.tune(now, 0);
         } else if self.is_next_above_hole(arrival) {
             self.on_arrival_above_hole(now, arrival);
@@ -383,6 +384,7 @@ impl Receiver {
             if self.reader.is_immediate() {
                 (self.being_read, after) = (octets, octets.saturating_sub(arrival.len));
             }
+            self.measure(now);
             self.tune(now, after);
         }
     }
@@ -483,6 +485,15 @@ impl Receiver {
         self.reader.unread() + above_hole
     }
 
+    /// Data arrived in order: once the window offered now is full, a round trip has passed.
+    #[inline]
+    fn measure(&mut self, now: SimTime) {
+        let edge = self.rcv_nxt + self.advertised();
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_data(now, self.rcv_nxt, edge);
+        }
+    }
+
     /// The buffer follows what is read, as soon as the segment that has filled a hole is, and not yet the `after` octets that lay
     /// above it (Linux looks at it with each).
     #[inline]
@@ -495,7 +506,6 @@ impl Receiver {
     fn tune_to(&mut self, now: SimTime, unread: u64) {
         let read = self.payload_octets() - unread;
         if let Some(tuning) = &mut self.tuning {
-            tuning.on_data(now, self.rcv_nxt, self.advertised_edge);
             if tuning.is_due(now) {
                 let above_hole = self.out_of_order.last().map_or(0, |range| range.end - self.rcv_nxt);
                 tuning.on_round_trip(now, read, unread, above_hole, self.mss);

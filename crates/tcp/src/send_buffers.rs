@@ -97,8 +97,8 @@ impl SendBuffers {
     /// Memory of two windows of `segments`.
     fn limit_of(&self, segments: u64, mss: u64) -> u64 {
         let of_mss = (mss + HEADERS).next_power_of_two() + BESIDE_SEGMENT;
-        let of_usual = self.tuning.initial.0 / (2 * FEWEST_SEGMENTS);
-        let of_segment = if mss > USUAL_SEGMENT { of_mss } else { of_mss.min(of_usual) };
+        let of_usual = (self.tuning.initial.0 / (2 * FEWEST_SEGMENTS)).next_multiple_of(BESIDE_SEGMENT);
+        let of_segment = if mss > USUAL_SEGMENT { of_mss } else { of_mss.min(of_usual.max(mss + BESIDE_SEGMENT)) };
         (2 * segments.max(FEWEST_SEGMENTS) * of_segment).min(self.tuning.max.0)
     }
 
@@ -107,9 +107,9 @@ impl SendBuffers {
         self.unsent.back().copied()
     }
 
-    /// No buffer but one has octets to send.
-    pub(crate) fn is_single(&self) -> bool {
-        self.unsent.len() == 1
+    /// Buffers that have octets to send.
+    pub(crate) fn count(&self) -> usize {
+        self.unsent.len()
     }
 
     /// The buffer at `high`, filled up to `octets` from the next one, and its former end if it has grown.
@@ -158,7 +158,7 @@ mod tests {
     const LARGEST: u64 = 61 * MSS;
 
     fn buffers() -> SendBuffers {
-        SendBuffers::new(Autotuning { initial: Bytes(87_040), max: Bytes(4 << 20) })
+        SendBuffers::new(Autotuning { initial: Bytes(87_000), max: Bytes(4 << 20) })
     }
 
     fn fill(buffers: &mut SendBuffers, una: u64, high: u64, filled: u64) -> Option<u64> {
@@ -183,6 +183,9 @@ mod tests {
         let buffers = buffers();
         assert_eq!((buffers.limit_of(3, 1_448), buffers.limit_of(10, 536)), (87_040, 46_080));
         assert_eq!(buffers.limit_of(20, 536), 92_160);
+        // A small initial buffer leaves room for ten segments and what lies beside them.
+        let small = SendBuffers::new(Autotuning { initial: Bytes(1), max: Bytes(4 << 20) });
+        assert_eq!(small.limit_of(1, 1_448), 20 * (1_448 + 256));
         assert_eq!(buffers.limit_of(10_000, 536), 4 << 20);
     }
 

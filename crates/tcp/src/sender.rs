@@ -135,7 +135,7 @@ impl Sender {
         if acks.flight.persist.is_running() {
             transmitter.on_window_update(&mut acks.flight, now);
         }
-        ack.sendable_end = transmitter.queue.end().min(transmitter.peer.end());
+        ack.sendable_end = transmitter.queue.sendable_end().min(transmitter.peer.end());
         let reported = acks.flight.congestion.reported();
         let outcome = acks.on_ack(now, ack);
         if outcome.advanced {

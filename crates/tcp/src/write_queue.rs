@@ -3,8 +3,8 @@
 //!
 //! Sources: RFC 9293 sections 3.7.4 (Nagle), 3.8.6.2.1 (silly-window avoidance, its override timeout), 3.9.1.2 (PUSH).
 //!
-//! Departures: a long write is pushed at every half of the peer's window, as Linux builds its bursts; one without end at its
-//! end only.
+//! Departures: where the host's buffers are not modelled, a long write is pushed at every half of the peer's window, as Linux builds
+//! its bursts; one without end at its end only.
 
 mod filling;
 
@@ -204,7 +204,8 @@ impl WriteQueue {
         let next = self.records.partition_point(|end| *end <= high_data);
         let record = self.records.get(next).filter(|end| **end < self.end).map_or(u64::MAX, |end| end - high_data);
         //= rfc9293-3.6-close-after-data
-        let rest = if self.unsent(high_data) <= mss { self.stream_end() - high_data } else { mss };
+        let left = self.sendable_end().saturating_sub(high_data);
+        let rest = if self.unsent(high_data) <= mss { left } else { left.min(mss) };
         record.min(rest)
     }
 
@@ -282,7 +283,8 @@ impl WriteQueue {
     /// Octets that the send buffer has to send, once everything below `una` is removed.
     #[inline]
     pub(crate) fn room_to_send(&self, una: u64, high_data: u64) -> u64 {
-        (una + self.buffer).min(self.filled).saturating_sub(high_data) // a smaller buffer may have been set since
+        let copied = if self.filled < self.end { self.filled } else { u64::MAX }; // the FIN needs no room
+        (una + self.buffer).min(copied).saturating_sub(high_data) // a smaller buffer may have been set since
     }
 
     /// Octets that the application may still write.

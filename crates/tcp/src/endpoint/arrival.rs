@@ -98,7 +98,7 @@ impl Endpoint {
             self.fail(now, ConnectionError::Reset);
             return true;
         }
-        if segment.payload > 0 && self.ecn.tells_of_congestion(segment.ecn) {
+        if segment.payload > 0 && self.ecn.tells_of_congestion(segment.flags, segment.ecn) {
             self.receiver.acks.on_congestion();
         }
         if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload) {

@@ -14,14 +14,14 @@ impl WriteQueue {
     /// largest window; otherwise one burst may leave, which the result says.
     pub(crate) fn refill(&mut self, una: u64, sent: SentSoFar) -> bool {
         let Some(buffers) = &mut self.buffers else { return false };
-        let last_end = buffers.last_end();
+        let (last_end, count) = (buffers.last_end(), buffers.count());
         let filled = buffers.fill((una, sent.high_data, self.filled), self.end, sent.largest_buffer(), sent.mss);
-        let has_more = !buffers.is_single();
+        let has_grown = buffers.count() == count;
         self.waits = filled.is_none();
         self.filled = filled.unwrap_or(self.filled);
         self.refills = !self.waits && self.filled < self.end;
         // The mark of the last buffer moves with its end.
-        let was_pushed = !has_more && last_end.is_some_and(|end| end < self.filled && self.forget_push(end));
+        let was_pushed = has_grown && last_end.is_some_and(|end| end < self.filled && self.forget_push(end));
         let pushes = self.waits || self.filled > self.pushed + sent.largest_window / 2;
         if pushes {
             self.pushed = self.filled;
