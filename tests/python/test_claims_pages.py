@@ -22,7 +22,7 @@ PATHS = [folder.path for folder in FOLDERS]
 EXPLANATION = Path(__file__).parents[2] / "docs" / "explanation"
 RESULTS = [path / "RESULTS.md" for path in PATHS if (path / "RESULTS.md").exists()]
 PAGES = [*sorted(EXPLANATION.glob("claims-*.md")), *RESULTS]
-EVERY_PAGE = [*sorted(EXPLANATION.glob("*.md")), *RESULTS]
+EVERY_PAGE = [*sorted(EXPLANATION.parent.glob("[er]*/*.md")), *RESULTS]
 MARK = "<!-- departures: "
 MARKED = [page for page in PAGES if "<!-- record" in page.read_text(encoding="utf-8")]
 

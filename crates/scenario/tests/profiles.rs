@@ -177,7 +177,7 @@ fn a_round_trip_below_a_tick_opens_the_receive_window() {
     }
 }
 
-/// What is buffered when a stream is closed leaves with the FIN, and nothing asks for a window that is open.
+/// Data that is buffered when a stream is closed leaves with the FIN, and no probe asks for a window that is open.
 #[test]
 fn a_file_ends_with_its_last_segment() {
     for (size, most_ms) in [(1_000_u32, 60.0), (15_000, 60.0), (100_000, 130.0)] {
