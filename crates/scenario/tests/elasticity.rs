@@ -75,12 +75,13 @@ fn nimbus_holds_the_delay_beside_datagrams_at_random_in_half_of_the_runs() {
 /// Evidence for the controller `nimbus`.
 #[test]
 fn nimbus_competes_beside_cubic_and_shares_alike() {
-    // Where it learns the link's rate as it goes, one of eight runs takes CUBIC for inelastic for a while.
+    // Where it learns the link's rate as it goes, some of the runs take CUBIC for inelastic for a while. The authors have more than 90 %
+    // of the time in the right mode.
     for nimbus in ["\"nimbus\"", KNOWN] {
         let outcomes: Vec<Outcome> =
             (1..=8).map(|seed| seeded(seed, nimbus, "[[flow]]\ncontroller = \"cubic\"\n")).collect();
         let shares: Vec<f64> = outcomes.iter().map(competing).collect();
-        assert!(shares.iter().filter(|share| **share > 0.9).count() >= 7, "competes for {shares:?} of the time");
+        assert!(shares.iter().sum::<f64>() > 0.9 * shares.len() as f64, "competes for {shares:?} of the time");
         let mut ratios: Vec<f64> =
             outcomes.iter().map(|run| run.summary.flows[0].goodput_bps / run.summary.flows[1].goodput_bps).collect();
         ratios.sort_by(f64::total_cmp);
