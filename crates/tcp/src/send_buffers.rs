@@ -54,12 +54,13 @@ impl SendBuffers {
         octets + BESIDE * (self.unsent.len() + self.sent.len()) as u64
     }
 
-    /// Copies of what is written, from `filled` to `end`, what one buffer of `largest` octets takes. Returns the end of the copy;
-    /// `None` if the writer waits for memory.
+    /// Copies of what is written, from `filled` to `end`, what one buffer of `largest` octets takes: the last one, if it
+    /// `grows`. Returns the end of the copy; `None` if the writer waits for memory.
     pub(crate) fn fill(
         &mut self,
         (una, high, filled): (u64, u64, u64),
         end: u64,
+        grows: bool,
         largest: u64,
         mss: u64,
     ) -> Option<u64> {
@@ -71,7 +72,7 @@ impl SendBuffers {
             1 => high,
             several => self.unsent[several - 2],
         };
-        if filled - start < largest && filled > start {
+        if grows && filled - start < largest && filled > start {
             let end = end.min(start + largest);
             *self.unsent.back_mut().expect("what is unsent has a buffer") = end;
             return Some(end);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     fn fill(buffers: &mut SendBuffers, una: u64, high: u64, filled: u64) -> Option<u64> {
-        buffers.fill((una, high, filled), u64::MAX, LARGEST, MSS)
+        buffers.fill((una, high, filled), u64::MAX, true, LARGEST, MSS)
     }
 
     /// `SO_MEMINFO` of Linux 6.12: 100 octets take 932, and twice 100 take 1,864.

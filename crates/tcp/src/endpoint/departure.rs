@@ -13,6 +13,7 @@ impl Endpoint {
         if self.phase != ConnectionPhase::Open {
             return;
         }
+        self.sender.refills();
         self.transmit_buffered(now, out);
         while self.sender.refills() {
             self.transmit_buffered(now, out);

@@ -13,9 +13,12 @@ impl WriteQueue {
     /// Copies what one buffer takes. A writer that waits pushes what is there, and one that goes on whatever is more than half of the
     /// largest window; otherwise one burst may leave, which the result says.
     pub(crate) fn refill(&mut self, una: u64, sent: SentSoFar) -> bool {
+        let end = self.record_end_after(self.filled).unwrap_or(self.end);
+        let ends_record = self.records.binary_search(&self.filled).is_ok();
         let Some(buffers) = &mut self.buffers else { return false };
         let (last_end, count) = (buffers.last_end(), buffers.count());
-        let filled = buffers.fill((una, sent.high_data, self.filled), self.end, sent.largest_buffer(), sent.mss);
+        let from = (una, sent.high_data, self.filled);
+        let filled = buffers.fill(from, end, !ends_record, sent.largest_buffer(), sent.mss);
         let has_grown = buffers.count() == count;
         self.waits = filled.is_none();
         self.filled = filled.unwrap_or(self.filled);
@@ -50,6 +53,7 @@ impl WriteQueue {
     /// The buffer that the next burst is taken from, which may have `octets`.
     pub(crate) fn head(&mut self, high_data: u64, octets: u64) -> Head {
         let whole = Head { octets: self.sendable_end() - high_data, is_last: true };
+        let octets = self.record_end_after(high_data).map_or(octets, |end| octets.min(end - high_data));
         let head = self.buffers.as_mut().and_then(|buffers| buffers.head(high_data, octets));
         let Some((head, grown_from)) = head else { return whole };
         if let Some(end) = grown_from {
@@ -57,6 +61,12 @@ impl WriteQueue {
         }
         // The FIN is the last buffer's.
         if head.is_last { whole } else { head }
+    }
+
+    /// The end of the record that `offset` is in, if another follows: no buffer has octets of both.
+    fn record_end_after(&self, offset: u64) -> Option<u64> {
+        let next = self.records.partition_point(|end| *end <= offset);
+        self.records.get(next).copied()
     }
 
     /// A burst leaves, up to `end`.
