@@ -137,6 +137,7 @@ impl Transmitter {
             Limit::Window => Activity::PeerWindow,
             Limit::HostQueue if self.waits_in_fq() => Activity::Pacing,
             Limit::HostQueue | Limit::DeviceQueue => Activity::Host,
+            Limit::Application if self.queue.waits() => Activity::SendBuffer,
             Limit::Application => self.activity_of_application(board, now),
         }
     }
