@@ -46,8 +46,8 @@ HOST: Final = (
 """Changes of a simulated host.
 
 Nothing waits at one in virtual time, whose TUN device takes packets over at once. Its kernel is compiled with short
-headers, so that ten segments of 1,448 bytes take 46,080 of its send buffer (`SO_SNDBUF`), and not 87,040. Its timers fire
-6.3 us before whole milliseconds.
+headers, so that ten segments of 1,448 bytes take 46,080 of its send buffer (`SO_SNDBUF`), and not 87,040. Its timers
+fire 6.3 us before whole milliseconds.
 """
 PATHS: Final = Path(__file__).with_name("modules.toml")
 MSS_BYTES: Final = 536
