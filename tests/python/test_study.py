@@ -348,7 +348,7 @@ def test_a_run_of_a_study_is_the_run_of_its_scenario(small: ackclock.Study) -> N
     run = small.runs[-1]
     assert (run.trial.line_up.name, run.trial.seed) == (trial.line_up.name, trial.seed)
     assert [part.goodput_bps for part in run.parts.values()] == [flow["goodput_bps"] for flow in alone.summary["flows"]]
-    assert run.utilization == alone.link("bottleneck")["utilization"]
+    assert run.utilization == pytest.approx(alone.link("bottleneck")["utilization"], rel=1e-12)
     cwnd = alone.flows.filter(flow=alone.summary["flows"][0]["name"])["cwnd_bytes"].to_numpy()
     kept = run.samples["flows"]["cubic"]["cwnd_bytes"] if run.samples else []
     known = [value for value in kept if value is not None]
