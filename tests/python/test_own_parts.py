@@ -149,7 +149,7 @@ class Twice(CongestionController, name="twice"):
     flow = 'controller = "twice"'
     by_name, by_file = (_summary(_text(flow=flow, use=use), folder=tmp_path) for use in (name, f"{name}.py"))
     assert by_name == by_file
-    # Two segments of 1448 bytes each round trip of 20 ms and 1.2 ms, at the bottleneck, or 1.2 ms more where they leave apart.
+    # Two segments of 1448 bytes each round trip of 20 ms and 1.2 ms, or 1.2 ms more where they leave apart.
     pace_s = 2 * 1448 * 8 / by_name["flows"][0]["goodput_bps"]
     assert 0.0212 <= pace_s <= 0.0236
 
