@@ -124,11 +124,11 @@ fn reason_against(name: &str, value: &Value, asked: &Table) -> Option<String> {
         | "frto"
         | "ecn"
         | "ecn_fallback"
+        | "sack_compression"
         | "host_noise"
         | "initial_sequence"
         | "timestamp_offset"
         | "gro" => None,
-        "sack_compression" => None,
         "small_queues" if value.is_object() => None,
         "idle_restart" if matches!(value.as_str(), Some("off" | "linux")) => None,
         "loss_detection" if matches!(value.as_str(), Some("rack" | "dup_acks")) => None,
