@@ -298,7 +298,7 @@ impl Sender {
 
     /// The application found no room in the send buffer: it waits for [`Self::is_writable`].
     pub(crate) fn wait_for_room(&mut self, now: SimTime) {
-        self.transmitter.wait_for_room(&self.acks.flight.board, now);
+        self.transmitter.wait_for_room(&self.acks.flight, now);
     }
 
     /// The next segment that may leave now, already accounted for. Call until it gives none.

@@ -115,34 +115,35 @@ impl Transmitter {
 
     /// An attempt to send has stopped at this: the time until the next one is its.
     #[inline]
-    fn stop_at(&mut self, board: &Scoreboard, now: SimTime, limit: Limit) {
+    fn stop_at(&mut self, flight: &Flight, now: SimTime, limit: Limit) {
         self.limited_by = limit;
         let activity = match limit {
             Limit::Cwnd => Activity::Cwnd,
             Limit::Pacing => Activity::Pacing,
-            _ => self.activity_at(board, now, limit),
+            _ => self.activity_at(flight, now, limit),
         };
         self.times.observe(now, activity);
     }
 
     #[inline(never)] // most stop at the congestion window or the pacer
-    fn activity_at(&mut self, board: &Scoreboard, now: SimTime, limit: Limit) -> Activity {
-        let (una, high) = (board.una(), board.high_data());
+    fn activity_at(&mut self, flight: &Flight, now: SimTime, limit: Limit) -> Activity {
+        let (una, high) = (flight.board.una(), flight.board.high_data());
         match limit {
             Limit::Cwnd => Activity::Cwnd,
             Limit::Pacing => Activity::Pacing,
             Limit::Window if self.queue.room_to_send(una, high) < self.peer.end().saturating_sub(high) => {
-                Activity::SendBuffer
+                of_full_buffer(flight)
             }
             Limit::Window => Activity::PeerWindow,
             Limit::HostQueue if self.waits_in_fq() => Activity::Pacing,
             Limit::HostQueue | Limit::DeviceQueue => Activity::Host,
-            Limit::Application if self.queue.waits() => Activity::SendBuffer,
-            Limit::Application => self.activity_of_application(board, now),
+            Limit::Application if self.queue.waits() => of_full_buffer(flight),
+            Limit::Application => self.activity_of_application(flight, now),
         }
     }
 
-    fn activity_of_application(&mut self, board: &Scoreboard, now: SimTime) -> Activity {
+    fn activity_of_application(&mut self, flight: &Flight, now: SimTime) -> Activity {
+        let board = &flight.board;
         self.waits_for_room = self.waits_for_room && !self.queue.is_writable(board.una(), board.high_data());
         if self.queue.is_acknowledged(board.una()) {
             self.times.end(now);
@@ -150,7 +151,7 @@ impl Transmitter {
         let has_unsent = self.queue.stream_end() > board.high_data();
         match (board.is_empty(), has_unsent) {
             (true, false) => Activity::Idle,
-            (false, false) if self.waits_for_room => Activity::SendBuffer,
+            (false, false) if self.waits_for_room => of_full_buffer(flight),
             _ => Activity::Application,
         }
     }
@@ -176,14 +177,14 @@ impl Transmitter {
     }
 
     /// The application found no room in the send buffer: it waits until that is writable.
-    pub(super) fn wait_for_room(&mut self, board: &Scoreboard, now: SimTime) {
+    pub(super) fn wait_for_room(&mut self, flight: &Flight, now: SimTime) {
         self.waits_for_room = true;
-        self.stop_at(board, now, self.limited_by);
+        self.stop_at(flight, now, self.limited_by);
     }
 
     /// Nothing new leaves for now.
     pub(super) fn stop(&mut self, flight: &mut Flight, now: SimTime, limit: Limit) -> Option<DataSegment> {
-        self.stop_at(&flight.board, now, limit);
+        self.stop_at(flight, now, limit);
         if limit == Limit::Application && flight.config.app_limited_from == AppLimitedFrom::Idle {
             flight.on_nothing_to_send();
         }
@@ -318,6 +319,12 @@ impl Transmitter {
             flight.on_probe_answered(now);
         }
     }
+}
+
+/// A send buffer full of data behind a hole is the loss's: as in Linux, whose count begins with a segment that left room in cwnd, and
+/// recovery leaves none.
+fn of_full_buffer(flight: &Flight) -> Activity {
+    if flight.recovery.phase().is_open() { Activity::SendBuffer } else { Activity::Cwnd }
 }
 
 /// The rate to pace at, whether segments are spread out or not, for it sizes bursts, too: the controller's, or that of

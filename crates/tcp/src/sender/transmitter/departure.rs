@@ -68,7 +68,7 @@ impl Transmitter {
             return Some(segment);
         }
         let range = flight.board.last_unsacked()?;
-        if self.is_at_host(&flight.board, now, range) {
+        if self.is_at_host(flight, now, range) {
             return None;
         }
         let now = self.pacer.departure(now);

@@ -45,10 +45,10 @@ impl Transmitter {
     fn next_repair(&mut self, flight: &mut Flight, now: SimTime, lost: &Sent, allowed: u64) -> Option<DataSegment> {
         let range = lost.range();
         if !may_retransmit(flight, range, allowed) {
-            self.stop_at(&flight.board, now, Limit::Cwnd);
+            self.stop_at(flight, now, Limit::Cwnd);
             return None;
         }
-        if self.is_at_host(&flight.board, now, range) {
+        if self.is_at_host(flight, now, range) {
             return None;
         }
         let goes_on = self.bursts.repairs(lost);
@@ -88,10 +88,10 @@ impl Transmitter {
     }
 
     /// True if what is to be retransmitted still waits at the host: it leaves when its time has come.
-    pub(super) fn is_at_host(&mut self, board: &Scoreboard, now: SimTime, range: Range) -> bool {
+    pub(super) fn is_at_host(&mut self, flight: &Flight, now: SimTime, range: Range) -> bool {
         let waits = self.fq.as_ref().is_some_and(|fq| fq.holds(range));
         if waits {
-            self.stop_at(board, now, Limit::Cwnd);
+            self.stop_at(flight, now, Limit::Cwnd);
         }
         waits
     }
@@ -207,7 +207,7 @@ impl Transmitter {
             if self.fq.is_some() && flight.recovery.is_idle() && !flight.board.is_empty() {
                 flight.answer_mark(now, &AckOutcome::default());
             }
-            self.stop_at(&flight.board, now, Limit::Pacing);
+            self.stop_at(flight, now, Limit::Pacing);
             if flight.congestion.validation.is_on() {
                 flight.account_for_use(now, Limit::Pacing);
             }
@@ -225,7 +225,7 @@ impl Transmitter {
             && queue.await_room_beside(now, fq, times * queue.limit(burst, pacing_rate(&self.pacer, flight)))
             && !flight.board.is_empty();
         if waits {
-            self.stop_at(&flight.board, now, Limit::HostQueue);
+            self.stop_at(flight, now, Limit::HostQueue);
         }
         waits
     }
