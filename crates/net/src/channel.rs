@@ -49,9 +49,12 @@ impl ChannelConfig {
 
     /// True if the link has only a fixed rate and a fixed delay.
     pub fn is_plain(&self) -> bool {
-        matches!(self.rate, RateConfig::Constant(_))
-            && self.delay.values().nth(1).is_none()
-            && self.outage.is_none()
+        matches!(self.rate, RateConfig::Constant(_)) && self.outage.is_none() && self.only_changes_rate()
+    }
+
+    /// True if the link has only a fixed delay, whatever its rate.
+    pub fn only_changes_rate(&self) -> bool {
+        self.delay.values().nth(1).is_none()
             && self.policer.is_none()
             && self.aggregate.is_none()
             && self.impairments.is_none()

@@ -65,6 +65,11 @@ impl LinkClock {
         Self { free_at: SimTime::NEVER, ..Self::default() }
     }
 
+    /// Says when the link is free, where something else than a pace knows it.
+    pub(crate) fn hold_until(&mut self, free_at: SimTime) {
+        self.free_at = free_at;
+    }
+
     #[inline]
     pub(crate) fn free_at(&self) -> SimTime {
         self.free_at

@@ -113,6 +113,17 @@ impl LinkConfig {
             || self.telemetry
     }
 
+    /// True if the times of all its packets follow from its rate, which is known before the run: a DropTail queue, and a rate that only a
+    /// trace or outages change.
+    pub fn is_planned(&self) -> bool {
+        let is_fifo = matches!(self.queue, QueueConfig::DropTail(_));
+        is_fifo
+            && self.device_queue.is_none()
+            && !self.telemetry
+            && self.channel.as_ref().is_some_and(|channel| channel.only_changes_rate())
+            && !self.takes_changes()
+    }
+
     /// True if the link can be changed during a run: it is served, and its rate has steps.
     pub fn takes_changes(&self) -> bool {
         self.channel.as_deref().is_some_and(|channel| matches!(channel.rate, RateConfig::Schedule(_)))

@@ -56,7 +56,7 @@ pub use impairment::{
     UniformJitter, jitters, losses, reorders,
 };
 #[doc(inline)]
-pub use link::{ClockedLink, Delivery, Link, LinkKind, Passage, ServedLink, Service};
+pub use link::{ClockedLink, Delivery, Link, LinkKind, Passage, PlannedLink, ServedLink, Service};
 pub use link_stats::LinkStats;
 pub use own::{ExternalEffect, ExternalEffectConfig, LinkEffect, PartStart, own_effects};
 pub use packet::{Datagram, Packet, Payload, UDP_HEADER};

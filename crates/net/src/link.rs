@@ -1,7 +1,7 @@
 //! A link: its queue, its transmitter and the packets on its wire.
 //!
-//! A first-in first-out link of fixed rate is a virtual clock ([`ClockedLink`]); any other link is served packet by
-//! packet ([`ServedLink`]). This file holds their common parts: the ring of the packets that will come out at the far
+//! A first-in first-out link of fixed rate, or of a rate that is known before the run, is a virtual clock ([`ClockedLink`],
+//! [`PlannedLink`]); any other link is served packet by packet ([`ServedLink`]). This file holds their common parts: the ring of the packets that will come out at the far
 //! end, and the counts.
 //!
 //! A link's hot fields fit in one cache line of 64 octets: with thousands of links, cache misses dominate the time of a
@@ -11,6 +11,7 @@
 pub mod clocked;
 mod counts;
 mod ledger;
+pub mod planned;
 pub mod served;
 mod wire;
 
@@ -26,11 +27,14 @@ use crate::ring::Ring;
 
 use self::clocked::Waits;
 use self::counts::Counts;
+use self::planned::Planned;
 use self::served::Served;
-use self::wire::Wire;
+use self::wire::{Kind, Wire};
 
 #[doc(inline)]
 pub use clocked::{ClockedLink, Passage};
+#[doc(inline)]
+pub use planned::PlannedLink;
 #[doc(inline)]
 pub use served::{ServedLink, Service};
 
@@ -74,6 +78,8 @@ struct Rest {
     turns: u64,
     /// Packets that wait for a clocked link.
     waits: Waits,
+    /// State of a link of planned rate.
+    planned: Option<Box<Planned>>,
     /// State of a served link.
     served: Option<Box<Served>>,
 }
@@ -83,6 +89,8 @@ struct Rest {
 pub enum LinkKind<'a> {
     /// A link of fixed rate in first-in first-out order.
     Clocked(ClockedLink<'a>),
+    /// A link in first-in first-out order whose changing rate is known before the run.
+    Planned(PlannedLink<'a>),
     /// A link that is served packet by packet.
     Served(ServedLink<'a>),
 }
@@ -100,19 +108,20 @@ impl Link {
     }
 
     fn on(wire: Arc<Wire>, config: &LinkConfig, seed: u64) -> Self {
-        let served = wire.is_served.then(|| Box::new(Served::new(config, seed)));
+        let served = (wire.kind == Kind::Served).then(|| Box::new(Served::new(config, seed)));
+        let planned = (wire.kind == Kind::Planned).then(|| Box::new(Planned::new(config)));
         let clock = if served.is_some() { LinkClock::stopped() } else { LinkClock::default() };
-        let rest = Box::new(Rest { served, ..Rest::default() });
+        let rest = Box::new(Rest { planned, served, ..Rest::default() });
         Self { clock, transit: Ring::default(), wire, rest }
     }
 
     /// The link as its kind.
     #[inline]
     pub fn kind(&mut self) -> LinkKind<'_> {
-        if self.is_served() {
-            LinkKind::Served(ServedLink { link: self })
-        } else {
-            LinkKind::Clocked(ClockedLink { link: self })
+        match self.wire.kind {
+            Kind::Clocked => LinkKind::Clocked(ClockedLink { link: self }),
+            Kind::Planned => LinkKind::Planned(PlannedLink { link: self }),
+            Kind::Served => LinkKind::Served(ServedLink { link: self }),
         }
     }
 
@@ -128,7 +137,7 @@ impl Link {
 
     /// True if it is served packet by packet.
     pub fn is_served(&self) -> bool {
-        self.wire.is_served
+        self.wire.kind == Kind::Served
     }
 
     /// The first packet arrives at the far end.
@@ -140,7 +149,7 @@ impl Link {
             self.rest.turns += 1;
         }
         self.rest.counts.ledger.on_delivered(u64::from(packet.size) + self.wire.framing);
-        let next = if self.is_served() { self.served_delivery() } else { self.next_arrival() };
+        let next = if self.wire.kind == Kind::Clocked { self.next_arrival() } else { self.next_delivery() };
         Delivery { packet, next }
     }
 
@@ -156,11 +165,13 @@ impl Link {
         self.transit.second().map(|on_way| on_way.packet)
     }
 
-    fn served_delivery(&mut self) -> Option<SimTime> {
-        let rest = &mut *self.rest;
-        let served = served_of(&mut rest.served);
-        served.on_delivered(&mut rest.counts.stats);
-        if served.is_overtaking() { None } else { self.next_arrival() }
+    fn next_delivery(&mut self) -> Option<SimTime> {
+        let Rest { served, counts, .. } = &mut *self.rest;
+        let is_overtaking = served.as_mut().is_some_and(|served| {
+            served.on_delivered(&mut counts.stats);
+            served.is_overtaking()
+        });
+        if is_overtaking { None } else { self.next_arrival().filter(|arrival| *arrival < SimTime::NEVER) }
     }
 
     #[inline]
@@ -170,19 +181,29 @@ impl Link {
 
     /// Packets waiting, as of the last call that moved time.
     pub fn waiting(&self) -> usize {
-        self.rest.served.as_ref().map_or_else(|| self.rest.waits.waiting(), |served| served.waiting())
+        match &*self.rest {
+            Rest { served: Some(served), .. } => served.waiting(),
+            Rest { planned: Some(planned), .. } => planned.waiting(),
+            rest => rest.waits.waiting(),
+        }
     }
 
     /// Octets waiting, framing included.
     pub fn waiting_octets(&self) -> Bytes {
-        let rest = &self.rest;
-        Bytes(rest.served.as_ref().map_or_else(|| rest.waits.waiting_octets(), |served| served.waiting_octets()))
+        Bytes(match &*self.rest {
+            Rest { served: Some(served), .. } => served.waiting_octets(),
+            Rest { planned: Some(planned), .. } => planned.waiting_octets(),
+            rest => rest.waits.waiting_octets(),
+        })
     }
 
     /// The wait of the packet that entered service last, nothing if none waits; as of the last call that moved time.
     pub fn current_wait(&self) -> SimDuration {
-        let clocked = || self.rest.waits.latest_wait(|octets| self.wire.pace.rounded_up(octets));
-        self.rest.served.as_ref().map_or_else(clocked, |served| served.wait())
+        match &*self.rest {
+            Rest { served: Some(served), .. } => served.wait(),
+            Rest { planned: Some(planned), .. } => planned.wait(),
+            rest => rest.waits.latest_wait(|octets| self.wire.pace.rounded_up(octets)),
+        }
     }
 
     /// A packet was dropped by a discarder in front of the link.
@@ -199,12 +220,20 @@ impl Link {
 
     /// Time for which the link has been sending, up to `now`.
     pub fn busy_time(&self, now: SimTime) -> SimDuration {
-        self.rest.served.as_ref().map_or_else(|| self.clocked_busy_time(now), |served| served.busy_time(now))
+        match &*self.rest {
+            Rest { served: Some(served), .. } => served.busy_time(now),
+            Rest { planned: Some(planned), .. } => planned.busy_time(now),
+            _ => self.clocked_busy_time(now),
+        }
     }
 
-    /// Octets that a served link has sent up to `now`.
-    pub fn served_octets(&self, now: SimTime) -> Option<u64> {
-        Some(self.rest.served.as_ref()?.carried(now))
+    /// Octets that a link that does not send at its fixed rate has sent up to `now`.
+    pub fn sent_octets(&self, now: SimTime) -> Option<u64> {
+        match &*self.rest {
+            Rest { served: Some(served), .. } => Some(served.carried(now)),
+            Rest { planned: Some(planned), .. } => Some(planned.carried(now)),
+            _ => None,
+        }
     }
 
     /// The internal that the discipline calls `name`, if it has one, at `now`.
@@ -218,6 +247,9 @@ impl Link {
         self.advance(before);
         if let Some(served) = &mut self.rest.served {
             served.begin_measurement(now);
+        }
+        if let Some(planned) = &mut self.rest.planned {
+            planned.begin_measurement(now);
         }
         let window = self.window(now, before);
         self.rest.counts.stats.restart(window);
@@ -237,7 +269,11 @@ impl Link {
     fn end_behind(&mut self, now: SimTime, last: SimTime) -> LinkStats {
         self.advance(last);
         let mut stats = std::mem::take(&mut self.rest.counts.stats);
-        let used = self.rest.served.as_ref().and_then(|served| served.used(stats.window_start(), now));
+        let used = match &*self.rest {
+            Rest { served: Some(served), .. } => served.used(stats.window_start(), now),
+            Rest { planned: Some(planned), .. } => planned.used(stats.window_start(), now),
+            _ => None,
+        };
         stats.finish(self.window(now, last), self.waiting(), used);
         stats
     }
@@ -245,10 +281,8 @@ impl Link {
     /// The counts of a link at `now`, of events up to `last`, to which it has been advanced.
     fn window(&self, now: SimTime, last: SimTime) -> Window {
         let delivered = (self.rest.turns << 32 | u64::from(self.transit.left())) + self.rest.waits.passed();
-        let begun = match &self.rest.served {
-            None => Some(delivered + (self.held_packets() - self.not_begun(last)) as u64),
-            Some(_) => None,
-        };
+        let begun =
+            (self.wire.kind == Kind::Clocked).then(|| delivered + (self.held_packets() - self.not_begun(last)) as u64);
         Window { at: now, busy: self.busy_time(now), delivered, begun }
     }
 
@@ -274,7 +308,7 @@ impl Link {
         if cfg!(debug_assertions) {
             self.rest.counts.ledger.check_packets(self.held_packets());
             match &self.rest.served {
-                None => self.clock.check_pace(self.wire.pace),
+                None => self.clock.check_pace(self.wire.pace), // of a planned rate it has counted nothing
                 Some(served) => served.check_rate(),
             }
         }
@@ -294,6 +328,9 @@ impl Link {
             self.rest.counts.ledger.check_octets(in_transit + held, drops);
             if let Some(served) = &self.rest.served {
                 served.check_capacity(now);
+            }
+            if let Some(planned) = &self.rest.planned {
+                planned.check_capacity(now);
             }
         }
     }
@@ -326,13 +363,18 @@ impl Link {
     /// counts its earlier fate. Returns true if it is the only one.
     pub fn receive(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
         self.rest.counts.ledger.on_came(u64::from(packet.size) + self.wire.framing);
-        self.carry(arrival, packet)
+        self.put_behind(arrival, packet)
+    }
+
+    /// Puts an admitted packet of a link that is not served on the way. Returns true if its arrival is the link's next event.
+    pub fn carry(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
+        self.put_behind(arrival, packet) && arrival < SimTime::NEVER
     }
 
     /// Puts a packet on the way, behind all others. Returns true if it is the only one, so that its arrival is the link's next
     /// event.
     #[inline]
-    fn carry(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
+    fn put_behind(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
         debug_assert!(
             self.transit.back().is_none_or(|last| last.arrival <= arrival),
             "a packet overtakes on a link that keeps order"

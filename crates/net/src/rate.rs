@@ -103,27 +103,38 @@ impl RateProcess {
         clock.ever_sends |= rate.0 > 0;
     }
 
-    /// Octets of the packet of the last [`Self::service_end`] that have left by `now`; its service lasts from `start`
-    /// to `end`. `None` if they leave evenly.
-    pub fn sent_of(&self, octets: u64, (start, end): (SimTime, SimTime), now: SimTime) -> Option<f64> {
-        // What the link could send until `end` is this packet's, but for what is to spare then.
-        let to_spare = match &self.source {
-            Source::Constant(..) => return None,
+    /// Octets that the link can still send at the last [`Self::service_end`]; of a constant rate nothing that counts.
+    pub(crate) fn to_spare(&self) -> f64 {
+        match &self.source {
+            Source::Constant(..) => 0.0,
             Source::Steps(clock) => clock.spare as f64 / WORK_OF_OCTET as f64,
             Source::Trace(reader) => reader.to_spare(),
-        };
+        }
+    }
+
+    /// Octets of a packet that have left by `now`; its service lasts from `start` to `end`, when the link could still send `to_spare`.
+    /// `None` if they leave evenly.
+    pub(crate) fn sent_of(
+        &self,
+        (octets, to_spare): (u64, f64),
+        (start, end): (SimTime, SimTime),
+        now: SimTime,
+    ) -> Option<f64> {
         let octets = octets as f64;
         if end == SimTime::NEVER {
             return Some(self.capacity(start, now)?.min(octets));
         }
+        // What the link could send until `end` is this packet's, but for what is to spare then.
         let to_come = self.capacity(now.min(end), end)? - to_spare;
         Some((octets - to_come).clamp(0.0, octets)) // sums of parts of octets are not exact
     }
 
-    /// The link's capacity until `now`; `None` if that is its rate times the span.
-    pub(crate) fn most_sent(&self, now: SimTime) -> Option<f64> {
+    /// Checks that a changing rate allows as many octets until `now` as have been sent.
+    pub(crate) fn check_capacity(&self, sent: f64, now: SimTime) {
         let at_zero = if let Source::Trace(reader) = &self.source { reader.capacity_at_zero() } else { 0.0 };
-        Some(self.capacity(SimTime::ZERO, now)? + at_zero)
+        if let Some(capacity) = self.capacity(SimTime::ZERO, now).map(|capacity| capacity + at_zero) {
+            assert!(sent <= capacity * (1.0 + 1e-9) + 1.0, "{sent} octets sent where {capacity} could have been");
+        }
     }
 
     /// The rate at `now`, without outages, and the end of its step; `None` if it does not change at given instants.

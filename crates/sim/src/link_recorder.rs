@@ -37,7 +37,8 @@ impl LinkRecorder {
         let series = &mut self.series;
         series.time.push(now.as_secs_f64());
         series.who.push(position as u32);
-        let sent = link.served_octets(now).unwrap_or_else(|| link.busy_time(now).0);
+        let octets = link.sent_octets(now);
+        let sent = octets.unwrap_or_else(|| link.busy_time(now).0);
         let counts = (now, sent, link.total_drops(), link.total_marks());
         let (then, sent_before, drops, marks) = std::mem::replace(&mut series.previous[position], counts);
         let span = now.saturating_since(then);
@@ -47,7 +48,7 @@ impl LinkRecorder {
                 LinkSeries::QueueBytes => link.waiting_octets().0 as f64,
                 LinkSeries::Drops => (counts.2 - drops) as f64,
                 LinkSeries::Throughput if span.is_zero() => f64::NAN,
-                LinkSeries::Throughput if link.is_served() => rate(sent - sent_before, span),
+                LinkSeries::Throughput if octets.is_some() => rate(sent - sent_before, span),
                 LinkSeries::Throughput => link.rate().0 as f64 * (sent - sent_before) as f64 / span.0 as f64,
                 LinkSeries::Marks => (counts.3 - marks) as f64,
                 LinkSeries::QueueDelay => link.current_wait().as_secs_f64(),

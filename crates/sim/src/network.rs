@@ -13,7 +13,7 @@ use ackclock_events::DropCause;
 use ackclock_net::queue::HostTable;
 use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
-    PacketId, Packets, Payload, QueueLimit, Router, UnderWay,
+    PacketId, Packets, Passage, Payload, QueueLimit, Router, UnderWay,
 };
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{SimDuration, SimTime};
@@ -367,17 +367,18 @@ impl Network {
             return self.links[at.index()].on_discarded();
         }
         let now = self.now();
-        let LinkKind::Clocked(mut link) = self.links[at.index()].kind() else { return self.offer(at, packet) };
+        let mut link = match self.links[at.index()].kind() {
+            LinkKind::Clocked(link) => link,
+            LinkKind::Planned(_) => return self.pass_planned(at, packet),
+            LinkKind::Served(_) => return self.offer(at, packet),
+        };
         let Some(mut passage) = link.admit(now, packet.size) else {
             self.note_refused(at, packet.packet, packet.hop);
             return self.drop_on_arrival(at, packet.packet, DropCause::Queue);
         };
         if LOOKS {
-            let packet = self.packets.get(packet.packet);
-            self.captures.record(at, passage.service, packet);
-            if let Some(watch) = &mut self.watch {
-                watch.on_passage(now, &At { link: at, packet, captures: &self.captures }, now, passage);
-            }
+            self.observe(at, packet.packet, passage);
+            link = self.links[at.index()].clocked().expect("it is clocked");
         }
         while let Next::Express(next) = self.hops[packet.hop.index()].next() {
             link.pass_on(now, passage.arrival, packet.size);
@@ -407,6 +408,36 @@ impl Network {
             self.queue.push(arrival, Event::Link(at));
         }
         self.check_link(at);
+    }
+
+    /// Passes a packet through a link of planned rate.
+    #[inline(never)]
+    fn pass_planned(&mut self, at: LinkId, packet: UnderWay) {
+        let now = self.now();
+        let LinkKind::Planned(mut link) = self.links[at.index()].kind() else { return };
+        let Some(passage) = link.admit(now, packet.size) else {
+            self.note_refused(at, packet.packet, packet.hop);
+            return self.drop_on_arrival(at, packet.packet, DropCause::Queue);
+        };
+        if passage.service < SimTime::NEVER {
+            self.observe(at, packet.packet, passage);
+        }
+        let leaves = Some(passage.arrival).filter(|arrival| *arrival < SimTime::NEVER);
+        let noticed = leaves.and_then(|arrival| self.host_noise.at(at, arrival));
+        let arrival = noticed.unwrap_or(passage.arrival);
+        if self.links[at.index()].carry(arrival, packet) {
+            self.queue.push(arrival, Event::Link(at));
+        }
+        self.check_link(at);
+    }
+
+    /// Tells observers of a packet's passage through the link to which it has just come.
+    fn observe(&mut self, at: LinkId, packet: PacketId, passage: Passage) {
+        let (now, packet) = (self.now(), self.packets.get(packet));
+        self.captures.record(at, passage.service, packet);
+        if let Some(watch) = &mut self.watch {
+            watch.on_passage(now, &At { link: at, packet, captures: &self.captures }, now, passage);
+        }
     }
 
     /// Drops a packet that came to a link.

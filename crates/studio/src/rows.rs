@@ -90,7 +90,7 @@ impl Rows {
         for (link, sent_before) in self.links.iter().zip(&mut self.sent) {
             let link = simulation.link(*link);
             // A served link counts octets, a virtual clock the time for which it sent.
-            let served = link.served_octets(now);
+            let served = link.sent_octets(now);
             let sent = served.unwrap_or_else(|| link.busy_time(now).0);
             let more = sent - std::mem::replace(sent_before, sent);
             let throughput = match served {

@@ -208,19 +208,17 @@ impl Network {
             self.links[index].on_discarded();
             return self.frames.leave(&packet);
         }
-        match self.links[index].kind() {
-            LinkKind::Clocked(mut link) => match link.admit(now, packet.size) {
-                None => self.frames.leave(&packet),
-                Some(passage) => {
-                    if self.captures.are_wanted(at) {
-                        self.captures.record(at, passage.service, marked(&mut self.frames, &packet));
-                    }
-                    if link.carry(passage.arrival, self.packets.put(&packet)) {
-                        self.schedule(passage.arrival, Event::Arrival(at));
-                    }
-                }
-            },
-            LinkKind::Served(_) => self.offer(at, &packet),
+        let admitted = match self.links[index].kind() {
+            LinkKind::Clocked(mut link) => link.admit(now, packet.size),
+            LinkKind::Planned(mut link) => link.admit(now, packet.size),
+            LinkKind::Served(_) => return self.offer(at, &packet),
+        };
+        let Some(passage) = admitted else { return self.frames.leave(&packet) };
+        if self.captures.are_wanted(at) {
+            self.captures.record(at, passage.service, marked(&mut self.frames, &packet));
+        }
+        if self.links[index].carry(passage.arrival, self.packets.put(&packet)) {
+            self.schedule(passage.arrival, Event::Arrival(at));
         }
     }
 

@@ -126,7 +126,7 @@ impl ClockedLink<'_> {
     /// event.
     #[inline]
     pub fn carry(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
-        self.link.carry(arrival, packet)
+        self.link.put_behind(arrival, packet)
     }
 
     /// Passes an admitted packet on at `now` into the ring of a later link; it leaves this one at `arrival`.
@@ -148,6 +148,9 @@ impl Link {
 
     /// Brings the counts of waiting and of passed-on packets up to `now`.
     pub fn advance(&mut self, now: SimTime) {
+        if let Some(planned) = &mut self.rest.planned {
+            return planned.advance(now, &mut self.rest.counts.stats);
+        }
         self.rest.let_come(now);
         self.rest.advance(now);
         self.rest.count_arrived(now);

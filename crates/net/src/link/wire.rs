@@ -6,6 +6,27 @@ use crate::clock::Pace;
 use crate::config::{LinkConfig, QueueConfig, QueueLimit};
 use crate::queue::Room;
 
+/// Source of the times of a link's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// By the clock of a fixed rate.
+    Clocked,
+    /// By a rate that changes as is known before the run.
+    Planned,
+    /// Packet by packet.
+    Served,
+}
+
+impl Kind {
+    fn of(config: &LinkConfig) -> Self {
+        match (config.is_served(), config.is_planned()) {
+            (false, _) => Self::Clocked,
+            (true, true) => Self::Planned,
+            (true, false) => Self::Served,
+        }
+    }
+}
+
 /// The constant properties of a link. Alike links share one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wire {
@@ -13,8 +34,7 @@ pub(super) struct Wire {
     pub(super) delay: SimDuration,
     /// Octets that the link layer adds to each packet.
     pub(super) framing: u64,
-    /// True if the link is served packet by packet.
-    pub(super) is_served: bool,
+    pub(super) kind: Kind,
     /// The room for packets that wait for a clocked link.
     pub(super) room: Room,
     pub(super) rate: Bandwidth,
@@ -31,7 +51,7 @@ impl Wire {
             pace: Pace::of(config.rate),
             delay: config.delay,
             framing: config.framing.0,
-            is_served: config.is_served(),
+            kind: Kind::of(config),
             room,
             rate: config.rate,
         }

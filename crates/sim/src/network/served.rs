@@ -227,7 +227,7 @@ impl Network {
         let now = self.now();
         let Some(telemetry) = &mut self.telemetry else { return };
         let link = &mut self.links[id.index()];
-        let (queue, sent) = (link.waiting_octets(), link.served_octets(now).unwrap_or_default());
+        let (queue, sent) = (link.waiting_octets(), link.sent_octets(now).unwrap_or_default());
         let Some(mut link) = link.served() else { return };
         if link.in_service().is_some_and(|packet| telemetry.is_written(id, packet)) {
             let rate = link.rate_of_service();

@@ -3,9 +3,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{QueueConfig, QueueLimit, SgpqConfig};
-use crate::link::Link;
 use crate::link::tests::config;
-use crate::link::wire::Wire;
+use crate::link::wire::{Kind, Wire};
+use crate::link::{Link, LinkKind};
 use crate::packets::UnderWay;
 use crate::queue::RedConfig;
 use crate::rate::{Outage, RateConfig, Trace};
@@ -13,7 +13,7 @@ use crate::schedule::Schedule;
 
 /// A served DropTail link.
 fn served(config: &LinkConfig) -> Link {
-    Link::on(Wire { is_served: true, ..Wire::new(config) }.into(), config, 1)
+    Link::on(Wire { kind: Kind::Served, ..Wire::new(config) }.into(), config, 1)
 }
 
 fn packet(size: u32) -> Packet {
@@ -42,28 +42,37 @@ fn offer(link: &mut Link, wake: &mut SimTime, now: SimTime, size: u32) {
     *wake = served.serve(now).wake.unwrap_or(*wake);
 }
 
+/// Lets a packet come to a link of any kind.
+fn come(link: &mut Link, wake: &mut SimTime, now: SimTime, size: u32) {
+    let passage = match link.kind() {
+        LinkKind::Clocked(mut link) => link.admit(now, size),
+        LinkKind::Planned(mut link) => link.admit(now, size),
+        LinkKind::Served(_) => {
+            serve_until(link, wake, now);
+            offer(link, wake, now, size);
+            None
+        }
+    };
+    if let Some(passage) = passage {
+        link.carry(passage.arrival, UnderWay { size, ..UnderWay::default() });
+    }
+    link.check_invariants();
+}
+
 /// Sends packets of the given sizes at the given times; returns their arrivals, and the statistics at the end.
 fn send(mut link: Link, packets: &[(u64, u32)], end: SimTime) -> (Vec<(SimTime, u32)>, crate::LinkStats) {
     let mut wake = SimTime::NEVER;
     let mut arrivals = Vec::new();
     for &(now, size) in packets {
-        let now = SimTime(now);
-        if link.is_served() {
-            serve_until(&mut link, &mut wake, now);
-            offer(&mut link, &mut wake, now, size);
-        } else if let Some(mut clocked) = link.clocked()
-            && let Some(passage) = clocked.admit(now, size)
-        {
-            link.carry(passage.arrival, UnderWay { size, ..UnderWay::default() });
-        }
-        link.check_invariants();
+        come(&mut link, &mut wake, SimTime(now), size);
     }
     serve_until(&mut link, &mut wake, end);
-    while let Some(first) = link.transit.front().map(|first| first.arrival) {
+    link.check_at_end(end);
+    let stats = link.end_measurement(end);
+    while let Some(first) = link.transit.front().map(|first| first.arrival).filter(|first| *first < SimTime::NEVER) {
         arrivals.push((first, link.deliver().packet.size));
     }
-    link.check_at_end(end);
-    (arrivals, link.end_measurement(end))
+    (arrivals, stats)
 }
 
 #[test]
@@ -84,7 +93,7 @@ fn octets_are_counted_as_they_leave() {
         offer(&mut link, &mut wake, SimTime(0), 1500);
     }
     serve_until(&mut link, &mut wake, SimTime(1_500_000));
-    assert_eq!(link.served_octets(SimTime(1_500_000)), Some(2_250));
+    assert_eq!(link.sent_octets(SimTime(1_500_000)), Some(2_250));
     assert_eq!(link.busy_time(SimTime(1_500_000)), SimDuration(1_500_000));
     assert_eq!(link.current_wait(), SimDuration::ZERO); // none waits any more
 }
@@ -93,15 +102,20 @@ fn octets_are_counted_as_they_leave() {
 fn used(channel: ChannelConfig, start_ms: u64, (from_ms, until_ms): (u64, u64)) -> f64 {
     let ms = |ms: u64| SimTime(ms * 1_000_000);
     let config = LinkConfig { channel: Some(Box::new(channel)), ..config(12_000_000, QueueLimit::Unlimited) };
-    let (mut link, mut wake) = (Link::new(&config, 1), SimTime::NEVER);
-    for _ in 0..10 {
-        offer(&mut link, &mut wake, ms(start_ms), 1500);
-    }
-    serve_until(&mut link, &mut wake, ms(from_ms));
-    link.begin_measurement(ms(from_ms));
-    serve_until(&mut link, &mut wake, ms(until_ms));
-    link.check_at_end(ms(until_ms));
-    link.end_measurement(ms(until_ms)).utilization()
+    let share_of = |mut link: Link| {
+        let mut wake = SimTime::NEVER;
+        for _ in 0..10 {
+            come(&mut link, &mut wake, ms(start_ms), 1500);
+        }
+        serve_until(&mut link, &mut wake, ms(from_ms));
+        link.begin_measurement(ms(from_ms));
+        serve_until(&mut link, &mut wake, ms(until_ms));
+        link.check_at_end(ms(until_ms));
+        link.end_measurement(ms(until_ms)).utilization()
+    };
+    let (share, of_served) = (share_of(Link::new(&config, 1)), share_of(served(&config)));
+    assert_eq!(share.to_bits(), of_served.to_bits());
+    share
 }
 
 #[test]
@@ -132,16 +146,24 @@ fn a_packet_over_two_opportunities_has_sent_a_part_at_each() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A served DropTail link treats the same packets like a clocked one.
+    /// A served DropTail link treats the same packets like one whose times are known ahead: at a fixed rate, with outages, and by a trace,
+    /// which may end.
     #[test]
     fn a_served_drop_tail_link_is_the_clocked_one(
         gaps in proptest::collection::vec((0_u64..3_000_000, 40_u32..1501), 1..200),
         limit in 1_u64..20,
-        unit in 0..3,
+        unit in 0..4,
+        rate in prop_oneof![
+            Just(None),
+            Just(Some(None)),
+            (proptest::collection::vec(0_u64..4, 1..40), 600_u64..2_000, proptest::bool::ANY).prop_map(Some).prop_map(Some),
+        ],
+        window_us in (0_u64..100_000, 0_u64..900_000),
     ) {
         let limit = match unit {
             0 => QueueLimit::Packets(limit),
             1 => QueueLimit::Bytes(Bytes(1500 * limit)),
+            2 => QueueLimit::Time(SimDuration::from_millis(limit)),
             _ => QueueLimit::Unlimited,
         };
         let mut now = 0;
@@ -153,16 +175,56 @@ proptest! {
             })
             .collect();
         // 8 Mbit/s: an octet takes 1000 ns, so that services end on the instants at which packets arrive
-        let config = config(8_000_000, limit);
-        let end = SimTime(now + 1_000_000_000);
-        let (arrivals, stats) = send(served(&config), &packets, end);
-        let (expected, clocked) = send(Link::new(&config, 1), &packets, end);
+        let plain = config(8_000_000, limit);
+        let channel = rate.map(|trace| match trace {
+            None => {
+                let outage = Some(Outage::new(SimDuration::from_millis(17), SimDuration::from_millis(5)));
+                ChannelConfig { outage, ..ChannelConfig::constant(plain.rate, plain.delay) }
+            }
+            Some((steps, octets, repeats)) => {
+                let instants = steps.iter().scan(0, |at, step| { *at += step; Some(*at) }).chain([200]);
+                let text = instants.map(|at| at.to_string()).collect::<Vec<_>>().join("\n");
+                let trace = Trace::parse(&text, Bytes(octets), repeats).expect("a trace");
+                ChannelConfig { rate: RateConfig::Trace(trace.into()), ..ChannelConfig::constant(plain.rate, plain.delay) }
+            }
+        });
+        let config = LinkConfig { channel: channel.map(Box::new), ..plain };
+        prop_assert_eq!(config.is_planned(), config.channel.is_some());
+        let from = window_us.0 * 1_000;
+        let end = SimTime(now.max(from) + 1_000 + window_us.1 * 1_000);
+        let (early, late): (Vec<_>, Vec<_>) = packets.iter().partition(|(time, _)| *time < from);
+        let both = [served(&config), Link::new(&config, 1)].map(|mut link| {
+            let mut wake = SimTime::NEVER;
+            for &(now, size) in &early {
+                come(&mut link, &mut wake, SimTime(now), size);
+            }
+            serve_until(&mut link, &mut wake, SimTime(from.saturating_sub(1)));
+            link.begin_measurement(SimTime(from));
+            for &(now, size) in &late {
+                come(&mut link, &mut wake, SimTime(now), size);
+            }
+            serve_until(&mut link, &mut wake, end);
+            link.advance(end);
+            let seen = (link.waiting(), link.waiting_octets(), link.current_wait(), link.busy_time(end), link.total_drops());
+            let sent = link.sent_octets(end);
+            link.check_at_end(end);
+            let stats = link.end_measurement(end);
+            let left = link.transit.iter().map(|on_way| (on_way.arrival, on_way.packet.size));
+            let left: Vec<_> = left.filter(|(arrival, _)| arrival.0 <= end.0 + 1_000_000).collect();
+            (left, seen, sent, stats)
+        });
+        let [(arrivals, seen, sent, stats), (expected, clocked_seen, clocked_sent, clocked)] = both;
         prop_assert_eq!(arrivals, expected);
+        prop_assert_eq!(seen, clocked_seen);
+        if config.channel.is_some() {
+            prop_assert_eq!(sent, clocked_sent);
+        }
         prop_assert_eq!(stats.drops(), clocked.drops());
         prop_assert_eq!(stats.utilization().to_bits(), clocked.utilization().to_bits());
         prop_assert_eq!(stats.queue_packets().mean().to_bits(), clocked.queue_packets().mean().to_bits());
         prop_assert_eq!(stats.queue_packets().max(), clocked.queue_packets().max());
         prop_assert_eq!(stats.queueing_delay().mean().to_bits(), clocked.queueing_delay().mean().to_bits());
+        prop_assert_eq!(stats.queueing_delay().weight(), clocked.queueing_delay().weight());
     }
 }
 
