@@ -132,8 +132,8 @@ def curves(laboratory: Laboratory, study: Study) -> Figure:
 
 
 PICTURES = [
-    Picture("learned-trade", "L7", "all", "Goodput over delay, held-out paths", trade),
-    Picture("learned-trade-few", "L8", "few", "Goodput over delay, three held-out paths of each kind", trade),
-    Picture("learned-run", "L9", "run", "A path whose rate goes down and up again", in_time),
-    Picture("learned-curves", "L8", "few", "How the policy was learnt", curves, shows=("L8",)),
+    Picture("trade", "L7", "all", "Goodput over delay, held-out paths", trade),
+    Picture("trade-few", "L8", "few", "Goodput over delay, three held-out paths of each kind", trade),
+    Picture("run", "L9", "run", "A path whose rate goes down and up again", in_time),
+    Picture("curves", "L8", "few", "How the policy was learnt", curves, shows=("L8",)),
 ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ackclock.claims import Finding, Folder, judge, load_folder, load_folders
-from ackclock.claims.adoption import adopt, main
+from ackclock.claims.adoption import adopt, line_each, main
 from ackclock.claims.claims_page import _is_of_another, as_json
 from ackclock.claims.folder import select
 from ackclock.claims.ledger import Laboratory, decisive
@@ -177,7 +177,7 @@ def test_seeds_on_record_do_not_decide_what_an_edited_folder_simulates(mine: Pat
 
 def test_a_record_that_does_not_say_its_scenario_decides_nothing_until_it_is_adopted(mine: Path) -> None:
     content = json.loads((mine / "recorded.json").read_text())
-    written = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    written = line_each(content)
     for entry in content["claims"]:
         del entry["subject"]
         for other in entry["other_choices"]:

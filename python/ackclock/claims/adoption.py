@@ -38,22 +38,17 @@ def adopt(folder: Folder) -> list[Path]:
 
 
 def line_each(content: Mapping[str, Any]) -> str:
-    """Return a record with one line per claim, the form of large records."""
+    """Return a record with one line per claim."""
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in content["claims"])
     head = json.dumps({**content, "claims": []}, ensure_ascii=False).removesuffix("[]}")
     return f"{head}[\n{lines}\n]}}\n"
 
 
-def _indented(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
 def _record(text: str, claims: Mapping[str, Claim]) -> str:
-    """Return a record with the subject of each measurement, in its original form."""
+    """Return a record with the subject of each measurement."""
     content = json.loads(text)
-    write = line_each if text == line_each(content) else _indented
     entries = [_entry(entry, claims[entry["id"]]) if entry["id"] in claims else entry for entry in content["claims"]]
-    return write({**content, "claims": entries})
+    return line_each({**content, "claims": entries})
 
 
 def _entry(entry: dict[str, Any], claim: Claim) -> dict[str, Any]:
