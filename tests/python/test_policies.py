@@ -1,5 +1,6 @@
 """A learned policy is saved, and runs frozen in another run."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,56 @@ def test_a_wrong_save_policy_is_told_before_the_run(cli: Cli, tmp_path: Path, gi
     told = cli("run", learns, "--quiet", "--save-policy", given)
     assert told.returncode != 0
     assert words in told.stderr
+
+
+def _message(field: int, content: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(number: int) -> bytes:
+    low, rest = number & 127, number >> 7
+    return bytes([low | 128]) + _varint(rest) if rest else bytes([low])
+
+
+def _doubles(values: dict[int, float]) -> bytes:
+    return b"".join(_varint(field << 3 | 1) + struct.pack("<d", value) for field, value in values.items())
+
+
+def _table(packets: int, intersend_ms: float) -> bytes:
+    """A table of Remy of one region: a window of so many packets, whatever is remembered.
+
+    Field numbers are those of the authors' `dna.proto`; an increment is a zigzag integer.
+    """
+    ends = [_message(11, _doubles({21: 0.0, 22: 0.0, 23: 0.0})), _message(12, _doubles({21: 1e4, 22: 1e4, 23: 1e4}))]
+    action = _varint(31 << 3) + _varint(2 * packets) + _doubles({32: 0.0, 33: intersend_ms})
+    return _message(1, b"".join(ends)) + _message(3, action)
+
+
+@pytest.mark.parametrize(
+    ("packets", "intersend_ms", "expected_bps"),
+    [(20, 0.01, 20 * 1448 * 8 / 0.0406), (200, 2.0, 1448 * 8 / 0.002)],
+    ids=["window", "pace"],
+)
+def test_a_table_of_remy_sets_window_and_pace(
+    tmp_path: Path, packets: int, intersend_ms: float, expected_bps: float
+) -> None:
+    """20 packets in a round trip of 40.6 ms, or one in 2 ms."""
+    (tmp_path / "one.dna").write_bytes(_table(packets, intersend_ms))
+    flow = _LEARNS.replace('{ kind = "dqn_newreno", warm_up = 100 }', '{ kind = "policy", file = "one.dna" }')
+    (tmp_path / "remy.toml").write_text('measure = { from = "1 s" }\ntcp = { delayed_ack = false }\n' + flow)
+    summary = running.run(Scenario.load(str(tmp_path / "remy.toml"))).summary
+    assert summary["flows"][0]["goodput_bps"] == pytest.approx(expected_bps, rel=0.02)
+
+
+def test_a_table_of_remy_takes_no_other_controller(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "one.dna").write_bytes(_table(20, 1.0))
+    (tmp_path / "cut.dna").write_bytes(_table(20, 1.0)[:-3])
+    for written, said in (
+        ('file = "one.dna", controller = "cubic"', "must not be combined with a table of Remy"),
+        ('file = "cut.dna"', "must be an ONNX file"),
+    ):
+        scenario = tmp_path / "remy.toml"
+        scenario.write_text(_LEARNS.replace('kind = "dqn_newreno", warm_up = 100', f'kind = "policy", {written}'))
+        told = cli("run", scenario, "--quiet")
+        assert told.returncode == 2
+        assert said in told.stderr, told.stderr

@@ -18,6 +18,7 @@ mod operators;
 pub mod quantised;
 #[cfg(test)]
 mod recurrent;
+pub mod remy;
 mod states;
 mod tensor;
 #[cfg(test)]

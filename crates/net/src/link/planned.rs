@@ -1,6 +1,6 @@
 //! A first-in first-out link whose rate changes as it is known before the run: by a trace, or by outages.
 //!
-//! As with a link of fixed rate, the passage of a packet is known when it arrives ([`mod@crate::link::clocked`]); only the times come from a
+//! The passage of a packet is known when it arrives, as on a link of fixed rate ([`mod@crate::link::clocked`]); only the times come from a
 //! [`RateProcess`]. So a packet takes one event here, its arrival at the far end.
 
 use ackclock_units::{SimDuration, SimTime};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ackclock_agent::policy::{LEARNER_KEY, Policy, PolicyController, PolicyPlace};
+use ackclock_agent::policy::remy::{Remy, RemyTable};
+use ackclock_agent::policy::{LEARNER_KEY, Policy, PolicyController, PolicyError, PolicyPlace};
 use ackclock_cc::{Controller as Running, ControllerConfig, ExternalConfig, FixedConfig};
 
 use super::Sources;
@@ -25,6 +26,9 @@ pub(super) fn policy(table: &PolicyParameters, mss: u32, at: &Location<'_>, sour
         return nothing;
     };
     let Some(content) = sources.attachments.content(file) else { return nothing };
+    if let Some(read) = RemyTable::read(&content) {
+        return of_table(read, table, at).unwrap_or(nothing);
+    }
     let settings = table.agent.as_ref().map(|agent| serde_json::to_string(agent).expect("a table of JSON"));
     match Policy::from_onnx(&content, settings.as_deref()) {
         Ok(policy) => match policy.learner() {
@@ -35,14 +39,33 @@ pub(super) fn policy(table: &PolicyParameters, mss: u32, at: &Location<'_>, sour
             None => ControllerConfig::External(driven_by(Arc::new(policy), own)),
         },
         Err(error) => {
-            let field = match error.place {
-                PolicyPlace::File => "file",
-                PolicyPlace::Agent => "agent",
-            };
-            at.key(field).report(error.what, error.remedy);
+            report(error, at);
             nothing
         }
     }
+}
+
+fn report(error: PolicyError, at: &Location<'_>) {
+    let field = match error.place {
+        PolicyPlace::File => "file",
+        PolicyPlace::Agent => "agent",
+    };
+    at.key(field).report(error.what, error.remedy);
+}
+
+/// A table of Remy, which decides everything by itself.
+fn of_table(
+    read: Result<RemyTable, PolicyError>,
+    table: &PolicyParameters,
+    at: &Location<'_>,
+) -> Option<ControllerConfig> {
+    for (field, is_given) in [("controller", table.names_own == Some(true)), ("agent", table.agent.is_some())] {
+        if is_given {
+            at.key(field).report("must not be combined with a table of Remy, which decides everything", "remove it");
+        }
+    }
+    let table = read.map_err(|error| report(error, at)).ok()?;
+    Some(ControllerConfig::External(ExternalConfig::new("policy", move |start| Remy::new(table.clone(), start))))
 }
 
 /// Rejects `controller` beside a file that names its learner, which had slow start and losses itself.
