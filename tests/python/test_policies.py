@@ -89,11 +89,21 @@ def test_a_table_of_remy_sets_window_and_pace(
     assert summary["flows"][0]["goodput_bps"] == pytest.approx(expected_bps, rel=0.02)
 
 
+def test_a_network_of_indigo_sets_the_window(tmp_path: Path) -> None:
+    """A network of nothing but a bias for the third action, which keeps the first window of 10 packets in 40.6 ms."""
+    count, biases, rest = [0.0], [0.0, 0.0, 1.0, 0.0, 0.0], [0.0] * 5536
+    (tmp_path / "model.data").write_bytes(struct.pack("<5542f", *count, *biases, *rest))
+    flow = _LEARNS.replace('{ kind = "dqn_newreno", warm_up = 100 }', '{ kind = "policy", file = "model.data" }')
+    (tmp_path / "indigo.toml").write_text('measure = { from = "1 s" }\ntcp = { delayed_ack = false }\n' + flow)
+    summary = running.run(Scenario.load(str(tmp_path / "indigo.toml"))).summary
+    assert summary["flows"][0]["goodput_bps"] == pytest.approx(10 * 1448 * 8 / 0.0406, rel=0.02)
+
+
 def test_a_table_of_remy_takes_no_other_controller(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "one.dna").write_bytes(_table(20, 1.0))
     (tmp_path / "cut.dna").write_bytes(_table(20, 1.0)[:-3])
     for written, said in (
-        ('file = "one.dna", controller = "cubic"', "must not be combined with a table of Remy"),
+        ('file = "one.dna", controller = "cubic"', "must not be combined with this file"),
         ('file = "cut.dna"', "must be an ONNX file"),
     ):
         scenario = tmp_path / "remy.toml"

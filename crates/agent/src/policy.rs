@@ -11,6 +11,7 @@ mod error;
 #[cfg(test)]
 mod exported;
 mod graph;
+pub mod indigo;
 mod learner;
 mod network;
 mod onnx;

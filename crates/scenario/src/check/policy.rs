@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ackclock_agent::policy::indigo::{Indigo, IndigoNetwork};
 use ackclock_agent::policy::remy::{Remy, RemyTable};
 use ackclock_agent::policy::{LEARNER_KEY, Policy, PolicyController, PolicyError, PolicyPlace};
 use ackclock_cc::{Controller as Running, ControllerConfig, ExternalConfig, FixedConfig};
@@ -26,8 +27,15 @@ pub(super) fn policy(table: &PolicyParameters, mss: u32, at: &Location<'_>, sour
         return nothing;
     };
     let Some(content) = sources.attachments.content(file) else { return nothing };
-    if let Some(read) = RemyTable::read(&content) {
-        return of_table(read, table, at).unwrap_or(nothing);
+    if let Some(published) = published(&content) {
+        refuse_others(table, at);
+        return published.map_or_else(
+            |error| {
+                report(error, at);
+                nothing
+            },
+            ControllerConfig::External,
+        );
     }
     let settings = table.agent.as_ref().map(|agent| serde_json::to_string(agent).expect("a table of JSON"));
     match Policy::from_onnx(&content, settings.as_deref()) {
@@ -53,19 +61,21 @@ fn report(error: PolicyError, at: &Location<'_>) {
     at.key(field).report(error.what, error.remedy);
 }
 
-/// A table of Remy, which decides everything by itself.
-fn of_table(
-    read: Result<RemyTable, PolicyError>,
-    table: &PolicyParameters,
-    at: &Location<'_>,
-) -> Option<ControllerConfig> {
+/// A policy as its authors published it, which decides everything by itself: a table of Remy, or the network of Indigo.
+fn published(content: &[u8]) -> Option<Result<ExternalConfig, PolicyError>> {
+    if let Some(network) = IndigoNetwork::read(content) {
+        return Some(Ok(ExternalConfig::new("policy", move |start| Indigo::new(network.clone(), start))));
+    }
+    let table = RemyTable::read(content)?;
+    Some(table.map(|table| ExternalConfig::new("policy", move |start| Remy::new(table.clone(), start))))
+}
+
+fn refuse_others(table: &PolicyParameters, at: &Location<'_>) {
     for (field, is_given) in [("controller", table.names_own == Some(true)), ("agent", table.agent.is_some())] {
         if is_given {
-            at.key(field).report("must not be combined with a table of Remy, which decides everything", "remove it");
+            at.key(field).report("must not be combined with this file, whose policy decides everything", "remove it");
         }
     }
-    let table = read.map_err(|error| report(error, at)).ok()?;
-    Some(ControllerConfig::External(ExternalConfig::new("policy", move |start| Remy::new(table.clone(), start))))
 }
 
 /// Rejects `controller` beside a file that names its learner, which had slow start and losses itself.
