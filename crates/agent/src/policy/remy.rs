@@ -50,7 +50,7 @@ struct MemoryRange {
     upper: Option<MemoryEnds>,
 }
 
-/// What a flow remembers; a table does without some of it.
+/// Memory of a flow; a table does without some of it.
 #[derive(Clone, PartialEq, Message)]
 struct MemoryEnds {
     #[prost(double, optional, tag = "21")]
@@ -190,7 +190,7 @@ impl RemyTable {
     }
 }
 
-/// What a flow remembers; times in ms.
+/// Memory of a flow; times in ms.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     signals: [f64; SIGNALS],
