@@ -40,7 +40,12 @@ fn doors() -> [Value; 3] {
             "none; ONNX (onnx.ai) as torch.onnx.export writes it; Remy, SIGCOMM 2013; Indigo, USENIX ATC 2018",
             "networks of feed-forward layers and one LSTM; decides as the environment is stepped, after what an ACK by itself lets go",
             &[
-                parameter("file", "required", "a path from the scenario's folder", "an ONNX file, a table of Remy, or the data file of Indigo's checkpoint"),
+                parameter(
+                    "file",
+                    "required",
+                    "a path from the scenario's folder",
+                    "an ONNX file, a table of Remy, or the data file of Indigo's checkpoint",
+                ),
                 parameter("sha256", "as found", "64 hexadecimal digits", "what the file has to have"),
                 parameter(
                     "controller",

@@ -37,7 +37,7 @@ const FIRST_WINDOW: u64 = 10;
 const LEAST_WINDOW: u64 = 2;
 /// The action that counts as taken before the first: to double.
 const FIRST_ACTION: usize = 4;
-/// What the measures are divided by: ms, Mbit/s twice, packets.
+/// Divisors of the measures: ms, Mbit/s twice, packets.
 const SCALES: [f64; MEASURES] = [200.0, 200.0, 200.0, 5_000.0];
 
 /// The authors' network, which flows that name its file share.
@@ -54,7 +54,7 @@ struct Arrays {
     kernel: Vec<f32>,
 }
 
-/// What the cell remembers.
+/// Memory of the cell.
 #[derive(Clone, Debug)]
 struct Cell {
     content: [f32; UNITS],
