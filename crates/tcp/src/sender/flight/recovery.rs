@@ -169,6 +169,9 @@ impl Flight {
 
     /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
     fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, outcome: &AckOutcome) -> RecoveryWindow {
+        if self.recovery.phase().is_open() {
+            self.congestion.controller.on_recovery_end(now); // the ACK may have ended one
+        }
         let flight_size = self.recovery.flight_size_at_loss(self.board.flight_size());
         let prior_cwnd = self.congestion.cwnd();
         self.begin_episode(now, cause, flight_size, outcome.newly_lost);
