@@ -54,6 +54,13 @@ impl SendBuffers {
         octets + BESIDE * (self.unsent.len() + self.sent.len()) as u64
     }
 
+    /// The limit of a connection that opens is that of so many `windows` of the fewest segments.
+    pub(crate) fn begin(&mut self, windows: u64, mss: u64) {
+        if self.limit == 0 {
+            self.limit = self.limit_of(windows * FEWEST_SEGMENTS, mss);
+        }
+    }
+
     /// Copies of what is written, from `filled` to `end`, what one buffer of `largest` octets takes: the last one, if it
     /// `grows`. Returns the end of the copy; `None` if the writer waits for memory.
     pub(crate) fn fill(
@@ -62,11 +69,7 @@ impl SendBuffers {
         end: u64,
         grows: bool,
         largest: u64,
-        mss: u64,
     ) -> Option<u64> {
-        if self.limit == 0 {
-            self.limit = self.limit_of(FEWEST_SEGMENTS, mss);
-        }
         let start = match self.unsent.len() {
             0 => filled,
             1 => high,
@@ -85,8 +88,8 @@ impl SendBuffers {
         Some(end)
     }
 
-    /// True if a writer that waits goes on, with `octets` written and not acknowledged. `segments` is the congestion window, if it has
-    /// room.
+    /// True if a writer that waits goes on, with `octets` written and not acknowledged. `segments` are those of the congestion windows that
+    /// the buffers are to have room for, if the window itself has room.
     pub(crate) fn frees(&mut self, octets: u64, segments: Option<u64>, mss: u64) -> bool {
         if let Some(segments) = segments {
             self.limit = self.limit.max(self.limit_of(segments, mss));
@@ -95,12 +98,12 @@ impl SendBuffers {
         taken + taken / 2 <= self.limit
     }
 
-    /// Memory of two windows of `segments`.
+    /// Memory of `segments`.
     fn limit_of(&self, segments: u64, mss: u64) -> u64 {
         let of_mss = (mss + HEADERS).next_power_of_two() + BESIDE_SEGMENT;
         let of_usual = (self.tuning.initial.0 / (2 * FEWEST_SEGMENTS)).next_multiple_of(BESIDE_SEGMENT);
         let of_segment = if mss > USUAL_SEGMENT { of_mss } else { of_mss.min(of_usual.max(mss + BESIDE_SEGMENT)) };
-        (2 * segments.max(FEWEST_SEGMENTS) * of_segment).min(self.tuning.max.0)
+        (segments.max(2 * FEWEST_SEGMENTS) * of_segment).min(self.tuning.max.0)
     }
 
     /// The end of the last buffer that has octets to send.
@@ -163,7 +166,8 @@ mod tests {
     }
 
     fn fill(buffers: &mut SendBuffers, una: u64, high: u64, filled: u64) -> Option<u64> {
-        buffers.fill((una, high, filled), u64::MAX, true, LARGEST, MSS)
+        buffers.begin(2, MSS);
+        buffers.fill((una, high, filled), u64::MAX, true, LARGEST)
     }
 
     /// `SO_MEMINFO` of Linux 6.12: 100 octets take 932, and twice 100 take 1,864.
@@ -182,12 +186,16 @@ mod tests {
     #[test]
     fn the_limit_is_the_memory_of_two_windows() {
         let buffers = buffers();
-        assert_eq!((buffers.limit_of(3, 1_448), buffers.limit_of(10, 536)), (87_040, 46_080));
-        assert_eq!(buffers.limit_of(20, 536), 92_160);
+        assert_eq!((buffers.limit_of(6, 1_448), buffers.limit_of(20, 536)), (87_040, 46_080));
+        assert_eq!(buffers.limit_of(40, 536), 92_160);
+        // BBR has three.
+        let mut buffers = buffers;
+        buffers.begin(3, 536);
+        assert_eq!(buffers.limit, 69_120);
         // A small initial buffer leaves room for ten segments and what lies beside them.
         let small = SendBuffers::new(Autotuning { initial: Bytes(1), max: Bytes(4 << 20) });
-        assert_eq!(small.limit_of(1, 1_448), 20 * (1_448 + 256));
-        assert_eq!(buffers.limit_of(10_000, 536), 4 << 20);
+        assert_eq!(small.limit_of(2, 1_448), 20 * (1_448 + 256));
+        assert_eq!(buffers.limit_of(20_000, 536), 4 << 20);
     }
 
     /// Ten segments leave while the first buffer is filled, so that it ends behind 71. A capture of Linux 6.12 shows single segments
@@ -215,7 +223,7 @@ mod tests {
         assert!(!buffers.frees(29_889, None, MSS));
         assert!(buffers.frees(29_888, None, MSS));
         // A window of twenty segments that has room doubles the limit.
-        assert!(buffers.frees(60_608, Some(20), MSS) && !buffers.frees(60_609, Some(20), MSS));
+        assert!(buffers.frees(60_608, Some(40), MSS) && !buffers.frees(60_609, Some(40), MSS));
     }
 
     #[test]

@@ -261,7 +261,7 @@ impl Sender {
     pub(crate) fn refills(&mut self) -> bool {
         let refills = self.transmitter.queue.refills();
         if refills {
-            self.transmitter.refill(&self.acks.flight.board);
+            self.transmitter.refill(&self.acks.flight);
         }
         refills
     }
