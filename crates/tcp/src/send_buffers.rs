@@ -6,7 +6,10 @@
 //! goes on when a third of that is free, with the last buffer first. A burst takes its octets from one buffer, which is filled up from
 //! the next one; so the end of a buffer is one of a burst.
 //!
-//! Departures: what becomes of the buffers of segments that are sent again, or reported by SACK, is not modelled.
+//! Buffers that SACK reports side by side become one, and the memory of the others is free. A segment that is sent again is a buffer by
+//! itself.
+//!
+//! Departures: a retransmission that was not lost becomes one with its neighbours, too.
 
 use std::collections::VecDeque;
 
@@ -144,6 +147,29 @@ impl SendBuffers {
         self.sent.push_back(end);
     }
 
+    /// SACK reports what lies between.
+    pub(crate) fn on_sacked(&mut self, start: u64, end: u64) {
+        self.split(start);
+        self.split(end);
+        let within = self.sent.partition_point(|one| *one <= start)..self.sent.partition_point(|one| *one < end);
+        self.sent.drain(within);
+    }
+
+    /// `octets` from `start` on are sent again, as far as their buffer reaches.
+    pub(crate) fn on_repair(&mut self, start: u64, octets: u64) {
+        let place = self.sent.partition_point(|end| *end <= start);
+        if self.sent.get(place).is_some_and(|end| start + octets < *end) {
+            self.sent.insert(place, start + octets);
+        }
+    }
+
+    fn split(&mut self, at: u64) {
+        let place = self.sent.partition_point(|end| *end < at);
+        if self.sent.get(place).is_some_and(|end| *end > at) {
+            self.sent.insert(place, at);
+        }
+    }
+
     pub(crate) fn on_acknowledged(&mut self, una: u64) {
         while self.sent.front().is_some_and(|end| *end <= una) {
             self.sent.pop_front();
@@ -213,6 +239,24 @@ mod tests {
         assert_eq!(third, 1 + (71 + 61) * MSS);
         // 132 segments and four buffers take 74,080 octets of 46,080.
         assert_eq!(fill(&mut buffers, 1, 1 + 10 * MSS, third), None);
+    }
+
+    #[test]
+    fn what_sack_reports_is_one_buffer_and_what_is_sent_again_another() {
+        let mut buffers = buffers();
+        for pair in 1..=5 {
+            buffers.on_burst(1 + 2 * pair * MSS);
+        }
+        let counts = |buffers: &SendBuffers| (buffers.memory(0) / BESIDE) as usize;
+        buffers.on_sacked(1 + 3 * MSS, 1 + 4 * MSS);
+        assert_eq!(counts(&buffers), 6); // half of the second pair
+        buffers.on_sacked(1 + 3 * MSS, 1 + 7 * MSS);
+        assert_eq!(counts(&buffers), 5); // 2, 1, 4, 1 and 2 segments
+        buffers.on_repair(1, MSS);
+        buffers.on_repair(1 + 2 * MSS, 2 * MSS);
+        assert_eq!(counts(&buffers), 6);
+        buffers.on_sacked(1 + 2 * MSS, 1 + 10 * MSS);
+        assert_eq!(buffers.sent, [1 + MSS, 1 + 2 * MSS, 1 + 10 * MSS]);
     }
 
     #[test]

@@ -141,6 +141,9 @@ impl Sender {
         if outcome.advanced {
             transmitter.queue.on_acknowledged(ack.ack);
         }
+        if outcome.newly_sacked > 0 {
+            transmitter.queue.on_sacked(ack.sack.blocks());
+        }
         transmitter.control_acks(&acks.flight, &outcome);
         // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
         if outcome.prior_flight_size > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {

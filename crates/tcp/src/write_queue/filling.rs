@@ -82,6 +82,20 @@ impl WriteQueue {
         }
     }
 
+    /// SACK has reported something: these ranges are all that it reports now.
+    pub(crate) fn on_sacked(&mut self, blocks: &[(u64, u64)]) {
+        if let Some(buffers) = &mut self.buffers {
+            blocks.iter().for_each(|(start, end)| buffers.on_sacked(*start, *end));
+        }
+    }
+
+    /// `octets` from `start` on are sent again.
+    pub(crate) fn on_repair(&mut self, start: u64, octets: u64) {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.on_repair(start, octets);
+        }
+    }
+
     /// The offset after what may be sent without another write, or another buffer; the FIN counts.
     pub(crate) fn sendable_end(&self) -> u64 {
         if self.filled < self.end { self.filled } else { self.stream_end() }

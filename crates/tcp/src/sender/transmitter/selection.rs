@@ -60,6 +60,7 @@ impl Transmitter {
             if self.bursts.is_on() {
                 self.bursts.begin_repair(&self.opening(flight, allowed, self.peer.size()));
                 flight.board.note_repair_burst(range.start);
+                self.queue.on_repair(range.start, self.bursts.repair_room().max(range.len()));
             }
         }
         self.bursts.on_repaired(lost);
