@@ -26,9 +26,6 @@ impl Flight {
         }
         if outcome.marked > 0 {
             self.recovery.undo_mut().clear(); // a mark is no mistake
-            if self.congestion.feed.takes_marks() {
-                self.ecn.on_reduction(); // the controller has its own way with them
-            }
         }
         if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             // The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon,
@@ -92,8 +89,12 @@ impl Flight {
                 return self.enter_recovery(now, outcome);
             }
         }
-        if outcome.marked > 0 && self.recovery.is_idle() && !self.congestion.feed.takes_marks() {
-            self.answer_mark(now, outcome);
+        if outcome.marked > 0 && self.recovery.is_idle() {
+            if self.congestion.feed.takes_marks() {
+                self.ecn.on_answered(self.board.una(), self.board.high_data());
+            } else {
+                self.answer_mark(now, outcome);
+            }
         }
     }
 
