@@ -540,7 +540,9 @@ impl Receiver {
                 if self.out_of_order.is_empty() {
                     self.recent.len = 0;
                     self.acks.on_order_restored();
-                } else if let Some(compression) = self.compression.as_mut().filter(|_| self.acks.may_gather()) {
+                } else if let Some(compression) = self.compression.as_mut().filter(|_| self.acks.may_gather())
+                    && !(self.reader.is_immediate() && self.rcv_nxt - self.last_ack_sent > self.mss)
+                {
                     compression.on_partial_fill(self.rcv_nxt);
                 }
                 //= rfc5681-4.2-filled-hole
