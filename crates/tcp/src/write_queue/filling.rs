@@ -82,10 +82,12 @@ impl WriteQueue {
         }
     }
 
-    /// SACK has reported something: these ranges are all that it reports now.
+    /// SACK reports these ranges.
     pub(crate) fn on_sacked(&mut self, blocks: &[(u64, u64)]) {
         if let Some(buffers) = &mut self.buffers {
-            blocks.iter().for_each(|(start, end)| buffers.on_sacked(*start, *end));
+            for (start, end) in blocks {
+                buffers.on_sacked(*start, *end);
+            }
         }
     }
 
