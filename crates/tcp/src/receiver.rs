@@ -540,8 +540,9 @@ impl Receiver {
                 if self.out_of_order.is_empty() {
                     self.recent.len = 0;
                     self.acks.on_order_restored();
-                } else if let Some(compression) = self.compression.as_mut().filter(|_| self.acks.may_gather())
-                    && !(self.reader.is_immediate() && self.rcv_nxt - self.last_ack_sent > self.mss)
+                } else if self.acks.may_gather()
+                    && !self.is_due_anyway()
+                    && let Some(compression) = &mut self.compression
                 {
                     compression.on_partial_fill(self.rcv_nxt);
                 }

@@ -29,8 +29,7 @@ impl SackCompression {
         Self { config, rcv_nxt: 0, at_once: 0, gathered: 0 }
     }
 
-    /// The first of several holes is filled, so that `rcv_nxt` is awaited now: that is acknowledged at once. More than a
-    /// segment that is read as it comes would be, hole or not, and does not count.
+    /// The first of several holes is filled, so that `rcv_nxt` is awaited now: that is acknowledged at once.
     pub(crate) fn on_partial_fill(&mut self, rcv_nxt: u64) {
         (self.rcv_nxt, self.at_once) = (rcv_nxt, 1);
     }
