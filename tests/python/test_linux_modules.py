@@ -6,6 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import ackclock
+
 pytest.importorskip("studies.linux.modules")
 
 from studies.linux import module_recordings, modules, receiver_recording
@@ -75,6 +77,26 @@ def test_windows_and_segments_are_those_of_linux(file: Path) -> None:
     recording = module_recordings.Recording.read(file)
     assert module_recordings.SEEDS[recording.module] == recording.seed
     assert recording.difference(module_recordings.simulated(recording.module, recording.seed)) is None
+
+
+@pytest.mark.parametrize(
+    ("module", "seed", "offset", "left_ms"),
+    [
+        pytest.param("bbr", 9001, 16616, 180.842, id="a retransmission is not delivered by an older echo"),
+        pytest.param("reno", 9008, 17152, 254.117, id="the timer of an older ACK ends the wait of one above a hole"),
+        pytest.param("illinois", 9005, 95408, 1167.498, id="222.5 ms are no more ticks than 221.4"),
+        pytest.param("westwood", 9002, 10184, 108.151, id="a recovery begins with the window that the last one left"),
+        pytest.param("veno", 9002, 8576, 96.145, id="the round trip of the SYN is a sample"),
+        pytest.param("illinois", 9008, 205824, 2892.191, id="what SACK reports takes the memory of one buffer"),
+        pytest.param("yeah", 9004, 272288, 3970.275, id="a writer that goes on sends a burst at once"),
+    ],
+)
+def test_a_segment_leaves_when_it_left_on_linux(module: str, seed: int, offset: int, left_ms: float) -> None:
+    """By runs of Linux 6.12 in virtual time."""
+    scenario = modules.scenario(modules.SIMULATED.get(module, module), seed, modules.HOST)
+    sent = modules.side(ackclock.run(scenario)).sent
+    first = sent.filter(pl.col("seq") == offset)["time_s"][0]
+    assert 1e3 * first == pytest.approx(left_ms, abs=0.05)
 
 
 def test_a_recording_is_read_as_it_was_written_and_tells_the_first_difference(tmp_path: Path) -> None:

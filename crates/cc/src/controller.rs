@@ -25,7 +25,8 @@ use crate::unopened::Unopened;
 /// 1. [`Self::on_telemetry`], and [`Self::on_delivered`] for each segment that the ACK delivers;
 /// 2. [`Self::on_spurious`], if it proves that the last episode was spurious;
 /// 3. [`Self::on_lost`] for each segment that it marks lost;
-/// 4. [`Self::on_congestion`], if that, or a mark, begins an episode, and [`Self::on_restart`] after it for a loss window;
+/// 4. [`Self::on_recovery_end`] and [`Self::on_congestion`], if that, or a mark, begins an episode, and [`Self::on_restart`]
+///    after it for a loss window;
 /// 5. [`Self::on_ack`], if it delivered data or revealed a loss;
 /// 6. [`Self::on_send`] for each data segment that leaves then.
 ///
@@ -62,6 +63,10 @@ pub trait CongestionController: Debug + Send {
     /// The last episode was spurious: undo it if the algorithm can.
     fn on_spurious(&mut self, _now: SimTime) {}
 
+    /// An episode is about to begin with an ACK that may have ended the one before. An ACK that only ends one says so by
+    /// [`AckEvent::in_recovery`].
+    fn on_recovery_end(&mut self, _now: SimTime) {}
+
     /// The window restarts from a value of the standards, or of the stack: after a lost SYN, a timeout, idle time, or
     /// because it was not used. A timeout follows [`Self::on_congestion`], or comes alone within an episode.
     /// Controllers that derive cwnd from a model may ignore the last two; a timeout leaves one segment to any.
@@ -92,6 +97,11 @@ pub trait CongestionController: Debug + Send {
     /// The burst size that the controller requests of a host that sends in bursts; read at the beginning of each burst.
     fn burst_rule(&self) -> BurstRule {
         BurstRule::Host
+    }
+
+    /// Number of congestion windows for which a send buffer that follows the window keeps memory (Linux: `sndbuf_expand`).
+    fn send_buffer_windows(&self) -> u64 {
+        2
     }
 
     /// The demands of the controller beyond these events; constant throughout its life.
@@ -298,6 +308,9 @@ macro_rules! dispatch {
             fn on_spurious(&mut self, now: SimTime) {
                 match self { $(Self::$variant(inner) => inner.on_spurious(now),)* }
             }
+            fn on_recovery_end(&mut self, now: SimTime) {
+                match self { $(Self::$variant(inner) => inner.on_recovery_end(now),)* }
+            }
             fn on_send(&mut self, sent: &SendEvent) {
                 let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_send(sent),)* }
@@ -319,6 +332,9 @@ macro_rules! dispatch {
             }
             fn burst_rule(&self) -> BurstRule {
                 match self { $(Self::$variant(inner) => inner.burst_rule(),)* }
+            }
+            fn send_buffer_windows(&self) -> u64 {
+                match self { $(Self::$variant(inner) => inner.send_buffer_windows(),)* }
             }
             fn demands(&self) -> Demands {
                 match self { $(Self::$variant(inner) => inner.demands(),)* }

@@ -251,17 +251,6 @@ impl LinuxModule {
         }
     }
 
-    /// Ends the episode that the ACK of a new one has ended; returns the window, if the module has set another.
-    fn end_before(&mut self, event: &CongestionEvent) -> Option<u64> {
-        if event.is_timeout() || self.state != State::Reducing {
-            return None;
-        }
-        let cwnd = self.window.cwnd;
-        self.before = (event.now, self.state);
-        self.change(event.now, State::Open);
-        (self.window.cwnd != cwnd).then_some(self.window.cwnd)
-    }
-
     fn enter(&mut self, now: SimTime, state: State) {
         if self.before.0 != now {
             self.before = (now, self.state);
@@ -309,7 +298,7 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let cwnd = self.end_before(event).unwrap_or_else(|| self.window.decrease_from(event));
+        let cwnd = self.window.decrease_from(event);
         let episode = Episode { now: event.now, cwnd, cause: event.cause };
         let kept = if event.is_repeated() { cwnd } else { self.module.decrease(&episode) };
         self.window.reduce(event, kept);
@@ -321,6 +310,13 @@ impl CongestionController for LinuxModule {
         self.module.on_spurious();
         if let State::Loss(_) = self.state {
             self.state = State::Loss(0);
+        }
+    }
+
+    fn on_recovery_end(&mut self, now: SimTime) {
+        if self.state == State::Reducing {
+            self.before = (now, self.state);
+            self.change(now, State::Open);
         }
     }
 

@@ -112,6 +112,8 @@ pub(crate) struct EcnSender {
     ect: Ecn,
     /// The receiver must be informed that cwnd was reduced.
     owes_cwr: bool,
+    /// Where the data ends that was outstanding when the controller last answered a mark in its own way.
+    answered_to: u64,
     /// `s.cep`: packets that the receiver says were marked.
     marked: u64,
     /// The next ACK completes the handshake: its field reports on the SYN-ACK and counts nothing.
@@ -127,6 +129,7 @@ impl EcnSender {
             is_mangled: false,
             ect,
             owes_cwr: false,
+            answered_to: 0,
             marked: FIRST_COUNT,
             awaits_handshake: false,
         }
@@ -223,6 +226,15 @@ impl EcnSender {
     /// Notes a reduction of cwnd.
     pub(crate) fn on_reduction(&mut self) {
         self.owes_cwr = matches!(self.feedback, Feedback::Classic | Feedback::Exact);
+    }
+
+    /// Notes that the controller answers a mark in its own way, once for what is outstanding.
+    pub(crate) fn on_answered(&mut self, una: u64, high_data: u64) {
+        //= rfc3168-6.1.2-cwr
+        if una > self.answered_to {
+            self.answered_to = high_data;
+            self.on_reduction();
+        }
     }
 
     /// The reduction was undone.
@@ -426,6 +438,21 @@ mod tests {
 
     fn echo(flags: Flags, segments: u64) -> EcnEcho {
         EcnEcho { flags, segments, mss: 1_000 }
+    }
+
+    /// Linux 6.12 with BBR: CWR comes once, and not again before something is acknowledged that left after it.
+    #[test]
+    fn a_controller_that_answers_marks_itself_reports_that_once_for_what_is_outstanding() {
+        let mut ecn = EcnSender::new(REQUEST);
+        ecn.set_feedback(Feedback::Classic, false, false);
+        let mut reports = |una, high_data| {
+            ecn.on_answered(una, high_data);
+            let owes = ecn.owes_cwr;
+            ecn.withdraw();
+            owes
+        };
+        let found = [reports(1, 5_001), reports(2_001, 6_001), reports(5_001, 9_001), reports(5_002, 9_001)];
+        assert_eq!(found, [true, false, false, true]);
     }
 
     //= rfc9768-3.1.1-syn-ack

@@ -66,6 +66,7 @@ mod sack_compression;
 mod scoreboard;
 mod send_buffers;
 mod sender;
+mod ticks;
 mod tlp;
 mod tso;
 mod undo;

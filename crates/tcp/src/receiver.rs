@@ -19,6 +19,7 @@ use crate::config::{MAX_UNSCALED_WINDOW, TcpConfig};
 use crate::delayed_ack::{Data, DelayedAcks};
 use crate::ranges::{Range, RangeSet};
 use crate::sack_compression::SackCompression;
+use crate::ticks::Ticks;
 pub(crate) use reader::Reader;
 pub use reader::Reading;
 use reports::RecentRanges;
@@ -91,7 +92,7 @@ impl Receiver {
             advertised_edge: 0,
             scale: 0,
             mss: u64::from(config.mss),
-            acks: DelayedAcks::new(config.delayed_ack, config.gro),
+            acks: DelayedAcks::new(config.delayed_ack, Ticks::of(&config.rto), config.gro),
             tuning,
             has_reported: false,
             compression: config.sack_compression.map(|config| Box::new(SackCompression::new(config))),
@@ -397,7 +398,7 @@ impl Receiver {
         }
         if !has_reported {
             match self.gathers_until(now, arrival) {
-                Some(deadline) => self.acks.gather_until(deadline),
+                Some(deadline) => self.acks.gather_until(now, deadline),
                 None => self.acks.on_out_of_order(now),
             }
         }
@@ -539,7 +540,10 @@ impl Receiver {
                 if self.out_of_order.is_empty() {
                     self.recent.len = 0;
                     self.acks.on_order_restored();
-                } else if let Some(compression) = self.compression.as_mut().filter(|_| self.acks.may_gather()) {
+                } else if self.acks.may_gather()
+                    && !self.is_due_anyway()
+                    && let Some(compression) = &mut self.compression
+                {
                     compression.on_partial_fill(self.rcv_nxt);
                 }
                 //= rfc5681-4.2-filled-hole

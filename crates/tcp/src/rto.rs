@@ -84,18 +84,6 @@ impl RtoTimer {
         self.has_sample
     }
 
-    /// Time at which a timer fires that is set at `now` for `wait`. Linux's fires with a tick: the one after as many as have begun, so
-    /// that none is early.
-    pub(crate) fn expiry(&self, now: SimTime, wait: SimDuration) -> SimTime {
-        if self.config.estimator != RtoEstimator::Linux {
-            return now + wait;
-        }
-        let tick = self.config.granularity.0;
-        let offset = self.config.tick_offset.0 % tick;
-        let ticks = (now.0 + tick - offset) / tick + wait.0.div_ceil(tick);
-        SimTime(ticks * tick + offset)
-    }
-
     /// Karn's rule is on.
     pub(crate) fn karn(&self) -> bool {
         self.config.karn
@@ -312,22 +300,6 @@ mod tests {
         assert_eq!(sample(&mut timer, 100), 300); // SRTT 100, RTTVAR 50: 100 + 4*50
         // RTTVAR = 50 + (|100-180| - 50)/4 = 57.5; SRTT = 100 + 80/8 = 110; RTO = 110 + 230 = 340
         assert_eq!(sample(&mut timer, 180), 340);
-    }
-
-    /// Linux 6.12, with ticks of a millisecond: a reordering timer of 1.9455 ms and two ticks, set at 129.4979 ms, fired at 134 ms.
-    #[test]
-    fn a_timer_of_linux_fires_with_a_tick() {
-        let mut timer = timer(RtoEstimator::Linux);
-        timer.config.granularity = SimDuration(MS);
-        let expiry = |timer: &RtoTimer, at, wait| timer.expiry(SimTime(at), SimDuration(wait)).0;
-        assert_eq!(expiry(&timer, 129_497_900, 3_945_500), 134 * MS);
-        assert_eq!(expiry(&timer, 129_000_000, 4_000_000), 134 * MS);
-        // Its ticks lay 6.3 us before whole milliseconds.
-        timer.config.tick_offset = SimDuration(993_700);
-        assert_eq!(expiry(&timer, 129_497_900, 3_945_500), 133_993_700);
-        assert_eq!(expiry(&timer, 129_993_700, 3_945_500), 134_993_700);
-        timer.config.estimator = RtoEstimator::Rfc6298;
-        assert_eq!(expiry(&timer, 129_497_900, 3_945_500), 133_443_400);
     }
 
     //= rfc6298-4-fine-clock

@@ -6,7 +6,10 @@
 //! goes on when a third of that is free, with the last buffer first. A burst takes its octets from one buffer, which is filled up from
 //! the next one; so the end of a buffer is one of a burst.
 //!
-//! Departures: what becomes of the buffers of segments that are sent again, or reported by SACK, is not modelled.
+//! Buffers that SACK reports side by side become one, and the memory of the others is free. A segment that is sent again is a buffer by
+//! itself.
+//!
+//! Departures: a retransmission that was not lost becomes one with its neighbours, too.
 
 use std::collections::VecDeque;
 
@@ -54,6 +57,13 @@ impl SendBuffers {
         octets + BESIDE * (self.unsent.len() + self.sent.len()) as u64
     }
 
+    /// The limit of a connection that opens is that of so many `windows` of the fewest segments.
+    pub(crate) fn begin(&mut self, windows: u64, mss: u64) {
+        if self.limit == 0 {
+            self.limit = self.limit_of(windows * FEWEST_SEGMENTS, mss);
+        }
+    }
+
     /// Copies of what is written, from `filled` to `end`, what one buffer of `largest` octets takes: the last one, if it
     /// `grows`. Returns the end of the copy; `None` if the writer waits for memory.
     pub(crate) fn fill(
@@ -62,11 +72,7 @@ impl SendBuffers {
         end: u64,
         grows: bool,
         largest: u64,
-        mss: u64,
     ) -> Option<u64> {
-        if self.limit == 0 {
-            self.limit = self.limit_of(FEWEST_SEGMENTS, mss);
-        }
         let start = match self.unsent.len() {
             0 => filled,
             1 => high,
@@ -85,8 +91,8 @@ impl SendBuffers {
         Some(end)
     }
 
-    /// True if a writer that waits goes on, with `octets` written and not acknowledged. `segments` is the congestion window, if it has
-    /// room.
+    /// True if a writer that waits goes on, with `octets` written and not acknowledged. `segments` are those of the congestion windows that
+    /// the buffers are to have room for, if the window itself has room.
     pub(crate) fn frees(&mut self, octets: u64, segments: Option<u64>, mss: u64) -> bool {
         if let Some(segments) = segments {
             self.limit = self.limit.max(self.limit_of(segments, mss));
@@ -95,12 +101,12 @@ impl SendBuffers {
         taken + taken / 2 <= self.limit
     }
 
-    /// Memory of two windows of `segments`.
+    /// Memory of `segments`.
     fn limit_of(&self, segments: u64, mss: u64) -> u64 {
         let of_mss = (mss + HEADERS).next_power_of_two() + BESIDE_SEGMENT;
         let of_usual = (self.tuning.initial.0 / (2 * FEWEST_SEGMENTS)).next_multiple_of(BESIDE_SEGMENT);
         let of_segment = if mss > USUAL_SEGMENT { of_mss } else { of_mss.min(of_usual.max(mss + BESIDE_SEGMENT)) };
-        (2 * segments.max(FEWEST_SEGMENTS) * of_segment).min(self.tuning.max.0)
+        (segments.max(2 * FEWEST_SEGMENTS) * of_segment).min(self.tuning.max.0)
     }
 
     /// The end of the last buffer that has octets to send.
@@ -141,6 +147,29 @@ impl SendBuffers {
         self.sent.push_back(end);
     }
 
+    /// SACK reports what lies between.
+    pub(crate) fn on_sacked(&mut self, start: u64, end: u64) {
+        self.split(start);
+        self.split(end);
+        let within = self.sent.partition_point(|one| *one <= start)..self.sent.partition_point(|one| *one < end);
+        self.sent.drain(within);
+    }
+
+    /// `octets` from `start` on are sent again, as far as their buffer reaches.
+    pub(crate) fn on_repair(&mut self, start: u64, octets: u64) {
+        let place = self.sent.partition_point(|end| *end <= start);
+        if self.sent.get(place).is_some_and(|end| start + octets < *end) {
+            self.sent.insert(place, start + octets);
+        }
+    }
+
+    fn split(&mut self, at: u64) {
+        let place = self.sent.partition_point(|end| *end < at);
+        if self.sent.get(place).is_some_and(|end| *end > at) {
+            self.sent.insert(place, at);
+        }
+    }
+
     pub(crate) fn on_acknowledged(&mut self, una: u64) {
         while self.sent.front().is_some_and(|end| *end <= una) {
             self.sent.pop_front();
@@ -163,7 +192,8 @@ mod tests {
     }
 
     fn fill(buffers: &mut SendBuffers, una: u64, high: u64, filled: u64) -> Option<u64> {
-        buffers.fill((una, high, filled), u64::MAX, true, LARGEST, MSS)
+        buffers.begin(2, MSS);
+        buffers.fill((una, high, filled), u64::MAX, true, LARGEST)
     }
 
     /// `SO_MEMINFO` of Linux 6.12: 100 octets take 932, and twice 100 take 1,864.
@@ -182,12 +212,16 @@ mod tests {
     #[test]
     fn the_limit_is_the_memory_of_two_windows() {
         let buffers = buffers();
-        assert_eq!((buffers.limit_of(3, 1_448), buffers.limit_of(10, 536)), (87_040, 46_080));
-        assert_eq!(buffers.limit_of(20, 536), 92_160);
+        assert_eq!((buffers.limit_of(6, 1_448), buffers.limit_of(20, 536)), (87_040, 46_080));
+        assert_eq!(buffers.limit_of(40, 536), 92_160);
+        // BBR has three.
+        let mut buffers = buffers;
+        buffers.begin(3, 536);
+        assert_eq!(buffers.limit, 69_120);
         // A small initial buffer leaves room for ten segments and what lies beside them.
         let small = SendBuffers::new(Autotuning { initial: Bytes(1), max: Bytes(4 << 20) });
-        assert_eq!(small.limit_of(1, 1_448), 20 * (1_448 + 256));
-        assert_eq!(buffers.limit_of(10_000, 536), 4 << 20);
+        assert_eq!(small.limit_of(2, 1_448), 20 * (1_448 + 256));
+        assert_eq!(buffers.limit_of(20_000, 536), 4 << 20);
     }
 
     /// Ten segments leave while the first buffer is filled, so that it ends behind 71. A capture of Linux 6.12 shows single segments
@@ -208,6 +242,24 @@ mod tests {
     }
 
     #[test]
+    fn what_sack_reports_is_one_buffer_and_what_is_sent_again_another() {
+        let mut buffers = buffers();
+        for pair in 1..=5 {
+            buffers.on_burst(1 + 2 * pair * MSS);
+        }
+        let counts = |buffers: &SendBuffers| (buffers.memory(0) / BESIDE) as usize;
+        buffers.on_sacked(1 + 3 * MSS, 1 + 4 * MSS);
+        assert_eq!(counts(&buffers), 6); // half of the second pair
+        buffers.on_sacked(1 + 3 * MSS, 1 + 7 * MSS);
+        assert_eq!(counts(&buffers), 5); // 2, 1, 4, 1 and 2 segments
+        buffers.on_repair(1, MSS);
+        buffers.on_repair(1 + 2 * MSS, 2 * MSS);
+        assert_eq!(counts(&buffers), 6);
+        buffers.on_sacked(1 + 2 * MSS, 1 + 10 * MSS);
+        assert_eq!(buffers.sent, [1 + MSS, 1 + 2 * MSS, 1 + 10 * MSS]);
+    }
+
+    #[test]
     fn a_writer_goes_on_with_a_third_of_the_limit_free() {
         let mut buffers = buffers();
         fill(&mut buffers, 1, 1, 1);
@@ -215,7 +267,7 @@ mod tests {
         assert!(!buffers.frees(29_889, None, MSS));
         assert!(buffers.frees(29_888, None, MSS));
         // A window of twenty segments that has room doubles the limit.
-        assert!(buffers.frees(60_608, Some(20), MSS) && !buffers.frees(60_609, Some(20), MSS));
+        assert!(buffers.frees(60_608, Some(40), MSS) && !buffers.frees(60_609, Some(40), MSS));
     }
 
     #[test]

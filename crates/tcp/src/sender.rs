@@ -141,6 +141,9 @@ impl Sender {
         if outcome.advanced {
             transmitter.queue.on_acknowledged(ack.ack);
         }
+        if outcome.newly_sacked > 0 {
+            transmitter.queue.on_sacked(ack.sack.blocks());
+        }
         transmitter.control_acks(&acks.flight, &outcome);
         // What comes when nothing is outstanding, a duplicate's report, is no controller's concern.
         if outcome.prior_flight_size > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
@@ -261,7 +264,7 @@ impl Sender {
     pub(crate) fn refills(&mut self) -> bool {
         let refills = self.transmitter.queue.refills();
         if refills {
-            self.transmitter.refill(&self.acks.flight.board);
+            self.transmitter.refill(&self.acks.flight);
         }
         refills
     }

@@ -108,6 +108,11 @@ impl TsoBursts {
         self.repair.room = self.size(opening).min(opening.allowed);
     }
 
+    /// Octets of the burst of retransmissions that begins.
+    pub(crate) fn repair_room(&self) -> u64 {
+        self.repair.room
+    }
+
     /// It goes on with this segment, which is about to be retransmitted.
     pub(crate) fn on_repaired(&mut self, lost: &Sent) {
         let room = self.repair.room.saturating_sub(lost.range().len());

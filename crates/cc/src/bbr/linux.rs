@@ -466,6 +466,10 @@ impl CongestionController for LinuxBbr {
         least_burst(self.pacing_rate * 8)
     }
 
+    fn send_buffer_windows(&self) -> u64 {
+        3
+    }
+
     fn state(&self) -> &'static str {
         match self.mode {
             Mode::Startup => "startup",

@@ -403,10 +403,13 @@ fn an_episode_that_begins_where_the_last_ends_decreases_from_what_that_leaves() 
     westwood.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
     assert_eq!(westwood.cwnd(), Bytes(10 * MSS));
     // Nothing is known of the bandwidth: the end leaves two segments, of which the new episode takes one; two are the least.
-    westwood.on_congestion(&CongestionEvent { now: at(1.1), ..loss(10 * MSS) });
+    westwood.on_recovery_end(at(1.1));
+    assert_eq!(westwood.cwnd(), Bytes(2 * MSS));
+    westwood.on_congestion(&CongestionEvent { now: at(1.1), ..loss(2 * MSS) });
     assert_eq!(westwood.ssthresh(), Some(Bytes(2 * MSS)));
     let mut bic = module(Bic::new(&BicConfig::linux()), 20);
     bic.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
+    bic.on_recovery_end(at(1.1));
     bic.on_congestion(&CongestionEvent { now: at(1.1), ..loss(20 * MSS) });
     assert_eq!(bic.ssthresh(), Some(Bytes(15 * MSS))); // 20 * 819 / 1024, as the event says
 }

@@ -3,7 +3,7 @@
 //! Where the queue is long, every other window of acknowledged segments adds one. It is Reno outside of the open state and with the
 //! first two round trips. After idle time the base RTT is forgotten. A loss keeps four fifths by the last estimate, a timeout as well.
 
-use ackclock_units::SimTime;
+use ackclock_units::{SimDuration, SimTime};
 
 use super::{Acked, Change, Episode, Growth, Module, State, UNKNOWN};
 use crate::classic::VenoConfig;
@@ -42,6 +42,11 @@ impl Module for Veno {
             self.least = self.least.min(rtt);
             self.samples = self.samples.wrapping_add(1);
         }
+    }
+
+    /// The SYN's round trip counts as a sample, and is forgotten.
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, _srtt: SimDuration) {
+        self.samples = 1;
     }
 
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {

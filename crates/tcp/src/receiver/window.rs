@@ -58,6 +58,17 @@ impl Receiver {
         room.min(granted)
     }
 
+    /// More than a segment has come into order, and the window stays as large until that is read: it is acknowledged at once (Linux).
+    pub(super) fn is_due_anyway(&self) -> bool {
+        let unread = self.rcv_nxt - self.last_ack_sent;
+        let free = match &self.tuning {
+            Some(tuning) if tuning.opens() => tuning.room(self.held() + unread).min(self.buffer),
+            _ if self.reader.is_immediate() => self.buffer,
+            _ => self.buffer.saturating_sub(self.reader.unread() + unread),
+        };
+        unread > self.mss && free >= self.advertised()
+    }
+
     /// Largest excess of the field over the intended window. A grant between two values that the field can express is
     /// rounded up: rounded down it could be less than a segment, and the peer would wait for more.
     pub(super) fn excess(&self) -> u64 {

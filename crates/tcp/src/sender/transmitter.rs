@@ -84,7 +84,7 @@ pub(crate) struct Transmitter {
     pub(super) device_queue: Option<Box<DeviceQueue>>,
     pub(crate) queue: WriteQueue,
     bursts: TsoBursts,
-    /// The writer goes on: one burst leaves at most.
+    /// The writer goes on: one burst leaves at most, of the buffer that it fills, and does not wait for more of the window.
     sends_one_burst: bool,
     has_sent_burst: bool,
     pub(crate) pacer: Pacer,
@@ -250,14 +250,18 @@ impl Transmitter {
     /// A writer that waits looks for memory, once a burst or an ACK has been taken in; `rest` octets of a burst are about to leave.
     pub(super) fn look_for_memory(&mut self, flight: &Flight, rest: u64) {
         let (board, window) = (&flight.board, flight.window());
-        let segments = (board.pipe() + rest < window).then_some(window / board.mss());
-        self.queue.look_for_memory(board.una(), segments, board.mss());
+        let has_room = board.pipe() + rest < window;
+        let least = u64::from(flight.recovery.dup_thresh()) + 1; // Linux
+        let segments = has_room.then(|| (window / board.mss()).max(least));
+        let windows = flight.congestion.controller.send_buffer_windows();
+        self.queue.look_for_memory(board.una(), segments.map(|segments| windows * segments), board.mss());
     }
 
     /// Copies what was written into another buffer of the host.
-    pub(super) fn refill(&mut self, board: &Scoreboard) {
-        self.sends_one_burst = self.queue.refill(board.una(), self.sent_so_far(board));
-        self.has_sent_burst = false;
+    pub(super) fn refill(&mut self, flight: &Flight) {
+        let windows = flight.congestion.controller.send_buffer_windows();
+        self.sends_one_burst = self.queue.refill(flight.board.una(), self.sent_so_far(&flight.board), windows);
+        self.has_sent_burst = !self.queue.has_one_buffer();
     }
 
     pub(super) fn sent_so_far(&self, board: &Scoreboard) -> SentSoFar {

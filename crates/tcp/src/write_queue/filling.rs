@@ -11,14 +11,15 @@ impl WriteQueue {
     }
 
     /// Copies what one buffer takes. A writer that waits pushes what is there, and one that goes on whatever is more than half of the
-    /// largest window; otherwise one burst may leave, which the result says.
-    pub(crate) fn refill(&mut self, una: u64, sent: SentSoFar) -> bool {
+    /// largest window; otherwise one burst may leave, which the result says. The buffers have room for so many congestion `windows`.
+    pub(crate) fn refill(&mut self, una: u64, sent: SentSoFar, windows: u64) -> bool {
         let end = self.record_end_after(self.filled).unwrap_or(self.end);
         let ends_record = self.records.binary_search(&self.filled).is_ok();
         let Some(buffers) = &mut self.buffers else { return false };
         let (last_end, count) = (buffers.last_end(), buffers.count());
         let from = (una, sent.high_data, self.filled);
-        let filled = buffers.fill(from, end, !ends_record, sent.largest_buffer(), sent.mss);
+        buffers.begin(windows, sent.mss);
+        let filled = buffers.fill(from, end, !ends_record, sent.largest_buffer());
         let has_grown = buffers.count() == count;
         self.waits = filled.is_none();
         self.filled = filled.unwrap_or(self.filled);
@@ -33,6 +34,11 @@ impl WriteQueue {
             self.push_to(self.filled);
         }
         !pushes && self.refills
+    }
+
+    /// One buffer has octets to send.
+    pub(crate) fn has_one_buffer(&self) -> bool {
+        self.buffers.as_ref().is_some_and(|buffers| buffers.count() == 1)
     }
 
     /// The writer waits for memory.
@@ -73,6 +79,22 @@ impl WriteQueue {
     pub(crate) fn on_burst(&mut self, end: u64) {
         if let Some(buffers) = &mut self.buffers {
             buffers.on_burst(end);
+        }
+    }
+
+    /// SACK reports these ranges.
+    pub(crate) fn on_sacked(&mut self, blocks: &[(u64, u64)]) {
+        if let Some(buffers) = &mut self.buffers {
+            for (start, end) in blocks {
+                buffers.on_sacked(*start, *end);
+            }
+        }
+    }
+
+    /// `octets` from `start` on are sent again.
+    pub(crate) fn on_repair(&mut self, start: u64, octets: u64) {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.on_repair(start, octets);
         }
     }
 

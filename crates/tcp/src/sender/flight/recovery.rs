@@ -26,9 +26,6 @@ impl Flight {
         }
         if outcome.marked > 0 {
             self.recovery.undo_mut().clear(); // a mark is no mistake
-            if self.congestion.feed.takes_marks() {
-                self.ecn.on_reduction(); // the controller has its own way with them
-            }
         }
         if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             // The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon,
@@ -92,8 +89,12 @@ impl Flight {
                 return self.enter_recovery(now, outcome);
             }
         }
-        if outcome.marked > 0 && self.recovery.is_idle() && !self.congestion.feed.takes_marks() {
-            self.answer_mark(now, outcome);
+        if outcome.marked > 0 && self.recovery.is_idle() {
+            if self.congestion.feed.takes_marks() {
+                self.ecn.on_answered(self.board.una(), self.board.high_data());
+            } else {
+                self.answer_mark(now, outcome);
+            }
         }
     }
 
@@ -169,6 +170,9 @@ impl Flight {
 
     /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
     fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, outcome: &AckOutcome) -> RecoveryWindow {
+        if self.recovery.phase().is_open() {
+            self.congestion.controller.on_recovery_end(now); // the ACK may have ended one
+        }
         let flight_size = self.recovery.flight_size_at_loss(self.board.flight_size());
         let prior_cwnd = self.congestion.cwnd();
         self.begin_episode(now, cause, flight_size, outcome.newly_lost);

@@ -9,6 +9,7 @@ use crate::loss_recovery::Detected;
 use crate::prr::PrrAck;
 use crate::retransmit_timer::Purpose;
 use crate::sender::ack::AckOutcome;
+use crate::ticks::Ticks;
 use crate::tlp::Tlp;
 
 impl Flight {
@@ -158,7 +159,7 @@ impl Flight {
     /// RFC 8985 section 6.2, step 5: what is outstanding has until `at` to arrive.
     pub(super) fn wait_for_reordering(&mut self, now: SimTime, at: SimTime) {
         let wait = at.saturating_since(now) + self.config.rack_tlp_slack;
-        self.timer.wait_for_reordering(self.rto.expiry(now, wait));
+        self.timer.wait_for_reordering(Ticks::of(&self.config.rto).expiry(now, wait));
     }
 
     /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.

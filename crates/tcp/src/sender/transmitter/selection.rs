@@ -7,6 +7,7 @@ use super::pacing_rate;
 use super::{DataSegment, Limit, Transmitter};
 use crate::config::LossRecovery;
 use crate::ranges::Range;
+use crate::recovery::Phase;
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::send_buffers::Head;
 use crate::sender::ack::AckOutcome;
@@ -59,6 +60,7 @@ impl Transmitter {
             if self.bursts.is_on() {
                 self.bursts.begin_repair(&self.opening(flight, allowed, self.peer.size()));
                 flight.board.note_repair_burst(range.start);
+                self.queue.on_repair(range.start, self.bursts.repair_room().max(range.len()));
             }
         }
         self.bursts.on_repaired(lost);
@@ -163,7 +165,8 @@ impl Transmitter {
         let most = opening.aim.min(half).min(allowed.max(opening.mss));
         opening.head = self.queue.head(flight.board.high_data(), most);
         opening.is_end = self.queue.is_closed() && opening.head.is_last;
-        let may_wait = flight.recovery.phase().is_open();
+        let is_repairing = !matches!(flight.recovery.phase(), Phase::Open | Phase::Cwr { .. });
+        let may_wait = !is_repairing && !self.sends_one_burst;
         let is_one_too_many = self.sends_one_burst && self.has_sent_burst;
         let begins = !is_one_too_many && self.bursts.begin(now, &opening, most, may_wait);
         self.has_sent_burst = begins;
