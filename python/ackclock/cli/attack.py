@@ -1,8 +1,6 @@
 """`ackclock attack`: a search for the scenarios in which a congestion controller does worst."""
 
 import json
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -100,6 +98,7 @@ def attack(
     if only is not None:
         wanted = [word.strip() for word in only.split(",") if word.strip()]
         bounds = bounds.only([*wanted, *filter(None, [GOALS[goal].needs])])
+    searching.check(bounds)
     if folder is not None:
         storage.check_folder(folder, kind=_KIND, renews=True)
     given = {text: suite.controller_of(text) for text in (controller, against) if text != FAIR_SHARE}
@@ -109,36 +108,39 @@ def attack(
     laboratory = Laboratory(
         given[controller], goal, bounds, given.get(against, against), seed, budget, str(Path.cwd()), jobs
     )
+    options = [*(["--bounds", str(bounds_file)] if bounds_file else []), *(["--only", only] if only else [])]
     try:
         with points_progress("runs", quiet=quiet) as begin:
             laboratory.advance = begin(budget, 0)
             found = searching.search(laboratory)
     except BaseException:
-        _keep_best(laboratory, folder)
+        _keep_best(laboratory, folder, options)
         raise
-    _report(laboratory, found, folder, quiet=quiet)
+    _report(laboratory, found, folder, options, quiet=quiet)
 
 
-def _keep_best(laboratory: "Laboratory", folder: Path | None) -> None:
+def _keep_best(laboratory: "Laboratory", folder: Path | None, options: Sequence[str]) -> None:
     """Write the worst cases so far, neither made small nor confirmed."""
     from ackclock.experiments.attack.search import Weakness, worst
 
     found = [Weakness(one, (), holds=False) for one in worst(laboratory, 5)]
     if found and folder is not None:
-        _write(laboratory, found, folder)
+        _write(laboratory, found, folder, options)
         text = (
             f"{folder} has the worst of {amount(laboratory.runs, 'run')}, not confirmed; the same command begins anew"
         )
         errors().print(name(text))
 
 
-def _report(laboratory: "Laboratory", every: "Sequence[Weakness]", folder: Path | None, *, quiet: bool) -> None:
+def _report(
+    laboratory: "Laboratory", every: "Sequence[Weakness]", folder: Path | None, options: Sequence[str], *, quiet: bool
+) -> None:
     from ackclock.experiments.attack.attack_files import scenario_tree, spread
     from ackclock.experiments.attack.case_network import words
 
     found, dropped = [one for one in every if one.holds], [one for one in every if not one.holds]
     if folder is not None:
-        _write(laboratory, found, folder)
+        _write(laboratory, found, folder, options)
     if is_asked():
         listed = [
             {
@@ -171,11 +173,10 @@ def _print(laboratory: "Laboratory", found: "Sequence[Weakness]", folder: Path |
     print(f"{amount(len(found), 'case')} after {amount(laboratory.runs, 'run')}{where}")
 
 
-def _write(laboratory: "Laboratory", found: "Sequence[Weakness]", folder: Path) -> None:
+def _write(laboratory: "Laboratory", found: "Sequence[Weakness]", folder: Path, options: Sequence[str]) -> None:
     from ackclock.experiments.attack.attack_files import TABLE, files, table
     from ackclock.plotting.tables import as_csv
 
-    command = shlex.join(["ackclock", *sys.argv[1:]])
     with storage.new_folder(folder, kind=_KIND, renews=True) as partial:
-        for file, text in {TABLE: as_csv(table(laboratory, found)), **files(laboratory, found, command)}.items():
+        for file, text in {TABLE: as_csv(table(laboratory, found)), **files(laboratory, found, options)}.items():
             (partial / file).write_text(text, encoding="utf-8")

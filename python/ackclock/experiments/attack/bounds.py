@@ -17,6 +17,8 @@ FILE: Final = Path(__file__).with_name("bounds.toml")
 PATH: Final = "path"
 """Ingredient that every case has."""
 
+_TCP: Final = "tcp"
+
 Case = Mapping[str, Mapping[str, Any]]
 """Case: numbers and names by ingredient and parameter, in base units (bit/s, s, BDP)."""
 
@@ -79,11 +81,13 @@ class Bounds:
     Attributes:
         duration_s: Simulated time of each run.
         measure_from_s: Time from which on a run is measured.
+        tcp: Settings of TCP of every host, as in a scenario.
         ingredients: Parameters of each ingredient: a range, or the names to choose from.
     """
 
     duration_s: float
     measure_from_s: float
+    tcp: Mapping[str, Any]
     ingredients: Mapping[str, Mapping[str, Range | Sequence[str]]]
 
     @property
@@ -127,19 +131,21 @@ def read(file: Path | None = None) -> Bounds:
             raise InputError(f"{file}: {unknown('key', key, default)}")
         if isinstance(default[key], dict) != isinstance(of, dict):
             raise InputError(f"{file}: {key} must be {'a table' if isinstance(default[key], dict) else 'a duration'}")
-        for name in of if isinstance(of, dict) else ():
+        for name in of if isinstance(of, dict) and key != _TCP else ():
             if name not in default[key]:
                 raise InputError(f"{file}: {unknown('key', f'{key}.{name}', [f'{key}.{one}' for one in default[key]])}")
-    times = {key: _range(given.get(key, default[key]), "s", f"{file}: {key}") for key in ("duration", "measure_from")}
-    duration, begin = (times[key].low for key in ("duration", "measure_from"))
-    if not 0 <= begin < duration:
+    duration, begin = (_number(given.get(key, default[key]), "s") for key in ("duration", "measure_from"))
+    if duration is None or begin is None:
+        raise InputError(f'{file}: duration and measure_from must be durations such as "20 s"')
+    if begin >= duration:
         raise InputError(f"{file}: measure_from must be below duration, {duration:g} s, and is {begin:g} s")
-    tables = {name: {**of, **given.get(name, {})} for name, of in default.items() if isinstance(of, dict)}
+    names = [name for name, of in default.items() if isinstance(of, dict) and name != _TCP]
+    tables = {name: {**default[name], **given.get(name, {})} for name in names}
     found = {
         name: {key: _bound(value, default[name][key], f"{file}: {name}.{key}") for key, value in of.items()}
         for name, of in tables.items()
     }
-    return Bounds(duration, begin, found)
+    return Bounds(duration, begin, given.get(_TCP, {}), found)
 
 
 def _bound(value: Any, default: Any, where: str) -> Range | Sequence[str]:  # noqa: ANN401  whatever TOML can say

@@ -58,6 +58,7 @@ def document(case: Case, bounds: Bounds, controller: Any, seed: int, name: str) 
         "seed": seed,
         "measure": {"from": _time(bounds.measure_from_s)},
         **({} if use is None else {"use": use}),
+        **({"tcp": dict(bounds.tcp)} if bounds.tcp else {}),
         "topology": {
             "kind": "dumbbell",
             "access": {"rate": _rate(100 * case[PATH]["rate"]), "delay": "0 ms"},

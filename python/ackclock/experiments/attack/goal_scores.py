@@ -122,7 +122,7 @@ def capacity_bps(case: Case, bounds: Bounds) -> float:
 
     Examples:
         >>> path, steps = {"rate": 10e6}, {"share": 0.5, "period": 4.0, "part": 0.25}
-        >>> capacity_bps({"path": path, "rate_steps": steps}, Bounds(5.0, 2.0, {}))  # low from 3 s to 4 s
+        >>> capacity_bps({"path": path, "rate_steps": steps}, Bounds(5.0, 2.0, {}, {}))  # low from 3 s to 4 s
         8333333.333333334
     """
     rate = float(case[PATH]["rate"])
