@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ackclock._core import Scenario
-from ackclock.base.user_code import UserCodeError
+from ackclock.base.user_code import said
 from ackclock.experiments.attack.bounds import PATH, Bounds, Case
 from ackclock.experiments.attack.case_network import OTHER, OWN
 from ackclock.experiments.backends import Work, run_point
@@ -174,9 +174,9 @@ def with_proof(scenario_json: str, folder: str, _on: "Kernel | None" = None) -> 
     try:
         scenario = Scenario.from_json(scenario_json, folder=folder)
         first, second = (simulate(scenario)[0].summary_json() for _ in range(2))
-    except UserCodeError as error:
-        return json.dumps({_BROKEN: f"its code failed: {error}"})
     except BaseException as error:
+        if hasattr(error, "ackclock_part"):  # the mark of user-written code
+            return json.dumps({_BROKEN: f"its code failed: {said(error)}"})
         if type(error).__name__ != "PanicException":
             raise
         return json.dumps({_BROKEN: f"the engine panicked: {error}"})

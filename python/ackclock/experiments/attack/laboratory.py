@@ -95,7 +95,7 @@ class Laboratory:
             A score for each case; None if there is nothing to compare, or the budget does not allow its runs.
 
         Raises:
-            UserCodeError: If code of the controller failed.
+            Exception: If code of the controller failed.
         """
         seed = self.seed if seed is None else seed
         left = min(self.budget, self.budget if until is None else until) - self.runs

@@ -35,8 +35,8 @@ _SPREAD: Final = 0.2
 """First standard deviation of CMA-ES, in places from 0 to 1."""
 _KEPT: Final = 0.9
 """Share of the found score that a smaller case keeps."""
-_CANDIDATES: Final = 3
-"""Number of cases of which one is followed."""
+_CANDIDATES: Final = 4
+"""Number of the worst cases of a kind of which one is followed."""
 _PASSES: Final = 2
 _HOLDS: Final = 0.5
 """Share of the score that a case keeps with other seeds, on average."""
@@ -65,7 +65,7 @@ def search(laboratory: Laboratory) -> list[Weakness]:
     """Spend a laboratory's budget, and return the worst cases of different kinds, the worst first.
 
     Raises:
-        UserCodeError: If code of the controller failed.
+        Exception: If code of the controller failed.
     """
     count = max(1, min(_MOST_CASES, laboratory.budget // _RUNS_OF_A_CASE))
     _draw(laboratory, round(_DRAWN * laboratory.budget))
@@ -81,13 +81,20 @@ def worst(laboratory: Laboratory, count: int) -> list[Scored]:
 
 
 def _likely(laboratory: Laboratory, count: int) -> list[Scored]:
-    """Return the worst cases that another seed shows, too."""
-    found = worst(laboratory, _CANDIDATES * count)
-    again = laboratory.scores([one.case for one in found], seed=laboratory.seed + 1)
-    lower = {
-        id(one): min(one.score, other.score if other else -math.inf) for one, other in zip(found, again, strict=True)
+    """Return the worst kinds of cases, each as the one of its worst that two other seeds show best."""
+    ranked = sorted(laboratory.scored, key=lambda one: -one.score)
+    kinds: dict[Any, list[Scored]] = {_kind(one.case): [] for one in worst(laboratory, count)}
+    for one in ranked:
+        if len(of := kinds.get(_kind(one.case), [])) < _CANDIDATES:
+            of.append(one)
+    candidates = [one for of in kinds.values() for one in of]
+    cases = [one.case for one in candidates]
+    again = [laboratory.scores(cases, seed=laboratory.seed + 1 + index) for index in range(2)]
+    least = {
+        id(one): min(one.score, *(other.score if other else -math.inf for other in others))
+        for one, others in zip(candidates, zip(*again, strict=True), strict=True)
     }
-    return sorted(found, key=lambda one: -lower[id(one)])[:count]
+    return [max(of, key=lambda one: least[id(one)]) for of in kinds.values()]
 
 
 def _distinct(cases: Iterable[Scored], count: int, least: float = -math.inf) -> list[Scored]:
