@@ -16,12 +16,14 @@ import command_line
 from ackclock import _core
 from ackclock.base.input_files import InputError
 from ackclock.cli import attack as command
-from ackclock.experiments.attack import bounds, case_network, goal_scores, search
+from ackclock.experiments.attack import attack_bounds as bounds
+from ackclock.experiments.attack import attack_search as search
+from ackclock.experiments.attack import case_network, goal_scores
+from ackclock.experiments.attack.attack_bounds import Bounds, Range
 from ackclock.experiments.attack.attack_files import files
-from ackclock.experiments.attack.bounds import Bounds, Range
+from ackclock.experiments.attack.attack_search import Weakness
 from ackclock.experiments.attack.goal_scores import FAIR_SHARE, GOALS
 from ackclock.experiments.attack.laboratory import Laboratory
-from ackclock.experiments.attack.search import Weakness
 from ackclock.running import run, simulate
 
 ROOT = Path(__file__).parents[2]

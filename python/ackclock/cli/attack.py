@@ -18,8 +18,8 @@ from ackclock.cli.sweep import Jobs
 from ackclock.plotting.terminal import name, output
 
 if TYPE_CHECKING:
+    from ackclock.experiments.attack.attack_search import Weakness
     from ackclock.experiments.attack.laboratory import Laboratory
-    from ackclock.experiments.attack.search import Weakness
 
 _KIND: Final = "attack"
 """Kind of the folder."""
@@ -80,8 +80,8 @@ def attack(
     The worst cases of different kinds are made as simple as their score allows, and confirmed with five other
     seeds. The same budget and seed give the same result.
     """
-    from ackclock.experiments.attack import bounds as limits
-    from ackclock.experiments.attack import search as searching
+    from ackclock.experiments.attack import attack_bounds as limits
+    from ackclock.experiments.attack import attack_search as searching
     from ackclock.experiments.attack.goal_scores import FAIR_SHARE, GOALS
     from ackclock.experiments.attack.laboratory import Laboratory
     from ackclock.experiments.judge import suite
@@ -121,7 +121,7 @@ def attack(
 
 def _keep_best(laboratory: "Laboratory", folder: Path | None, options: Sequence[str]) -> None:
     """Write the worst cases so far, neither made small nor confirmed."""
-    from ackclock.experiments.attack.search import Weakness, worst
+    from ackclock.experiments.attack.attack_search import Weakness, worst
 
     found = [Weakness(one, (), holds=False) for one in worst(laboratory, 5)]
     if found and folder is not None:

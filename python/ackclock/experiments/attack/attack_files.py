@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from ackclock import controllers
 from ackclock.base.toml_text import scenario_toml
+from ackclock.experiments.attack.attack_search import Weakness
 from ackclock.experiments.attack.case_network import document, scenario, words
 from ackclock.experiments.attack.goal_scores import FAIR_SHARE
 from ackclock.experiments.attack.laboratory import Laboratory
-from ackclock.experiments.attack.search import Weakness
 from ackclock.experiments.judge.judging import made_by
 from ackclock.experiments.judge.suite import label_of
 from ackclock.plotting.tables import Column, Table, number

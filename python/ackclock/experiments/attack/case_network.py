@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ackclock._core import Scenario
 from ackclock.base.printable import amount
-from ackclock.experiments.attack.bounds import PATH, Bounds, Case, rounded
+from ackclock.experiments.attack.attack_bounds import PATH, Bounds, Case, rounded
 from ackclock.scenario.display_names import displayed
 from ackclock.scenario.dumbbells import scenario_text
 

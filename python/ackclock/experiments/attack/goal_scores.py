@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ackclock._core import Scenario
 from ackclock.base.user_code import said
-from ackclock.experiments.attack.bounds import PATH, Bounds, Case
+from ackclock.experiments.attack.attack_bounds import PATH, Bounds, Case
 from ackclock.experiments.attack.case_network import OTHER, OWN
 from ackclock.experiments.backends import Work, run_point
 from ackclock.experiments.judge.criterion_metrics import METRICS, Metric, Run

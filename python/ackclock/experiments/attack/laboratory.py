@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ackclock.experiments.attack.bounds import Bounds, Case
+from ackclock.experiments.attack.attack_bounds import Bounds, Case
 from ackclock.experiments.attack.case_network import scenario
 from ackclock.experiments.attack.goal_scores import FAIR_SHARE, GOALS, Goal, fair_share, figure_of, trace_of, work_of
 from ackclock.experiments.backends import run_all

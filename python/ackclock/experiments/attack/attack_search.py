@@ -15,7 +15,7 @@ import numpy as np
 
 from ackclock._core import ScenarioError
 from ackclock.base.input_files import InputError
-from ackclock.experiments.attack.bounds import PATH, Bounds, Case, Range, rounded
+from ackclock.experiments.attack.attack_bounds import PATH, Bounds, Case, Range, rounded
 from ackclock.experiments.attack.case_network import scenario
 from ackclock.experiments.attack.laboratory import Laboratory, Scored
 
@@ -250,7 +250,7 @@ def _smaller(laboratory: Laboratory, found: Scored) -> Generator[Case, Scored | 
 def changes(bounds: Bounds, case: Case, needs: str | None = None) -> list[tuple[str, dict[str, Any]]]:
     """Return what makes a case simpler, as ingredients and new values: none of an ingredient takes it away.
 
-    First an ingredient less, then a plain value of the path, then a number with one digit.
+    First an ingredient less, then a plain value of the path, then a number with one digit, or one in place of several.
     """
     found: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in case if name not in (PATH, needs)]
     for key, plain in PLAIN.items():
@@ -262,8 +262,8 @@ def changes(bounds: Bounds, case: Case, needs: str | None = None) -> list[tuple[
     for name, values in case.items():
         for key, value in values.items():
             of = bounds.ingredients[name][key]
-            if isinstance(of, Range) and not of.is_whole:
-                found.append((name, {key: of.clipped(rounded(value, 1))}))
+            if isinstance(of, Range):
+                found.append((name, {key: int(of.low) if of.is_whole else of.clipped(rounded(value, 1))}))
     return [(name, values) for name, values in found if not values or {**case[name], **values} != case[name]]
 
 
