@@ -109,6 +109,7 @@ def test_a_buffer_keeps_its_size_beside_a_longer_delay_and_on_a_thin_path() -> N
         for case in (step, thin)
     ]
     assert limits == ["13 packets", "4 packets"]
+    assert case_network.words(thin) == "1 Mbit/s, 40 ms, buffer 4 packets"
 
 
 @pytest.mark.parametrize("ingredient", DEFAULT.ingredients)

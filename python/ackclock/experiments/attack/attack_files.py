@@ -99,10 +99,10 @@ def _comments(laboratory: Laboratory, one: Weakness, options: Sequence[str]) -> 
     beside = "" if scored.reference is None else f", {against} {number(scored.reference)}"
     code = scenario(scored.case, laboratory.bounds, laboratory.controller, scored.seed, laboratory.folder)
     path = [f"Its code is found with PYTHONPATH={laboratory.folder}"] if controllers.sources(code) else []
+    figures = f"{goal.title}: {number(scored.own)}{beside} {goal.unit}".rstrip()
     return [
         f"{words(scored.case)}.",
-        f"{goal.title}: {number(scored.own)}{beside} {goal.unit}. Score {number(scored.score)}; "
-        f"with other seeds {spread(one)}.",
+        f"{scored.note or figures}. Score {number(scored.score)}; with other seeds {spread(one)}.",
         f"Found by {made_by()}: {shlex.join(command)}",
         *path,
     ]

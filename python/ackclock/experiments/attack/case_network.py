@@ -71,10 +71,9 @@ def document(case: Case, bounds: Bounds, controller: Any, seed: int, name: str) 
 def _link(case: Case) -> dict[str, Any]:
     path = case[PATH]
     link: dict[str, Any] = {"rate": _rate(path["rate"]), "delay": _time(path["rtt"] / 2)}
-    packets = path["buffer"] * path["rate"] * path["rtt"] / 8 / _PACKET_BYTES
     # The longest delay of a schedule would count in a limit in bdp.
-    in_bdp = packets >= _LEAST_PACKETS and "delay_step" not in case
-    limit = f"{path['buffer']:g} bdp" if in_bdp else f"{max(_LEAST_PACKETS, round(packets))} packets"
+    in_bdp = _packets(path) > _LEAST_PACKETS and "delay_step" not in case
+    limit = f"{path['buffer']:g} bdp" if in_bdp else f"{_packets(path)} packets"
     link["queue"] = {"kind": path["queue"], "limit": limit}
     if steps := case.get("rate_steps"):
         low, at = _rate(path["rate"] * steps["share"]), steps["period"] * (1 - steps["part"])
@@ -114,6 +113,11 @@ def _flows(case: Case, controller: Any) -> list[dict[str, Any]]:  # noqa: ANN401
     return flows
 
 
+def _packets(path: Mapping[str, float]) -> int:
+    """Return the size of the buffer in packets."""
+    return max(_LEAST_PACKETS, round(path["buffer"] * path["rate"] * path["rtt"] / 8 / _PACKET_BYTES))
+
+
 def _length(pulse: Mapping[str, float]) -> float:
     """Return the length of a pulse, s, which leaves a pause before the next."""
     return min(pulse["length"], rounded(0.9 * pulse["period"], 2))
@@ -131,7 +135,8 @@ def words(case: Case) -> str:
     """Return the ingredients of a case in words."""
     path = case[PATH]
     queue = "" if path["queue"] == "drop_tail" else f"{displayed(str(path['queue']))}, "
-    parts = [f"{_rate(path['rate'])}, {_time(path['rtt'])}, {queue}buffer {path['buffer']:g} BDP"]
+    buffer = f"{path['buffer']:g} BDP" if _packets(path) > _LEAST_PACKETS else amount(_LEAST_PACKETS, "packet")
+    parts = [f"{_rate(path['rate'])}, {_time(path['rtt'])}, {queue}buffer {buffer}"]
     if path["flows"] > 1:
         parts.append(f"{path['flows']} flows" + (f", {_time(path['gap'])} apart" if path["gap"] else ""))
     said = {
