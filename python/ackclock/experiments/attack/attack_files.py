@@ -45,7 +45,7 @@ def table(laboratory: Laboratory, found: Sequence[Weakness]) -> Table:
         }
         for place, one in enumerate(found, 1)
     ]
-    return Table("", f"{goal.title}{f', {goal.unit}' if goal.unit else ''}.", columns, rows, ())
+    return Table("", f"{goal.title}{f', {goal.unit}' if goal.unit else ''}; a larger score is worse", columns, rows, ())
 
 
 def _title(controller: Any, otherwise: str) -> str:  # noqa: ANN401  a name or a table

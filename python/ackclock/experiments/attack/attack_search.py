@@ -171,7 +171,7 @@ def _change(laboratory: Laboratory, count: int, until: int) -> None:
     seeds = random.Random(laboratory.seed + 1)
     places = [_Places(laboratory.bounds, one.case) for one in worst(laboratory, count)]
     running = []
-    for one in places:
+    for one in filter(lambda one: one.start, places):
         randn = np.random.default_rng(seeds.getrandbits(32)).standard_normal
         options = {
             "bounds": [0, 1], "popsize": _POPULATION, "CMA_diagonal": True, "verbose": -9, "seed": math.nan,
