@@ -219,17 +219,16 @@ class _Places:
 def _shrunk(laboratory: Laboratory, found: Sequence[Scored], until: int) -> list[Scored]:
     """Make cases small, all in step, so that their runs are in parallel."""
     small = list(found)
-    running = {place: _smaller(laboratory, one) for place, one in enumerate(found)}
-    asked = {place: next(each) for place, each in running.items()}
-    while asked:
-        scores = laboratory.scores(list(asked.values()), until=until)
-        answers = dict(zip(asked, scores, strict=True))
+    running = [_smaller(laboratory, one) for one in found]
+    scores: dict[int, Scored | None] = dict.fromkeys(range(len(running)))  # None begins a generator
+    while scores:
         asked = {}
-        for place, score in answers.items():
+        for place, score in scores.items():
             try:
                 asked[place] = running[place].send(score)
             except StopIteration as end:
                 small[place] = end.value
+        scores = dict(zip(asked, laboratory.scores(list(asked.values()), until=until), strict=True))
     return small
 
 
