@@ -33,6 +33,8 @@ _MOST_EXTRAS: Final = 3
 _BATCH, _POPULATION = 40, 8
 _SPREAD: Final = 0.2
 """First standard deviation of CMA-ES, in places from 0 to 1."""
+_NOTHING: Final = 1e9
+"""Value for CMA-ES of a case without a score, worse than any."""
 _KEPT: Final = 0.9
 """Share of the found score that a smaller case keeps."""
 _CANDIDATES: Final = 4
@@ -178,13 +180,15 @@ def _change(laboratory: Laboratory, count: int, until: int) -> None:
             "randn": lambda *shape, randn=randn: randn(shape),
         }  # fmt: skip
         running.append((one, cma.CMAEvolutionStrategy(one.start, _SPREAD, options)))
-    while running and laboratory.runs < until:
+    before = -1
+    while running and before < laboratory.runs < until:
+        before = laboratory.runs
         asked = [(strategy.ask(), one) for one, strategy in running]
         cases = [one.case_at(point) for points, one in asked for point in points]
         found = iter(laboratory.scores(cases, until=until))
         for (_, strategy), (points, _) in zip(running, asked, strict=True):
             scores = [next(found) for _ in points]
-            strategy.tell(points, [-score.score if score else 0.0 for score in scores])
+            strategy.tell(points, [-score.score if score else _NOTHING for score in scores])
         running = [each for each in running if not each[1].stop()]
 
 
