@@ -106,7 +106,7 @@ lock: ## resolve the packages anew, with hashes
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml --extra report --extra gym -o requirements/base.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes pyproject.toml --extra report --extra notebook --extra gym requirements/dev.in -c requirements/base.lock -o requirements/dev.lock
+		--generate-hashes pyproject.toml --extra report --extra notebook --extra gym --extra attack requirements/dev.in -c requirements/base.lock -o requirements/dev.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes pyproject.toml --extra learn -c requirements/dev.lock -o requirements/learn.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" target/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \

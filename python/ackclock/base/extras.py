@@ -13,6 +13,7 @@ from typing import Final
 EXTRAS: Final = {
     "report": ("figures and pages", ("jinja2", "matplotlib")),
     "notebook": ("a notebook's linked plots", ("anywidget",)),
+    "attack": ("attacking a controller", ("cma",)),
     "gym": ("environments for agents", ("gymnasium", "pettingzoo")),
     "learn": ("training", ("torch", "stable_baselines3", "tensorboard")),
     "wandb": ("a log at Weights & Biases", ("wandb",)),

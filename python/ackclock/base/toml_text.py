@@ -43,11 +43,13 @@ def scenario_toml(tree: Mapping[str, Any], comments: Sequence[str]) -> str:
     """Return a scenario as a TOML file.
 
     Args:
-        tree: The scenario's tables: `name`, `duration`, `topology`, `flow`, and `tcp` if it has one.
+        tree: The scenario's tables: `name`, `duration`, `topology` and `flow`; `seed`, `measure`, `use` and `tcp` if it
+            has them.
         comments: Comment lines at the top.
     """
     lines = [f"# {_CONTROL.sub(' ', comment)}" for comment in comments]
-    lines += [f"{key} = {toml_text(tree[key])}" for key in ("name", "duration")]
+    top = ("name", "duration", "seed", "measure", "use")
+    lines += [f"{key} = {toml_text(tree[key])}" for key in top if key in tree]
     tables = [("[topology]", tree["topology"]), *([("[tcp]", tree["tcp"])] if "tcp" in tree else [])]
     for head, table in (*tables, *(("[[flow]]", flow) for flow in tree["flow"])):
         lines += ["", head, *(f"{key} = {toml_text(value)}" for key, value in table.items())]

@@ -57,6 +57,7 @@ COMMANDS = {
     "cite": Command("cite", "cite", _SIMULATE),
     "studio": Command("studio", "studio", _SIMULATE),
     "judge": Command("judge", "judge", _SIMULATE),
+    "attack": Command("attack", "attack", _SIMULATE),
     "claims": Command("claims", "claims", _SIMULATE),
     "validate-linux": Command("validate_linux", "validate_linux", _SIMULATE),
     "script": Command("script", "script", _SIMULATE),

@@ -106,7 +106,7 @@ def judge(
         _verify(suite, draw, verify, kernel, jobs, trusts=trust, quiet=quiet)
     elif controller is not None:
         given = suites.controller_of(controller)
-        _trusted(given, controller, trusts=trust)
+        trusted(given, controller, trusts=trust)
         _judge_one(suite, criteria, given, draw, folder, kernel, jobs, quiet=quiet)
     else:
         _judge_all(suite, criteria, draw, folder or Path("out/judge"), kernel, jobs, quiet=quiet)
@@ -142,7 +142,7 @@ def _list(criteria: "Sequence[Criterion]") -> None:
     print_list(("criterion", "section", "title", "against"), ((c.id, c.section, c.title, c.against) for c in criteria))
 
 
-def _trusted(controller: Any, text: str, *, trusts: bool) -> None:  # noqa: ANN401  a name or a table
+def trusted(controller: Any, text: str, *, trusts: bool) -> None:  # noqa: ANN401  a name or a table
     """Ask before code of the user is run.
 
     Raises:
@@ -304,7 +304,7 @@ def _verify(
         if row.case not in cases:
             raise InputError(f"--verify: {unknown('case', row.case, cases)}")
     controller = controller_of(rows[0].controller)
-    _trusted(controller, rows[0].controller, trusts=trusts)
+    trusted(controller, rows[0].controller, trusts=trusts)
     chosen = replace(criterion, cases=tuple(cases[row.case] for row in rows))
     with points_progress("runs", quiet=quiet) as begin:
         again = judging.judge(suite, controller, [chosen], year=year, on=kernel, jobs=jobs, on_begin=begin)
