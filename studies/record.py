@@ -22,13 +22,13 @@ LARGE = "vegas"
 """The study whose grid is too large for a record of single cells."""
 
 
-def record(folder: Folder, content: dict[str, Any], run: Path) -> None:
-    """Write the record; the claims that the run did not simulate keep their entries."""
+def record(folder: Folder, content: dict[str, Any], run: Path) -> int:
+    """Write the record, and return the number of renewed claims; those that the run did not simulate stay."""
     known = {claim.id: claim for claim in folder.claims}
     file, regions = folder.path / "recorded.json", folder.path / "regions.json"
     old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"claims": []}
     entries = {entry["id"]: entry for entry in old["claims"]}
-    anew = {entry["id"]: entry for entry in content["claims"] if entry["simulated"]}
+    anew = {entry["id"]: entry for entry in content["claims"] if entry["simulated"] and entry["id"] in known}
     if regions.exists():
         anew = {id: _slim(known[id], entry) for id, entry in anew.items()}
         if (run / regions.name).exists():
@@ -36,6 +36,7 @@ def record(folder: Folder, content: dict[str, Any], run: Path) -> None:
     entries |= anew
     ordered = [entries[each] for each in known if each in entries]
     file.write_text(line_each(content | {"claims": ordered}), encoding="utf-8")
+    return len(anew)
 
 
 def _slim(claim: Claim, entry: dict[str, Any]) -> dict[str, Any]:
@@ -67,8 +68,7 @@ def main(study: str, folder_of_run: str) -> None:
     folder, run = load_folder(HERE / study), Path(folder_of_run)
     content: dict[str, Any] = json.loads((run / "claims.json").read_text(encoding="utf-8"))
     if content["full"]:
-        record(folder, content, run)
-        print(f"{folder.path / 'recorded.json'}: {sum(entry['simulated'] for entry in content['claims'])} claims anew")
+        print(f"{folder.path / 'recorded.json'}: {record(folder, content, run)} claims anew")
     if {entry["id"] for entry in content["claims"]} >= {claim.id for claim in folder.claims}:
         print("figures:", *copy_figures(folder, run))
 
