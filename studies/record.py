@@ -60,6 +60,8 @@ def copy_figures(folder: Folder, run: Path) -> list[str]:
     drawn = {image: figure for image, figure in shown.items() if figure.exists()}
     for image, figure in drawn.items():
         shutil.copyfile(figure, image)
+    for image in sorted(shown.keys() - drawn.keys()):
+        print(f"{image.name} stays as it is: the run has not drawn it")
     return sorted(image.name for image in drawn)
 
 
@@ -69,8 +71,11 @@ def main(study: str, folder_of_run: str) -> None:
     content: dict[str, Any] = json.loads((run / "claims.json").read_text(encoding="utf-8"))
     if content["full"]:
         print(f"{folder.path / 'recorded.json'}: {record(folder, content, run)} claims anew")
-    if {entry["id"] for entry in content["claims"]} >= {claim.id for claim in folder.claims}:
+    is_whole = {entry["id"] for entry in content["claims"]} >= {claim.id for claim in folder.claims}
+    if is_whole:
         print("figures:", *copy_figures(folder, run))
+    if not content["full"] and not is_whole:
+        raise SystemExit(f"{run} is a run of some claims without --full: nothing is renewed; add --full")
 
 
 if __name__ == "__main__":

@@ -302,6 +302,12 @@ impl CongestionController for Agent {
         }
     }
 
+    fn on_recovery_end(&mut self, now: SimTime) {
+        if self.own_answered {
+            self.own.on_recovery_end(now);
+        }
+    }
+
     fn on_spurious(&mut self, now: SimTime) {
         if self.own_answered {
             self.own.on_spurious(now);
@@ -337,6 +343,10 @@ impl CongestionController for Agent {
 
     fn burst_rule(&self) -> BurstRule {
         self.own.burst_rule()
+    }
+
+    fn send_buffer_windows(&self) -> u64 {
+        self.own.send_buffer_windows()
     }
 
     fn demands(&self) -> Demands {

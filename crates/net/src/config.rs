@@ -120,7 +120,7 @@ impl LinkConfig {
         is_fifo
             && self.device_queue.is_none()
             && !self.telemetry
-            && self.channel.as_ref().is_some_and(|channel| channel.only_changes_rate())
+            && self.channel.as_ref().is_some_and(|channel| channel.only_changes_rate() && !channel.is_plain())
             && !self.takes_changes()
     }
 

@@ -101,6 +101,11 @@ impl Link {
         Self::on(Arc::new(Wire::new(config)), config, seed)
     }
 
+    /// An idle link that is served packet by packet, whatever its configuration would allow.
+    pub fn packet_by_packet(config: &LinkConfig, seed: u64) -> Self {
+        Self::on(Arc::new(Wire { kind: Kind::Served, ..Wire::new(config) }), config, seed)
+    }
+
     /// Idle links, where alike ones share their constant properties.
     pub fn all(configs: &[LinkConfig], seed: u64) -> Vec<Self> {
         let mut wires = Shared::default();
@@ -127,12 +132,17 @@ impl Link {
 
     /// The link, if it is a virtual clock.
     pub fn clocked(&mut self) -> Option<ClockedLink<'_>> {
-        if let LinkKind::Clocked(link) = self.kind() { Some(link) } else { None }
+        (self.wire.kind == Kind::Clocked).then_some(ClockedLink { link: self })
     }
 
     /// The link, if it is served packet by packet.
     pub fn served(&mut self) -> Option<ServedLink<'_>> {
-        if let LinkKind::Served(link) = self.kind() { Some(link) } else { None }
+        self.is_served().then_some(ServedLink { link: self })
+    }
+
+    /// True if its rate changes as is known before the run.
+    pub fn is_planned(&self) -> bool {
+        self.wire.kind == Kind::Planned
     }
 
     /// True if it is served packet by packet.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::config::NetworkConfig;
+use crate::config::{LinkConfig, NetworkConfig};
 use crate::ids::{LinkId, NodeId};
 
 /// Finds routes in one network.
@@ -28,6 +28,11 @@ impl<'a> Router<'a> {
             incoming[link.to.index()].push(id);
         }
         Self { network, outgoing, incoming, paths: BTreeMap::new() }
+    }
+
+    /// The configuration of a link.
+    pub fn link(&self, id: LinkId) -> &LinkConfig {
+        self.network.link(id)
     }
 
     /// The links from one node to another with the fewest hops, or `None` if there is no route. Among equals the link

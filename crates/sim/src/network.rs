@@ -63,6 +63,7 @@ pub(crate) struct Network {
     /// All routes, one behind the other, each closed by [`Hop::END`].
     hops: Vec<Hop>,
     host_noise: HostNoise,
+    seed: u64,
 }
 
 /// Node of an end of a connection, and the properties of its host that the network needs.
@@ -134,6 +135,7 @@ impl Network {
             arrived: 0,
             hops: Vec::new(),
             host_noise: HostNoise::new(seed),
+            seed,
         };
         if config.links.iter().any(|link| link.telemetry) {
             network.carry_more(config);
@@ -161,6 +163,7 @@ impl Network {
         let start = RouteId::new(self.hops.len());
         let [first, last] =
             [path.first(), path.last()].map(|link| *link.expect("a route between two hosts has a link"));
+        self.serve_uplink(first, router);
         self.host_noise.add(first, from.noise);
         self.host_noise.add(last, to.noise);
         if from.counts_waiting {
@@ -169,6 +172,16 @@ impl Network {
         }
         self.hops.extend(path.into_iter().map(Hop::onto).chain([Hop::END]));
         start
+    }
+
+    /// Hosts ask when their data leaves, and whether their device has room: a link that follows a trace tells them as packets leave.
+    fn serve_uplink(&mut self, link: LinkId, router: &Router<'_>) {
+        if self.links[link.index()].is_planned() {
+            self.links[link.index()] = Link::packet_by_packet(router.link(link), self.seed);
+            if self.telemetry.is_some() {
+                self.watch_link(link);
+            }
+        }
     }
 
     /// Closes the routes: queues learn the hosts of all routes, and links that packets enter ahead of time are found.

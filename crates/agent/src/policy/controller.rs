@@ -83,6 +83,12 @@ impl CongestionController for PolicyController {
     fn burst_rule(&self) -> BurstRule {
         self.agent.burst_rule()
     }
+    fn send_buffer_windows(&self) -> u64 {
+        self.agent.send_buffer_windows()
+    }
+    fn on_recovery_end(&mut self, now: SimTime) {
+        self.agent.on_recovery_end(now);
+    }
     fn demands(&self) -> Demands {
         self.agent.demands()
     }

@@ -35,6 +35,8 @@ const STEP: SimDuration = SimDuration::from_millis(10);
 const FIRST_OCTET: u64 = 1;
 const FIRST_WINDOW: u64 = 10;
 const LEAST_WINDOW: u64 = 2;
+/// As in the tables of Remy; the authors have no bound.
+const MOST_PACKETS: u64 = 1_000_000;
 /// The action that counts as taken before the first: to double.
 const FIRST_ACTION: usize = 4;
 /// Divisors of the measures: ms, Mbit/s twice, packets.
@@ -192,7 +194,7 @@ impl Indigo {
         self.action = self.network.decide(&self.inputs(averages), &mut self.cell);
         let window = self.window;
         let changed = [window / 2, window.saturating_sub(10), window, window + 10, window * 2][self.action];
-        self.window = changed.max(LEAST_WINDOW);
+        self.window = changed.clamp(LEAST_WINDOW, MOST_PACKETS);
         self.decided_on = averages;
         self.decisions += 1;
     }
@@ -313,5 +315,63 @@ mod tests {
             indigo.decide([0.0; 3]);
             assert_eq!((indigo.cwnd(), indigo.action), (Bytes(expected * 1_000), action));
         }
+        let mut doubling = always(4);
+        (0..100).for_each(|_| doubling.decide([0.0; 3]));
+        assert_eq!(doubling.cwnd(), Bytes(MOST_PACKETS * 1_000));
+    }
+
+    /// By hand, two packets sent at 0, acknowledged at 20 and 30 ms, and two sent at 20 ms, acknowledged at 40 and 50 ms.
+    #[test]
+    fn a_step_averages_delay_and_rates_and_ends_with_an_ack_after_10_ms() {
+        let mut indigo = always(2);
+        let at = |ms: u64| SimTime(ms * 1_000_000);
+        let size = Bytes(1_000);
+        let send = |indigo: &mut Indigo, ms: u64| {
+            let (flight_size, idle_for) = (size, SimDuration::ZERO);
+            indigo.on_send(&SendEvent { now: at(ms), size, flight_size, idle_for, is_app_limited: false });
+        };
+        let deliver = |indigo: &mut Indigo, place: u64, (sent_ms, now_ms): (u64, u64), prior_delivered: u64| {
+            let (now, sent_at) = (at(now_ms), at(sent_ms));
+            let [prior_delivered, delivered, tx_in_flight] =
+                [prior_delivered, place, 1].map(|packets| Bytes(packets * 1_000));
+            let start = FIRST_OCTET + (place - 1) * 1_000;
+            let (lost, is_app_limited, is_retransmission) = (Bytes(0), false, false);
+            indigo.on_delivered(&SegmentReport {
+                now,
+                sent_at,
+                start,
+                size,
+                delivered,
+                prior_delivered,
+                tx_in_flight,
+                lost,
+                is_app_limited,
+                is_retransmission,
+            });
+        };
+        let acknowledge = |indigo: &mut Indigo, ms: u64, sent: u64| {
+            let (now, snd_nxt) = (at(ms), FIRST_OCTET + sent * 1_000);
+            indigo.on_ack(&AckEvent { now, snd_nxt, ..AckEvent::in_order(size, SimDuration::from_millis(20)) });
+        };
+        (0..2).for_each(|_| send(&mut indigo, 0));
+        deliver(&mut indigo, 1, (0, 20), 0);
+        // RTT 20 ms; 1 packet delivered in 20 ms: 0.4 Mbit/s; 2 sent since the first left, in 20 ms: 0.8.
+        let near = |found: [f64; 3], expected: [f64; 3]| found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9);
+        assert!(near(indigo.averages.unwrap(), [0.0, 0.4, 0.8]));
+        acknowledge(&mut indigo, 20, 2);
+        (0..2).for_each(|_| send(&mut indigo, 20));
+        deliver(&mut indigo, 2, (0, 30), 0);
+        // RTT 30 ms; 2 delivered in 30 ms: 8/15; 3 sent since the second left, in 30 ms: 0.8.
+        assert!(near(indigo.averages.unwrap(), [1.25, 0.35 + 1.0 / 15.0, 0.8]));
+        acknowledge(&mut indigo, 30, 4);
+        assert_eq!(indigo.decisions, 0, "10 ms are not more than 10 ms");
+        deliver(&mut indigo, 3, (20, 40), 1);
+        acknowledge(&mut indigo, 40, 4);
+        // 2 delivered since the third left, at 20 ms, in 20 ms: 0.8; 2 sent since then, itself included, in 20 ms: 0.8.
+        assert!(near(indigo.decided_on, [1.25 * 0.875, 0.875 * (0.35 + 1.0 / 15.0) + 0.1, 0.8]));
+        assert_eq!((indigo.decisions, indigo.averages), (1, None));
+        let inputs = indigo.inputs([50.0, 100.0, 20.0]);
+        let expected = [0.25, 0.5, 0.1, 0.002, 0.0, 0.0, 1.0, 0.0, 0.0]; // the third action was the last
+        assert!(inputs.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{inputs:?}");
     }
 }

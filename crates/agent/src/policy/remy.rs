@@ -134,6 +134,17 @@ impl Region {
             _ => return Err(wrong("a region must have either parts or an action")),
         };
         let region = Self { ends, parts, action };
+        let others = region
+            .parts
+            .iter()
+            .enumerate()
+            .flat_map(|(place, one)| region.parts[..place].iter().map(move |other| one.shared_with(other)));
+        if others
+            .chain(region.parts.iter().map(|part| part.volume() - part.shared_with(&region)))
+            .any(|volume| volume > 0.0)
+        {
+            return Err(wrong("the parts of a region must lie in it, and not overlap"));
+        }
         let volume: f64 = region.parts.iter().map(Self::volume).sum();
         let whole = region.volume();
         if !region.parts.is_empty() && (volume - whole).abs() > SLACK * whole {
@@ -144,6 +155,14 @@ impl Region {
 
     fn volume(&self) -> f64 {
         self.ends.iter().filter(|(low, _)| low.is_finite()).map(|(low, high)| high - low).product()
+    }
+
+    /// The volume that lies in both.
+    fn shared_with(&self, other: &Self) -> f64 {
+        let sides = self.ends.iter().zip(&other.ends).filter(|((low, _), _)| low.is_finite());
+        sides
+            .map(|((low, high), (other_low, other_high))| (high.min(*other_high) - low.max(*other_low)).max(0.0))
+            .product()
     }
 
     fn holds(&self, memory: &[f64; SIGNALS]) -> bool {
@@ -272,7 +291,7 @@ impl CongestionController for Remy {
 
     fn pacing_rate(&self) -> Option<Bandwidth> {
         let bit_ns = self.mss * 8_000_000_000;
-        bit_ns.checked_div(self.intersend.0).map(Bandwidth)
+        bit_ns.checked_div(self.intersend.0).map(|rate| Bandwidth(rate.max(1)))
     }
 
     fn demands(&self) -> Demands {
@@ -390,6 +409,10 @@ mod tests {
     fn a_table_with_a_mistake_is_refused() {
         let mut gap = tree();
         gap.children.pop();
+        let mut twice = tree();
+        twice.children[1].domain = twice.children[0].domain.clone();
+        let mut beyond = tree();
+        beyond.children[1].domain = Some(range([0.0, 0.0, 2.5], [64.0, 64.0, 65.0]));
         let mut both = tree();
         both.leaf = Some(Whisker { increment: 1, multiple: 1.0, intersend: 1.0 });
         let mut turned = tree();
@@ -400,6 +423,8 @@ mod tests {
             Some(1.0);
         let cases = [
             (gap, "the parts of a region must cover it"),
+            (twice, "must lie in it, and not overlap"),
+            (beyond, "must lie in it, and not overlap"),
             (both, "either parts or an action"),
             (turned, "above the upper one"),
             (endless, "finite and not negative"),

@@ -214,7 +214,7 @@ impl Network {
             LinkKind::Served(_) => return self.offer(at, &packet),
         };
         let Some(passage) = admitted else { return self.frames.leave(&packet) };
-        if self.captures.are_wanted(at) {
+        if self.captures.are_wanted(at) && passage.service < SimTime::NEVER {
             self.captures.record(at, passage.service, marked(&mut self.frames, &packet));
         }
         if self.links[index].carry(passage.arrival, self.packets.put(&packet)) {

@@ -12,7 +12,7 @@ use super::served::used_of;
 use super::wire::Wire;
 use crate::config::LinkConfig;
 use crate::link_stats::LinkStats;
-use crate::rate::{RateConfig, RateProcess};
+use crate::rate::RateProcess;
 use crate::ring::Ring;
 
 /// A packet that has come and whose last bit has not left.
@@ -69,11 +69,9 @@ impl PlannedLink<'_> {
 impl Planned {
     /// The state of a link that is planned ([`LinkConfig::is_planned`]).
     pub(super) fn new(config: &LinkConfig) -> Self {
-        let constant = RateConfig::Constant(config.rate);
-        let (rate, outage) =
-            config.channel.as_ref().map_or((&constant, None), |channel| (&channel.rate, channel.outage));
+        let channel = config.channel.as_ref().expect("a planned link has a channel");
         Self {
-            rate: RateProcess::new(rate, outage),
+            rate: RateProcess::new(&channel.rate, channel.outage),
             held: Ring::default(),
             waiting_octets: 0,
             serves: false,

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::{QueueConfig, QueueLimit, SgpqConfig};
 use crate::link::tests::config;
-use crate::link::wire::{Kind, Wire};
 use crate::link::{Link, LinkKind};
 use crate::packets::UnderWay;
 use crate::queue::RedConfig;
@@ -13,7 +12,7 @@ use crate::schedule::Schedule;
 
 /// A served DropTail link.
 fn served(config: &LinkConfig) -> Link {
-    Link::on(Wire { kind: Kind::Served, ..Wire::new(config) }.into(), config, 1)
+    Link::packet_by_packet(config, 1)
 }
 
 fn packet(size: u32) -> Packet {
