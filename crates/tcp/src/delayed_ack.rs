@@ -237,9 +237,6 @@ impl DelayedAcks {
     }
 
     pub(crate) fn on_timer(&mut self, now: SimTime) {
-        if now >= self.timer {
-            self.timer = SimTime::ZERO;
-        }
         if now >= self.deadline {
             self.due = true;
             if self.gathers || self.is_with_offload {
