@@ -216,7 +216,7 @@ def test_an_invariant_is_broken_by_chance_and_by_code_that_fails() -> None:
 @pytest.mark.parametrize("controller", ["reno", "cubic", "bbr"])
 @pytest.mark.parametrize("low", [0.05, 0.3])
 def test_a_full_buffer_breaks_no_invariant(controller: str, low: float) -> None:
-    """What is sent into a buffer of 2.5 MB before the measurement arrives within it."""
+    """A flow receives in the measurement what a buffer of 2.5 MB held at its beginning."""
     path = PATH | {"rtt": 0.2, "buffer": 5.0}
     cases = [{"path": path, "rate_steps": {"share": low, "period": 20.0, "part": part}} for part in (0.7, 0.75, 0.8)]
     found = Laboratory(controller, "invariant", DEFAULT).scores(cases)
