@@ -7,6 +7,7 @@ and Balakrishnan, NSDI 2018, section 6 (modes of Copa).
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ackclock.experiments.attack import attack_bounds as bounds
 from ackclock.experiments.attack import attack_search as search
 from ackclock.experiments.attack import case_network, goal_scores
 from ackclock.experiments.attack.attack_bounds import Bounds, Range
-from ackclock.experiments.attack.attack_files import files
+from ackclock.experiments.attack.attack_files import files, scenario_tree
 from ackclock.experiments.attack.attack_search import Weakness
 from ackclock.experiments.attack.goal_scores import FAIR_SHARE, GOALS
 from ackclock.experiments.attack.laboratory import Laboratory
@@ -138,6 +139,8 @@ def test_random_cases_are_scenarios_and_every_ingredient_has_words(ingredient: s
         ("duration = 3", 'duration and measure_from must be durations such as "20 s"'),
         ("loss.p = [0.1, 2.0]", "loss: topology.bottleneck.loss.p must be at least 0 and at most 1"),
         ('tcp.profile = "vms"', "path: tcp.profile"),
+        ("[burst_loss]\nshare = [0.3, 0.9]\nlength = [1, 10]", "burst_loss: topology.bottleneck.loss"),
+        ('path.rtt = ["0 ms", "10 ms"]', 'path.rtt must be above 0 s; write ["1 ms", "200 ms"]'),
     ],
 )
 def test_a_mistake_in_bounds_is_named(text: str, message: str) -> None:
@@ -173,6 +176,20 @@ def test_the_fair_share_is_what_others_leave() -> None:
     assert goal_scores.fair_share(case, DEFAULT, summary) == pytest.approx((1 - 0.3 - 0.1) / 2)
 
 
+def test_short_flows_take_a_part_of_the_full_rate() -> None:
+    """By hand: a load of 0.3 of 20 Mbit/s takes 6 of the 15 Mbit/s that the link has on average."""
+    case = {"path": PATH, "rate_steps": {"share": 0.5, "period": 5.0, "part": 0.5}, "short_flows": {"load": 0.3}}
+    summary: Any = {}
+    assert goal_scores.fair_share(case, DEFAULT, summary) == pytest.approx(1 - 6 / 15)
+
+
+def test_a_dead_link_has_no_score() -> None:
+    """The link is dead from 0.4 s to 40 s, and measured from 5 s to 20 s: nothing is a share of nothing."""
+    case = {"path": PATH, "rate_steps": {"share": 0.0, "period": 40.0, "part": 0.99}}
+    for against in ("cubic", FAIR_SHARE):
+        assert Laboratory("reno", "goodput", DEFAULT, against).scores([case]) == [None]
+
+
 def test_a_stall_is_as_long_as_nothing_arrives() -> None:
     """The link is dead for 3 s from 8 s on; the RTO doubles, so that the flow sends again after 3 s more at most."""
     steps = {"share": 0.0, "period": 11.0, "part": 3 / 11}
@@ -194,6 +211,16 @@ def test_an_invariant_is_broken_by_chance_and_by_code_that_fails() -> None:
     assert found["reno"] == ""
     assert found["python:by_chance:Mine"] == "two runs of the same scenario differ"
     assert found["python:by_failing:Mine"].startswith("its code failed") and "ZeroDivisionError" in str(found)
+
+
+@pytest.mark.parametrize("controller", ["reno", "cubic", "bbr"])
+@pytest.mark.parametrize("low", [0.05, 0.3])
+def test_a_full_buffer_breaks_no_invariant(controller: str, low: float) -> None:
+    """A flow receives in the measurement what a buffer of 2.5 MB held at its beginning."""
+    path = PATH | {"rtt": 0.2, "buffer": 5.0}
+    cases = [{"path": path, "rate_steps": {"share": low, "period": 20.0, "part": part}} for part in (0.7, 0.75, 0.8)]
+    found = Laboratory(controller, "invariant", DEFAULT).scores(cases)
+    assert [one and (one.score, one.note) for one in found] == [(0.0, "")] * 3
 
 
 def test_laws_of_a_summary() -> None:
@@ -274,6 +301,35 @@ def test_a_case_that_other_seeds_do_not_show_is_dropped() -> None:
     assert shown == {"holds": True, "too low": False, "one seed": False, "few": False}
 
 
+@pytest.mark.parametrize("goal", ["goodput", "harm"])
+def test_the_smallest_budget_confirms(goal: str) -> None:
+    """A window of 400 segments in a buffer of at most 4 segments harms; a window of 4 has little goodput."""
+    fixed = {"kind": "fixed", "window": "400 segments" if goal == "harm" else "4 segments"}
+    (found,) = _found(fixed, goal, budget=100, text=SHORT, only=["cubic"])
+    assert len(found.others) == search.SEEDS
+
+
+def test_what_is_not_confirmed_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    one = search.Scored({"path": PATH}, 1, 0.8, 0.2, 1.0)
+    every = [Weakness(one, [replace(one, seed=2 + index)] * count, holds=False) for index, count in enumerate((2, 5))]
+    command._report(Laboratory("reno", "goodput", DEFAULT), every, None, (), quiet=False)
+    none, few, weak = capsys.readouterr().out.splitlines()
+    assert "no case with a score above 0.05 is confirmed" in none
+    assert "not confirmed, as only 2 of 5 other seeds have a score" in few
+    assert "as it does not hold with other seeds" in weak
+
+
+def test_runs_count_once_they_have_run() -> None:
+    def interrupted() -> None:
+        if laboratory.runs == 3:
+            raise KeyboardInterrupt
+
+    laboratory = Laboratory(FIXED, "goodput", _bounds(SHORT), jobs=1, advance=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        search._draw(laboratory, 80)
+    assert laboratory.runs == 3
+
+
 def test_an_interruption_keeps_the_worst_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -305,6 +361,31 @@ def test_an_interruption_keeps_the_worst_so_far(
 def test_mistakes_are_told(words: list[str], message: str, tmp_path: Path) -> None:
     done = command_line.run(["attack", *words], tmp_path)
     assert done.returncode == 2 and message in done.stderr
+
+
+def test_fewer_flows_than_fairness_needs_are_refused(tmp_path: Path) -> None:
+    _bounds("path.flows = 1")
+    done = command_line.run(["attack", "reno", "--goal", "fairness", "--bounds", "bounds.toml"], tmp_path)
+    assert done.returncode == 2 and "--bounds: path.flows is at most 1" in done.stderr and "[2, 4]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("controller", "located"),
+    [
+        ("vegas", "vegas"),
+        ({"kind": "vegas", "alpha": 3}, {"kind": "vegas", "alpha": 3}),
+        ({"kind": "policy", "file": "p.onnx"}, {"kind": "policy", "file": "{}/p.onnx"}),
+        ({"kind": "vegas", "use": ["vegas", "a.so"]}, {"kind": "vegas", "use": ["vegas", "{}/a.so"]}),
+    ],
+)
+def test_only_what_names_a_file_is_located(controller: Any, located: Any, tmp_path: Path) -> None:
+    for file in ("vegas", "p.onnx", "a.so"):
+        Path(file).touch()
+    laboratory = Laboratory(controller, "goodput", DEFAULT, folder=str(tmp_path))
+    tree = scenario_tree(laboratory, Weakness(search.Scored({"path": PATH}, 1, 0.5, 0.4, 0.8), (), holds=True))
+    own = tree["flow"][0]["controller"]
+    found = own | {"use": tree["use"]} if "use" in tree else own
+    assert json.dumps(found) == json.dumps(located).replace("{}", str(tmp_path))
 
 
 def test_files_of_a_controller_are_found_from_any_folder(tmp_path: Path) -> None:

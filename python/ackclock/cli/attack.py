@@ -136,6 +136,7 @@ def _report(
     laboratory: "Laboratory", every: "Sequence[Weakness]", folder: Path | None, options: Sequence[str], *, quiet: bool
 ) -> None:
     from ackclock.experiments.attack.attack_files import scenario_tree, spread
+    from ackclock.experiments.attack.attack_search import SEEDS
     from ackclock.experiments.attack.case_network import words
 
     found, dropped = [one for one in every if one.holds], [one for one in every if not one.holds]
@@ -156,8 +157,10 @@ def _report(
         return
     _print(laboratory, found, folder)
     for one in dropped:
-        text = f"dropped, as it does not hold with other seeds: {words(one.scored.case)}: score {one.scored.score:.2g}"
-        output().print(name(f"{text}, other seeds {spread(one)}"), style="dim", soft_wrap=True)
+        few = f"not confirmed, as only {len(one.others)} of {SEEDS} other seeds have a score"
+        why = "as it does not hold with other seeds" if one.is_compared else few
+        text = f"dropped, {why}: {words(one.scored.case)}: score {one.scored.score:.2g}, other seeds {spread(one)}"
+        output().print(name(text), style="dim", soft_wrap=True)
 
 
 def _print(laboratory: "Laboratory", found: "Sequence[Weakness]", folder: Path | None) -> None:
@@ -165,8 +168,8 @@ def _print(laboratory: "Laboratory", found: "Sequence[Weakness]", folder: Path |
     from ackclock.experiments.attack.attack_files import table
 
     if not found:
-        least = laboratory.goal.least
-        print(f"{amount(laboratory.runs, 'run')}: no case with a score above {least:g} holds; try a larger --budget")
+        none = f"no case with a score above {laboratory.goal.least:g} is confirmed"
+        print(f"{amount(laboratory.runs, 'run')}: {none}; try a larger --budget")
         return
     print_table(table(laboratory, found), whole=True)
     where = f"; {folder} has a scenario file for each" if folder else "; -o DIR writes a scenario file for each"

@@ -15,7 +15,7 @@ from ackclock.base import input_files
 from ackclock.base.printable import amount, plain
 from ackclock.cli import failures, forecast
 from ackclock.cli.answers import is_asked, put
-from ackclock.scenario import controller_sources
+from ackclock.scenario import controller_sources, named_modules
 from ackclock.scenario.overrides import places
 
 _LARGE_BYTES = 1_000_000
@@ -145,7 +145,7 @@ def names_of_code(file: Path, overrides: list[str]) -> list[str]:
 
 
 def _module(entry: str, folder: Path) -> str:
-    if entry.endswith((".py", ".so", ".dylib", ".dll")):
+    if entry.endswith(named_modules.FILES):
         return str(folder / entry)
     try:
         return str(controller_sources.file_of(entry.partition(":")[0], folder) or entry)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from ackclock._core import Scenario
@@ -18,6 +18,12 @@ from ackclock.base.user_code import place, said
 
 if TYPE_CHECKING:
     from ackclock.results.manifests import ControllerSource
+
+PLUGINS: Final = (".so", ".dylib", ".dll")
+"""Ends of the names of plug-ins in `use`."""
+
+FILES: Final = (".py", *PLUGINS)
+"""Ends of the entries of `use` that are files; all others are modules."""
 
 
 class RefusedError(ValueError):
@@ -93,7 +99,7 @@ def sources(scenario: Scenario) -> "dict[str, ControllerSource]":
     scenario.check_imported()
     described: dict[str, ControllerSource] = {}
     for entry in scenario.uses:
-        is_plugin = entry.endswith((".so", ".dylib", ".dll"))
+        is_plugin = entry.endswith(PLUGINS)
         folder = scenario.folder
         source = _source(folder / entry) if is_plugin else source_of(_used.get((entry, folder)) or used(entry, folder))
         if source is not None:

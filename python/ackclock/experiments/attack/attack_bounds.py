@@ -108,10 +108,17 @@ class Bounds:
         return replace(self, ingredients=kept)
 
     def with_flows(self, least: int) -> "Bounds":
-        """Return the bounds with at least so many flows of the controller."""
+        """Return the bounds with at least so many flows of the controller.
+
+        Raises:
+            InputError: If they allow fewer only.
+        """
         flows = self.ingredients[PATH]["flows"]
         assert isinstance(flows, Range)
-        narrowed = replace(flows, low=max(flows.low, least), high=max(flows.high, least))
+        if flows.high < least:
+            wrong = f"path.flows is at most {flows.high:g}, and this goal compares at least {least} flows"
+            raise InputError(f"--bounds: {wrong}; write flows = [{least}, {least + 2}]")
+        narrowed = replace(flows, low=max(flows.low, least))
         return replace(self, ingredients={**self.ingredients, PATH: {**self.ingredients[PATH], "flows": narrowed}})
 
 
@@ -145,6 +152,8 @@ def read(file: Path | None = None) -> Bounds:
         name: {key: _bound(value, default[name][key], f"{file}: {name}.{key}") for key, value in of.items()}
         for name, of in tables.items()
     }
+    if isinstance(rtt := found[PATH]["rtt"], Range) and not rtt.low:
+        raise InputError(f'{file}: path.rtt must be above 0 s; write ["1 ms", "200 ms"]')
     return Bounds(duration, begin, given.get(_TCP, {}), found)
 
 

@@ -14,6 +14,7 @@ from ackclock.experiments.attack.laboratory import Laboratory
 from ackclock.experiments.judge.judging import made_by
 from ackclock.experiments.judge.suite import label_of
 from ackclock.plotting.tables import Column, Table, number
+from ackclock.scenario.named_modules import FILES
 
 TABLE: Final = "cases.csv"
 
@@ -81,13 +82,21 @@ def scenario_tree(laboratory: Laboratory, one: Weakness) -> dict[str, Any]:
     return document(scored.case, laboratory.bounds, controller, scored.seed, name)
 
 
-def _located(value: Any, folder: Path) -> Any:  # noqa: ANN401  a controller, or a part of its table
-    """Return a controller whose files are found from any folder."""
-    if isinstance(value, dict):
-        return {key: _located(of, folder) for key, of in value.items()}
-    if isinstance(value, list):
-        return [_located(of, folder) for of in value]
-    return str((folder / value).resolve()) if isinstance(value, str) and (folder / value).is_file() else value
+def _located(controller: Any, folder: Path) -> Any:  # noqa: ANN401  a name or a table
+    """Return a controller whose files, that of a policy and those of `use`, are found from any folder."""
+    if not isinstance(controller, Mapping):
+        return controller
+
+    def placed(file: Any) -> Any:  # noqa: ANN401  a value of the table
+        is_file = isinstance(file, str) and (folder / file).is_file()
+        return str((folder / file).resolve()) if is_file else file
+
+    found = dict(controller)
+    if "file" in found:
+        found["file"] = placed(found["file"])
+    if "use" in found:
+        found["use"] = [placed(entry) if entry.endswith(FILES) else entry for entry in found["use"]]
+    return found
 
 
 def _comments(laboratory: Laboratory, one: Weakness, options: Sequence[str]) -> list[str]:

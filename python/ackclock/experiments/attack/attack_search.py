@@ -5,6 +5,7 @@ ingredients, by CMA-ES with a diagonal covariance matrix (Ros and Hansen, PPSN 2
 makes the worst cases small, and confirms them with other seeds.
 """
 
+import itertools
 import math
 import random
 from collections.abc import Generator, Iterable, Sequence
@@ -62,6 +63,11 @@ class Weakness:
     others: Sequence[Scored]
     holds: bool
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether enough other seeds have a score."""
+        return len(self.others) >= _LEAST_SEEDS
+
 
 def search(laboratory: Laboratory) -> list[Weakness]:
     """Spend a laboratory's budget, and return the worst cases of different kinds, the worst first.
@@ -72,8 +78,8 @@ def search(laboratory: Laboratory) -> list[Weakness]:
     count = max(1, min(_MOST_CASES, laboratory.budget // _RUNS_OF_A_CASE))
     _draw(laboratory, round(_DRAWN * laboratory.budget))
     _change(laboratory, count, round(_CHANGED * laboratory.budget))
-    reserved = SEEDS * len(laboratory.roles) * count
-    small = _shrunk(laboratory, _likely(laboratory, count), laboratory.budget - reserved)
+    until = laboratory.budget - SEEDS * len(laboratory.roles) * count
+    small = _shrunk(laboratory, _likely(laboratory, count, until), until)
     return _confirmed(laboratory, _distinct(small, count))
 
 
@@ -82,16 +88,18 @@ def worst(laboratory: Laboratory, count: int) -> list[Scored]:
     return _distinct(laboratory.scored, count, laboratory.goal.least)
 
 
-def _likely(laboratory: Laboratory, count: int) -> list[Scored]:
+def _likely(laboratory: Laboratory, count: int, until: int) -> list[Scored]:
     """Return the worst kinds of cases, each as the one of its worst that two other seeds show best."""
     ranked = sorted(laboratory.scored, key=lambda one: -one.score)
     kinds: dict[Any, list[Scored]] = {_kind(one.case): [] for one in worst(laboratory, count)}
+    each = 2 * len(laboratory.roles) * max(1, len(kinds))
+    most = max(1, min(_CANDIDATES, (until - laboratory.runs) // each))
     for one in ranked:
-        if len(of := kinds.get(_kind(one.case), [])) < _CANDIDATES:
+        if len(of := kinds.get(_kind(one.case), [])) < most:
             of.append(one)
     candidates = [one for of in kinds.values() for one in of]
     cases = [one.case for one in candidates]
-    again = [laboratory.scores(cases, seed=laboratory.seed + 1 + index) for index in range(2)]
+    again = [laboratory.scores(cases, seed=laboratory.seed + 1 + index, until=until) for index in range(2)]
     least = {
         id(one): min(one.score, *(other.score if other else -math.inf for other in others))
         for one, others in zip(candidates, zip(*again, strict=True), strict=True)
@@ -111,24 +119,31 @@ def _kind(case: Case) -> Any:  # noqa: ANN401  a value to compare
 
 
 def check(bounds: Bounds) -> None:
-    """Check both ends of every range before any run.
+    """Check the ends of every range with each other before any run.
 
     Raises:
         InputError: If a scenario cannot have a value, which it names.
     """
     for name in bounds.ingredients:
-        for place in (0, 1):
-            case = {
-                one: {key: of.at(place) if isinstance(of, Range) else of[-place] for key, of in values.items()}
-                for one, values in bounds.ingredients.items()
-                if one in (PATH, name)
-            }
+        for case in _corners(bounds, name):
             try:
                 scenario(case, bounds, "cubic", 1)
             except ScenarioError as error:
                 first = error.diagnostics[0]
                 what = f"{first['field']} {first['message']}; {first['remedy']}"
                 raise InputError(f"--bounds: {name}: {what}") from error
+
+
+def _corners(bounds: Bounds, name: str) -> Iterable[Case]:
+    """Yield each combination of the ends of an ingredient's ranges, on the lowest path and on the highest."""
+    ends = {
+        ingredient: {key: (of.at(0), of.at(1)) if isinstance(of, Range) else of for key, of in values.items()}
+        for ingredient, values in bounds.ingredients.items()
+    }
+    for place in (0, -1) if name != PATH else (0,):
+        path = {key: of[place] for key, of in ends[PATH].items()}
+        for values in itertools.product(*ends[name].values()):
+            yield {PATH: path, name: dict(zip(ends[name], values, strict=True))}
 
 
 # ---- drawing --------------------------------------------------------------------------------------------------------

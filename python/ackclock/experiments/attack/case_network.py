@@ -18,7 +18,7 @@ OTHER: Final = "other"
 _PACKET_BYTES: Final = 1500
 _LEAST_PACKETS: Final = 4
 _STARTS: Final = {"uniform": ["0 ms", "200 ms"]}
-"""Start of every flow: seeds differ even where nothing else is random."""
+"""Start of a group's first flow, and spacing of CUBIC flows: seeds differ even where nothing else is random."""
 
 
 def scenario(

@@ -103,8 +103,7 @@ class Laboratory:
         new = [name for name in named if (name, seed) not in self._known][: max(0, left) // len(self.roles)]
         points = {name: self._points(named[name], seed) for name in new}
         every = [point for of_case in points.values() for point in of_case.values()]
-        self.runs += len(every)
-        summary_of = run_all(every, jobs=self.jobs, work=work_of(self.goal_name), on_begin=lambda *_: self.advance)
+        summary_of = run_all(every, jobs=self.jobs, work=work_of(self.goal_name), on_begin=lambda *_: self._count)
         for name, of_case in points.items():
             summaries = {role: summary_of(point) for role, point in of_case.items()}
             scored = self._scored(named[name], seed, summaries)
@@ -112,6 +111,10 @@ class Laboratory:
             if scored and seed == self.seed:
                 self.scored.append(scored)
         return [self._known.get((json.dumps(case), seed)) for case in cases]
+
+    def _count(self) -> None:
+        self.runs += 1
+        self.advance()
 
     def _points(self, case: Case, seed: int) -> dict[str, Point]:
         trace = trace_of(self.goal_name)

@@ -56,7 +56,8 @@ Metric = Callable[[Run], float | None]
 
 def used(run: Run) -> float | None:
     """Return goodput as a fraction of the capacity."""
-    return math.fsum(flow["goodput_bps"] for flow in run.flows) / run.capacity_bps
+    goodput_bps = math.fsum(flow["goodput_bps"] for flow in run.flows)
+    return goodput_bps / run.capacity_bps if run.capacity_bps else None
 
 
 def jain(run: Run) -> float | None:
