@@ -229,7 +229,7 @@ CAKE = 'topology.bottleneck.reverse.queue={ kind = "cake", ack_filter = "conserv
 @pytest.mark.parametrize(
     ("page", "words", "file", "overrides", "measure", "said"),
     [
-        (TUTORIAL, "gets some six times as much", TWO, (), _ratio, 6),
+        (TUTORIAL, "gets some five times as much", TWO, (), _ratio, 5),
         (TUTORIAL, "loses a thousand packets", TWO, ("tcp.profile=rfc",), _thousands_lost, 1),
         (LINKS, "1.2 % of the ACKs are lost", ACKS, (), _acks_lost, 1.2),
         (LINKS, "lost in place of 53 %", ACKS, (OFF,), _acks_lost, 53),
