@@ -389,8 +389,8 @@ def test_only_what_names_a_file_is_located(controller: Any, located: Any, tmp_pa
 
 
 def test_files_of_a_controller_are_found_from_any_folder(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("from ackclock.scenario.reno import Reno as Mine\n", encoding="utf-8")
-    laboratory = Laboratory("python:mine:Mine", "goodput", DEFAULT, folder=str(tmp_path))
+    (tmp_path / "own_reno.py").write_text("from ackclock.scenario.reno import Reno as Mine\n", encoding="utf-8")
+    laboratory = Laboratory("python:own_reno:Mine", "goodput", DEFAULT, folder=str(tmp_path))
     (text,) = files(laboratory, [Weakness(search.Scored({"path": PATH}, 1, 0.5, 0.4, 0.8), (), holds=True)]).values()
     assert f"# Its code is found with PYTHONPATH={tmp_path}" in text.splitlines()
 

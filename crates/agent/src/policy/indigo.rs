@@ -35,7 +35,7 @@ const STEP: SimDuration = SimDuration::from_millis(10);
 const FIRST_OCTET: u64 = 1;
 const FIRST_WINDOW: u64 = 10;
 const LEAST_WINDOW: u64 = 2;
-/// As in the tables of Remy; the authors have no bound.
+/// A bound that no weight of a network reaches; the octets of other files of this length have many beyond it.
 const MOST_PACKETS: u64 = 1_000_000;
 /// The action that counts as taken before the first: to double.
 const FIRST_ACTION: usize = 4;

@@ -150,6 +150,10 @@ impl Transmitter {
         window: u64,
         len: u64,
     ) -> Option<Limit> {
+        if self.sends_one_burst && self.has_sent_burst && self.bursts.is_on() {
+            self.has_sent_burst = false;
+            return Some(Limit::Application); // whatever the windows have room for (Linux: `tcp_push_one`)
+        }
         if self.bursts.is_on() && !self.begins_burst(flight, now, allowed, window) {
             return Some(if allowed < window { Limit::Cwnd } else { Limit::Window });
         }
@@ -167,8 +171,7 @@ impl Transmitter {
         opening.is_end = self.queue.is_closed() && opening.head.is_last;
         let is_repairing = !matches!(flight.recovery.phase(), Phase::Open | Phase::Cwr { .. });
         let may_wait = !is_repairing && !self.sends_one_burst;
-        let is_one_too_many = self.sends_one_burst && self.has_sent_burst;
-        let begins = !is_one_too_many && self.bursts.begin(now, &opening, most, may_wait);
+        let begins = self.bursts.begin(now, &opening, most, may_wait);
         self.has_sent_burst = begins;
         if begins {
             self.bound_burst(&flight.board, peer_window);
