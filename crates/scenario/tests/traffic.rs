@@ -415,8 +415,9 @@ fn whoever_is_not_there_shares_nothing() {
         let text = dumbbell(flows).replacen("duration", "measure = { from = \"4 s\", to = \"8 s\" }\nduration", 1);
         summary(&text).jain_index.expect("they got data")
     };
-    let alone = index(two);
-    assert!(alone > 0.9 && (index(&format!("{two}{more}")) - alone).abs() < 0.05, "{alone}");
+    // With four, of whom two have nothing, it could not be above a half.
+    let (alone, among_others) = (index(two), index(&format!("{two}{more}")));
+    assert!(alone > 0.9 && among_others > 0.9, "{alone} {among_others}");
 }
 
 #[test]
