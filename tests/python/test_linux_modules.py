@@ -84,7 +84,7 @@ def test_windows_and_segments_are_those_of_linux(file: Path) -> None:
     [
         pytest.param("bbr", 9001, 16616, 180.842, id="a retransmission is not delivered by an older echo"),
         pytest.param("reno", 9008, 17152, 254.117, id="the timer of an older ACK ends the wait of one above a hole"),
-        pytest.param("illinois", 9005, 95408, 1167.498, id="222.5 ms are no more ticks than 221.4"),
+        pytest.param("illinois", 9005, 95408, 1167.498, id="222.5 ms have as many ticks as 221.4"),
         pytest.param("westwood", 9002, 10184, 108.151, id="a recovery begins with the window that the last one left"),
         pytest.param("veno", 9002, 8576, 96.145, id="the round trip of the SYN is a sample"),
         pytest.param("illinois", 9008, 205824, 2892.191, id="what SACK reports takes the memory of one buffer"),
