@@ -131,6 +131,7 @@ impl Link {
     }
 
     /// The link, if it is a virtual clock.
+    #[inline]
     pub fn clocked(&mut self) -> Option<ClockedLink<'_>> {
         (self.wire.kind == Kind::Clocked).then_some(ClockedLink { link: self })
     }
@@ -143,6 +144,12 @@ impl Link {
     /// True if its rate changes as is known before the run.
     pub fn is_planned(&self) -> bool {
         self.wire.kind == Kind::Planned
+    }
+
+    /// True if it is known when a packet arrives at the far end before it is under way there: nothing on the wire delays it or
+    /// loses it.
+    pub fn knows_arrivals(&self) -> bool {
+        self.rest.served.as_ref().is_none_or(|served| served.has_plain_wire())
     }
 
     /// True if it is served packet by packet.
@@ -332,10 +339,11 @@ impl Link {
             let transit = self.transit.iter();
             let in_transit: u64 = transit.map(|on_way| u64::from(on_way.packet.size) + self.wire.framing).sum();
             let (held, drops) = match &self.rest.served {
-                None => (self.rest.waits.passed_on_octets(), false),
+                None => (0, false),
                 Some(served) => (served.held_octets(), served.hides_octets()),
             };
-            self.rest.counts.ledger.check_octets(in_transit + held, drops);
+            let passed_on = self.rest.waits.passed_on_octets();
+            self.rest.counts.ledger.check_octets(in_transit + passed_on + held, drops);
             if let Some(served) = &self.rest.served {
                 served.check_capacity(now);
             }
@@ -348,9 +356,7 @@ impl Link {
     /// Packets that have come and are neither delivered nor dropped nor lost. Those in the ring of a later link count
     /// on this one, too.
     fn held_packets(&self) -> usize {
-        let rest = &self.rest;
-        let elsewhere = rest.served.as_ref().map_or_else(|| rest.waits.passed_on(), |served| served.held_packets());
-        self.transit.len() + elsewhere
+        self.own_packets() + self.rest.waits.passed_on()
     }
 
     /// Packets that will come out at the far end.
@@ -360,7 +366,7 @@ impl Link {
 
     /// Packets that only this link holds.
     pub fn own_packets(&self) -> usize {
-        if self.is_served() { self.held_packets() } else { self.transit.len() }
+        self.transit.len() + self.rest.served.as_ref().map_or(0, |served| served.held_packets())
     }
 
     /// Packets lost after they were sent, less the copies made, since the beginning of the run; zero in builds without
@@ -376,9 +382,10 @@ impl Link {
         self.put_behind(arrival, packet)
     }
 
-    /// Puts an admitted packet of a link that is not served on the way. Returns true if its arrival is the link's next event.
+    /// Puts an admitted packet on the way, on a link that keeps order. Returns true if its arrival is the link's next event.
+    #[inline]
     pub fn carry(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
-        self.put_behind(arrival, packet) && arrival < SimTime::NEVER
+        self.put_behind(arrival, packet)
     }
 
     /// Puts a packet on the way, behind all others. Returns true if it is the only one, so that its arrival is the link's next

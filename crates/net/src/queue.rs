@@ -411,4 +411,4 @@ pub fn queues() -> &'static Parts<QueueConfig> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

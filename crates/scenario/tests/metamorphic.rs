@@ -180,10 +180,26 @@ impl Observer for Deaf {
 
 #[test]
 fn a_run_that_is_watched_is_the_run() {
-    let text = chain(scaled(1.0), &queue("drop_tail"), "");
-    let mut watched = Simulation::new(scenario(&text).config());
-    watched.run_observed(SimTime((scaled(1.0) * 1e9) as u64), &mut Deaf);
-    compare(&run(&text), &watched.finish(), "watched", [&text, &text]);
+    for (kind, _) in QUEUES {
+        let text = chain(scaled(1.0), &queue(kind), "");
+        let mut watched = Simulation::new(scenario(&text).config());
+        watched.run_observed(SimTime((scaled(1.0) * 1e9) as u64), &mut Deaf);
+        compare(&run(&text), &watched.finish(), &format!("{kind}: watched"), [&text, &text]);
+    }
+}
+
+/// A host counts what waits at its own link, and asks whether its device has room, whatever the link knows of its rate ahead.
+#[test]
+fn a_no_op_on_a_hosts_own_link_changes_no_result() {
+    let own = "links = [{ rate = \"20 Mbit/s\", delay = \"1 ms\"";
+    let handover = "handover = { period = \"200 ms\", outage = \"40 ms\" }";
+    for (what, tcp) in [("small queues", "small_queues = true"), ("a device", "device_queue = { limit = 5 }")] {
+        let chain = chain(scaled(2.0), &queue("drop_tail"), "");
+        let chain = chain.replace("tcp = { ecn = \"request\" }", &format!("tcp = {{ ecn = \"request\", {tcp} }}"));
+        let plain = chain.replace(own, &format!("{own}, {handover}"));
+        let text = chain.replace(own, &format!("{own}, {handover}, loss = {{ kind = \"random\", p = 0.0 }}"));
+        compare(&run(&plain), &run(&text), what, [&plain, &text]);
+    }
 }
 
 /// Numbers over a window do not depend on what follows it. `rtt_ms` of flows is known to go on.

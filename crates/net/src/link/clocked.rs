@@ -4,14 +4,13 @@
 //! packets in one ring, in order, and needs a single pending event, the arrival of the first. A second, small ring
 //! holds the waiting packets, and is updated on demand.
 //!
-//! Where a link without a limit is fed by one other link, a packet's passage through it follows from its passage
-//! through the first: the packet goes straight into the later link's ring, and the event between the two is saved. The
-//! wait of such a packet is known ahead, too, and counted when its time has come.
+//! Where a link without a limit is fed by one other link, of whatever kind, a packet's passage through it follows from its
+//! passage through the first: the packet goes straight into the later link's ring, and the event between the two is saved.
+//! The wait of such a packet is known ahead, too, and counted when its time has come.
 
 use ackclock_units::{SimDuration, SimTime};
 
 use super::{Link, Rest};
-use crate::packets::UnderWay;
 use crate::queue::Room;
 use crate::ring::Ring;
 
@@ -114,33 +113,26 @@ impl ClockedLink<'_> {
         let arrival = clock.serialize(wire.pace, time, octets) + wire.delay;
         Passage { service, arrival }
     }
+}
 
-    /// Notes that an admitted packet will arrive at the far end at `arrival`, and be noticed there later.
-    #[inline]
-    pub fn note(&mut self, now: SimTime, arrival: SimTime, size: u32) {
-        let Link { wire, rest, .. } = &mut *self.link;
-        rest.waits.note(now, PassedOn { arrival, octets: u64::from(size) + wire.framing });
-    }
-
-    /// Puts an admitted packet on the way. Returns true if it is the only one, so that its arrival is the link's next
-    /// event.
-    #[inline]
-    pub fn carry(&mut self, arrival: SimTime, packet: UnderWay) -> bool {
-        self.link.put_behind(arrival, packet)
-    }
-
+impl Link {
     /// Passes an admitted packet on at `now` into the ring of a later link; it leaves this one at `arrival`.
     #[inline]
     pub fn pass_on(&mut self, now: SimTime, arrival: SimTime, size: u32) {
-        let Link { wire, rest, .. } = &mut *self.link;
+        let Link { wire, rest, .. } = self;
         if rest.waits.passed_on.is_full() {
             rest.count_arrived(now);
         }
         rest.waits.passed_on.push_back(PassedOn { arrival, octets: u64::from(size) + wire.framing });
     }
-}
 
-impl Link {
+    /// Notes that an admitted packet will arrive at the far end at `arrival`, and be noticed there later.
+    #[inline]
+    pub fn note(&mut self, now: SimTime, arrival: SimTime, size: u32) {
+        let Link { wire, rest, .. } = self;
+        rest.waits.note(now, PassedOn { arrival, octets: u64::from(size) + wire.framing });
+    }
+
     /// Lets packets enter ahead of time from now on; the far end may notice them later than they arrive there.
     pub fn enter_ahead(&mut self, may_be_noticed_late: bool) {
         self.rest.waits.entry = if may_be_noticed_late { Entry::AheadNoted } else { Entry::Ahead };
@@ -148,8 +140,12 @@ impl Link {
 
     /// Brings the counts of waiting and of passed-on packets up to `now`.
     pub fn advance(&mut self, now: SimTime) {
-        if let Some(planned) = &mut self.rest.planned {
-            return planned.advance(now, &mut self.rest.counts.stats);
+        let Rest { planned, served, counts, .. } = &mut *self.rest;
+        if let Some(planned) = planned {
+            planned.advance(now, &mut counts.stats);
+        }
+        if let Some(served) = served {
+            served.advance(now);
         }
         self.rest.let_come(now);
         self.rest.advance(now);

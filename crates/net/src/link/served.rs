@@ -6,6 +6,9 @@
 //! the first arrival at its far end: the end of the service, or the time at which a held packet or a gathering burst
 //! may leave.
 //!
+//! On a plain wire a packet goes on as its service begins, ahead of time, since its arrival is known then. Where no packet waits
+//! behind it, the end of its service is no event.
+//!
 //! A packet whose service ends at some instant has left for one that arrives at that instant.
 
 use std::collections::VecDeque;
@@ -20,7 +23,7 @@ use crate::ids::TelemetryId;
 use crate::impairment::Policer;
 use crate::link_stats::LinkStats;
 use crate::packet::Packet;
-use crate::packets::Packets;
+use crate::packets::{Packets, UnderWay};
 use crate::propagation::{Arrival, Propagation};
 use crate::queue::{HostTable, Queue, QueueCounters, QueueDiscipline, QueuePlace, Queued, Treatment};
 use crate::rate::RateProcess;
@@ -54,6 +57,8 @@ pub(crate) struct Served {
     current: Option<InService>,
     /// Time of the pending service event; [`SimTime::NEVER`] if there is none.
     wake: SimTime,
+    /// True if each end of a service is an event, where it would not need one.
+    tells_ends: bool,
     /// Part of the queue's counts that is in the link's.
     counted: QueueCounters,
     /// Octets and sending time of the packets whose service has ended.
@@ -107,6 +112,7 @@ impl Served {
             carried_before: 0.0,
             current: None,
             wake: SimTime::NEVER,
+            tells_ends: false,
             counted: QueueCounters::default(),
             carried: 0,
             sent: SimDuration::ZERO,
@@ -140,6 +146,16 @@ impl Served {
         self.overtaking
     }
 
+    /// True if packets only propagate on the wire, for a constant time.
+    pub(super) fn has_plain_wire(&self) -> bool {
+        self.propagation.is_none()
+    }
+
+    /// True if the packet in service is here until it has left, and not on its way already.
+    fn has_not_gone_on(&self) -> bool {
+        self.current.is_some() && !self.has_plain_wire()
+    }
+
     /// Counts the arrival of the first packet: in order, or after one that left later.
     pub(super) fn on_delivered(&mut self, stats: &mut LinkStats) {
         if let Some(place) = self.places.pop_front().flatten() {
@@ -154,12 +170,12 @@ impl Served {
     /// Packets that wait, are in service or gather for a burst.
     pub(super) fn held_packets(&self) -> usize {
         let gathering = self.propagation.as_ref().map_or(0, Propagation::gathering);
-        self.queue.len() + usize::from(self.current.is_some()) + gathering
+        self.queue.len() + usize::from(self.has_not_gone_on()) + gathering
     }
 
     /// Their octets, framing included, without those that gather for a burst.
     pub(super) fn held_octets(&self) -> u64 {
-        self.queue.octets() + self.current.map_or(0, |current| current.queued.octets)
+        self.queue.octets() + self.current.filter(|_| self.has_not_gone_on()).map_or(0, |current| current.queued.octets)
     }
 
     /// True if the queue has dropped packets, or packets gather, so that not every octet can be found.
@@ -230,7 +246,7 @@ impl Served {
 
     /// True if nothing leaves at `now`.
     fn keeps_all(&self, now: SimTime) -> bool {
-        self.propagation.is_none() && self.current.as_ref().is_none_or(|current| current.end > now)
+        self.has_plain_wire() && self.current.as_ref().is_none_or(|current| current.end > now)
     }
 
     /// The packet whose last bit has left by `now`, which ends its service.
@@ -240,6 +256,19 @@ impl Served {
         self.carried += done.queued.octets;
         self.ended = done.end;
         Some(&done.queued)
+    }
+
+    /// Ends the service of a packet that went on ahead of time, if that is over. No event tells of it where none waits behind it: then
+    /// the queue hears of the idle link now.
+    fn settle(&mut self, now: SimTime) -> bool {
+        if !self.has_plain_wire() || self.finish(now).is_none() {
+            return false;
+        }
+        self.current = None;
+        if self.ended < now {
+            self.begin(self.ended);
+        }
+        true
     }
 
     /// Lets the next packet enter service if it can; the link is free.
@@ -285,6 +314,7 @@ impl Served {
     /// Time of the next action, if no event is pending for it.
     fn next_wake(&mut self, now: SimTime) -> Option<SimTime> {
         let service = match &self.current {
+            Some(_) if self.needs_no_end() => SimTime::NEVER,
             Some(current) => current.end,
             None => self.next_start(now),
         };
@@ -294,6 +324,18 @@ impl Served {
         }
         self.wake = next;
         (next < SimTime::NEVER).then_some(next)
+    }
+
+    /// Ends a service that was over before `now`: see [`Self::settle`]. What ends at `now` has its event, or comes with the next packet.
+    pub(super) fn advance(&mut self, now: SimTime) {
+        if self.current.as_ref().is_some_and(|current| current.end < now) {
+            self.settle(now);
+        }
+    }
+
+    /// True if nothing is to be done at the end of the service: its packet has gone on ahead of time, and none waits.
+    fn needs_no_end(&self) -> bool {
+        self.has_plain_wire() && !self.tells_ends && self.queue.is_empty()
     }
 
     /// Time at which a free link may begin its next service.
@@ -373,6 +415,11 @@ impl ServedLink<'_> {
         self.parts().0.queue.set_hosts(hosts);
     }
 
+    /// Makes each end of a service an event from now on.
+    pub fn tell_ends(&mut self) {
+        self.parts().0.tells_ends = true;
+    }
+
     /// Keeps dropped and marked packets from now on, for [`Self::treated`].
     pub fn watch(&mut self) {
         self.parts().0.queue.tally().watch();
@@ -402,7 +449,20 @@ impl ServedLink<'_> {
         (current.end <= now).then_some(&current.queued.packet)
     }
 
-    /// Passes on the packet that leaves the link at `now`. `notice` gives the time at which an arriving packet goes on,
+    /// Takes the packet that has just entered service, and the time of its arrival at the far end, if nothing on the wire changes that:
+    /// it goes on ahead of time, and must be put on the way. On any other wire [`Self::depart`] does that when it has left.
+    pub fn send_ahead(&self, packets: &mut Packets) -> Option<(SimTime, UnderWay)> {
+        let served = self.link.rest.served.as_ref()?;
+        let current = served.current.as_ref().filter(|_| served.has_plain_wire())?;
+        Some((current.end + self.link.wire.delay, packets.put(&current.queued.packet)))
+    }
+
+    /// Ends the service of a packet that went on ahead of time, if that is over by `now`. Returns true if it is.
+    pub fn settle(&mut self, now: SimTime) -> bool {
+        self.parts().0.settle(now)
+    }
+
+    /// Passes on the packet that leaves the link at `now`, on a wire that may change its way. `notice` gives the time at which an arriving packet goes on,
     /// in order; `schedule` takes the arrivals that need an event. Returns the packet if it was lost.
     pub fn depart(
         &mut self,
@@ -412,18 +472,9 @@ impl ServedLink<'_> {
         mut schedule: impl FnMut(SimTime),
     ) -> Option<Packet> {
         let (served, counts) = self.parts();
-        if served.propagation.is_none() {
-            let sent = packets.put(&served.finish(now)?.packet);
-            served.current = None;
-            let arrival = notice(now + self.link.wire.delay);
-            if self.link.put_behind(arrival, sent) {
-                schedule(arrival);
-            }
-            return None;
-        }
         let sent = served.finish(now).copied();
         served.current.take_if(|_| sent.is_some());
-        let propagation = served.propagation.as_mut().expect("it has been looked at");
+        let propagation = served.propagation.as_mut()?;
         let mut arrivals = std::mem::take(&mut served.arrivals);
         let mut lost = None;
         if let Some(sent) = sent

@@ -135,7 +135,7 @@ fn what_is_passed_on_counts_as_delivered_when_it_arrives() {
     let mut link = link(12_000_000, QueueLimit::Unlimited);
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
     let passage = clocked.admit(SimTime(0), 1500).expect("room");
-    clocked.pass_on(SimTime(0), passage.arrival, 1500);
+    link.pass_on(SimTime(0), passage.arrival, 1500);
     assert_eq!(link.end_measurement(SimTime(1_999_999)).delivered_packets(), 0);
     assert_eq!(link.end_measurement(SimTime(2_000_000)).delivered_packets(), 1);
 }

@@ -11,7 +11,7 @@ use crate::ids::HopIndex;
 use crate::queue::testing::receiver;
 
 /// Every discipline; those that are listed below have room for twelve packets, so that they are often full.
-fn every_discipline() -> Vec<QueueConfig> {
+pub(crate) fn every_discipline() -> Vec<QueueConfig> {
     let kind = std::mem::discriminant::<QueueConfig>;
     let mut all = full_disciplines();
     for part in queues() {
@@ -127,7 +127,7 @@ impl Account {
     }
 }
 
-fn packet(flow: u32, payload: u32, number: u32, now: SimTime) -> Queued {
+pub(crate) fn packet(flow: u32, payload: u32, number: u32, now: SimTime) -> Queued {
     let segment = Segment { payload, ecn: Ecn::Ect0, ..Segment::default() };
     let packet = Packet { hop: HopIndex::new(number as usize), ..Packet::tcp(segment, receiver(flow)) };
     Queued { packet, octets: u64::from(packet.size) + 8, since: now }

@@ -23,6 +23,7 @@ impl Network {
     /// Makes this a part of a network, which packets leave at `borders`.
     pub(crate) fn become_part(&mut self, borders: Borders) {
         self.borders = Some(Box::new(borders));
+        self.has_noise_or_borders = true;
         self.is_arrival_told = true;
     }
 

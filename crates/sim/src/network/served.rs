@@ -68,6 +68,9 @@ impl Network {
         {
             self.queue.push(now, Event::Left(id));
         }
+        if link.settle(now) {
+            return 0;
+        }
         let notice = |arrival| self.host_noise.at(id, arrival).unwrap_or(arrival);
         let mut at_once = 0;
         let lost = link.depart(now, &mut self.packets, notice, |arrival| {
@@ -146,8 +149,22 @@ impl Network {
         if self.follows_packets(id) {
             self.tell_service(id, service.begins);
         }
+        if service.begins {
+            self.send_ahead(id);
+        }
         self.check_link(id);
         service.wake
+    }
+
+    /// Puts the packet that has just entered service on the way, where the wire allows that.
+    fn send_ahead(&mut self, id: LinkId) {
+        let Some(link) = self.links[id.index()].served() else { return };
+        let Some((arrival, packet)) = link.send_ahead(&mut self.packets) else { return };
+        if self.is_plain {
+            self.put_on_way::<false>(id, arrival, packet);
+        } else {
+            self.put_on_way::<true>(id, arrival, packet);
+        }
     }
 
     /// True if the fate of each packet is needed: by observers, for telemetry that links have written into it, or by

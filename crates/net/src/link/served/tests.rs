@@ -7,6 +7,7 @@ use crate::link::tests::config;
 use crate::link::{Link, LinkKind};
 use crate::packets::UnderWay;
 use crate::queue::RedConfig;
+use crate::queue::tests::{every_discipline, packet as packet_of};
 use crate::rate::{Outage, RateConfig, Trace};
 use crate::schedule::Schedule;
 
@@ -26,19 +27,34 @@ fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
         *wake = SimTime::NEVER;
         let mut served = link.served().expect("it is served");
         assert!(served.take_wake(now));
+        served.settle(now);
         served.depart(now, &mut Packets::default(), |arrival| arrival, |_| ());
-        if let Some(next) = served.serve(now).wake {
-            *wake = next;
-        }
+        serve(link, wake, now);
         link.check_invariants();
+    }
+}
+
+/// Serves the link at `now`.
+fn serve(link: &mut Link, wake: &mut SimTime, now: SimTime) {
+    let mut served = link.served().expect("it is served");
+    let service = served.serve(now);
+    *wake = service.wake.unwrap_or(*wake);
+    let ahead = if service.begins { served.send_ahead(&mut Packets::default()) } else { None };
+    if let Some((arrival, packet)) = ahead {
+        link.carry(arrival, packet);
     }
 }
 
 /// Offers a packet to a served link.
 fn offer(link: &mut Link, wake: &mut SimTime, now: SimTime, size: u32) {
+    offer_packet(link, wake, now, &packet(size));
+}
+
+fn offer_packet(link: &mut Link, wake: &mut SimTime, now: SimTime, packet: &Packet) {
     let mut served = link.served().expect("it is served");
-    served.offer(now, &packet(size));
-    *wake = served.serve(now).wake.unwrap_or(*wake);
+    served.settle(now);
+    served.offer(now, packet);
+    serve(link, wake, now);
 }
 
 /// Lets a packet come to a link of any kind.
@@ -228,6 +244,53 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// No discipline can tell whether the end of a service behind which no packet waits was an event: its state is the same whenever
+    /// somebody looks, and so are departures, drops and statistics.
+    #[test]
+    fn an_end_of_service_that_is_no_event_is_none_that_counts(
+        steps in proptest::collection::vec((0_u64..2_000_000, 0_u64..2_000_000, 0_u32..4, proptest::bool::ANY), 1..60),
+    ) {
+        for queue in every_discipline() {
+            // 8 Mbit/s: an octet takes 1000 ns
+            let config = LinkConfig { queue, ..config(8_000_000, QueueLimit::Unlimited) };
+            let mut both = [served(&config), served(&config)].map(|link| (link, SimTime::NEVER));
+            both[1].0.served().expect("it is served").tell_ends();
+            let mut now = SimTime::ZERO;
+            for (number, &(gap, look, flow, is_ack)) in (1..).zip(&steps) {
+                now += SimDuration(gap);
+                let arrival = packet_of(flow, if is_ack { 0 } else { 100 + 350 * flow }, number, now).packet;
+                let seen = both.each_mut().map(|(link, wake)| {
+                    serve_until(link, wake, now);
+                    offer_packet(link, wake, now, &arrival);
+                    let looked_at = now + SimDuration(look);
+                    serve_until(link, wake, looked_at);
+                    link.advance(looked_at);
+                    let served = link.rest.served.as_ref().expect("it is served");
+                    // what ends just now counts with the next packet
+                    let ends_now = served.current.is_some_and(|current| current.end == looked_at);
+                    (!ends_now).then(|| (format!("{:?}", served.queue), served.sent, served.carried, served.latest_wait))
+                });
+                if seen.iter().all(Option::is_some) {
+                    prop_assert_eq!(&seen[0], &seen[1]);
+                }
+                now += SimDuration(look);
+            }
+            let end = now + SimDuration::from_millis(1_000);
+            let [first, second] = both.map(|(mut link, mut wake)| {
+                serve_until(&mut link, &mut wake, end);
+                link.check_at_end(end);
+                let stats = link.end_measurement(end);
+                let arrivals: Vec<_> = link.transit.iter().map(|on_way| (on_way.arrival, on_way.packet.size)).collect();
+                (arrivals, stats.drops(), stats.marks(), format!("{:?} {:?}", stats.queue_packets(), stats.queueing_delay()))
+            });
+            prop_assert_eq!(first, second, "{:?}", config.queue);
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// An ACK waits for at most one data packet, and for the ACKs that came before it, as SGPQ promises.
@@ -266,7 +329,7 @@ fn change(link: &mut Link, wake: &mut SimTime, change: &LinkChange) {
     serve_until(link, wake, change.at);
     let mut served = link.served().expect("it is served");
     served.change(change.at, change);
-    *wake = served.serve(change.at).wake.unwrap_or(*wake);
+    serve(link, wake, change.at);
 }
 
 /// A change without effect, at `ms`.
