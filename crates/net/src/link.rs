@@ -342,8 +342,8 @@ impl Link {
                 None => (0, false),
                 Some(served) => (served.held_octets(), served.hides_octets()),
             };
-            let passed_on = self.rest.waits.passed_on_octets();
-            self.rest.counts.ledger.check_octets(in_transit + passed_on + held, drops);
+            let elsewhere = self.rest.waits.passed_on_octets() + self.rest.waits.to_drop_octets();
+            self.rest.counts.ledger.check_octets(in_transit + elsewhere + held, drops);
             if let Some(served) = &self.rest.served {
                 served.check_capacity(now);
             }
@@ -366,7 +366,8 @@ impl Link {
 
     /// Packets that only this link holds.
     pub fn own_packets(&self) -> usize {
-        self.transit.len() + self.rest.served.as_ref().map_or(0, |served| served.held_packets())
+        let held = self.rest.served.as_ref().map_or(0, |served| served.held_packets());
+        self.transit.len() + held + self.rest.waits.to_drop()
     }
 
     /// Packets lost after they were sent, less the copies made, since the beginning of the run; zero in builds without

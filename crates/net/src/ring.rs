@@ -65,6 +65,16 @@ impl<T: Copy + Default> Ring<T> {
         (0..self.len).map(|place| &self.slots[self.slot(place)])
     }
 
+    /// The items from the first on for which `is_before` is false; all items behind that are false, too.
+    pub(crate) fn iter_behind(&self, is_before: impl Fn(&T) -> bool) -> impl Iterator<Item = &T> {
+        let (mut low, mut high) = (0, self.len);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(&self.slots[self.slot(middle)]) { low = middle + 1 } else { high = middle }
+        }
+        (low..self.len).map(|place| &self.slots[self.slot(place)])
+    }
+
     #[inline]
     pub(crate) fn push_back(&mut self, value: T) {
         if self.is_full() {
@@ -130,6 +140,8 @@ mod tests {
                 prop_assert_eq!(ring.front(), expected.front());
                 prop_assert_eq!(ring.back(), expected.back());
                 prop_assert_eq!(ring.iter().collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>());
+                let late = |item: &&usize| **item >= number / 2;
+                prop_assert!(ring.iter_behind(|item| !late(&item)).eq(expected.iter().filter(late)));
             }
         }
     }

@@ -13,7 +13,7 @@ use ackclock_events::DropCause;
 use ackclock_net::queue::HostTable;
 use ackclock_net::{
     Delivery, Discarder, EndpointId, Generation, HopIndex, Link, LinkId, LinkKind, NetworkConfig, NodeId, Packet,
-    PacketId, Packets, Passage, Payload, QueueLimit, Router, UnderWay,
+    PacketId, Packets, Passage, Payload, Router, UnderWay,
 };
 use ackclock_tcp::TcpConfig;
 use ackclock_units::{SimDuration, SimTime};
@@ -97,13 +97,12 @@ enum Feeder {
     Several,
 }
 
-/// True if a single, no faster link feeds this one, and no observer needs its packets. Few packets ever wait for it,
-/// and all of them have room.
-fn is_express(config: &NetworkConfig, link: LinkId, feeder: LinkId) -> bool {
-    let (this, before) = (config.link(link), config.link(feeder));
+/// True if packets may enter the link ahead of time, where a single link feeds it: it is but a clock, and no observer needs them as
+/// they come.
+fn is_express(config: &NetworkConfig, link: LinkId) -> bool {
+    let this = config.link(link);
     let is_watched = this.capture || this.discarder.is_some() || config.node(this.from).discarder.is_some();
-    let is_unlimited = this.queue.limit() == Some(QueueLimit::Unlimited);
-    !is_watched && is_unlimited && !this.is_served() && this.rate >= before.rate && this.framing <= before.framing
+    !is_watched && !this.is_served()
 }
 
 impl Network {
@@ -211,13 +210,13 @@ impl Network {
             };
             let known = &mut feeder[link.index()];
             *known = if *known == Feeder::None || *known == before { before } else { Feeder::Several };
-            before = if self.host_noise.is_on(link) { Feeder::Several } else { Feeder::One(link) };
+            before = Feeder::One(link);
         }
         for hop in &mut self.hops {
             if let Next::Link(link) = hop.next()
                 && let Feeder::One(feeder) = feeder[link.index()]
                 && self.links[feeder.index()].knows_arrivals()
-                && is_express(config, link, feeder)
+                && is_express(config, link)
             {
                 *hop = hop.express();
                 self.links[link.index()].enter_ahead(self.host_noise.is_on(link));
@@ -427,7 +426,14 @@ impl Network {
     fn put_on_way<const LOOKS: bool>(&mut self, mut at: LinkId, mut arrival: SimTime, mut packet: UnderWay) {
         let now = self.now();
         let mut link = &mut self.links[at.index()];
-        while let Next::Express(next) = self.hops[packet.hop.index()].next() {
+        loop {
+            if self.has_noise_or_borders
+                && let Some(noticed) = self.host_noise.at(at, arrival)
+            {
+                link.note(now, arrival, packet.size);
+                arrival = noticed;
+            }
+            let Next::Express(next) = self.hops[packet.hop.index()].next() else { break };
             link.pass_on(now, arrival, packet.size);
             let before = (at, arrival);
             at = next;
@@ -435,22 +441,19 @@ impl Network {
             link = &mut self.links[at.index()];
             let passage =
                 link.clocked().expect("an express link is but a clock").admit_ahead(now, arrival, packet.size);
-            arrival = passage.arrival;
             if LOOKS && let Some(watch) = &mut self.watch {
                 let on = |link| At { link, packet: self.packets.get(packet.packet), captures: &self.captures };
                 watch.on_delivery(now, &on(before.0), before.1);
-                watch.on_passage(now, &on(at), before.1, passage);
+                if let Some(passage) = passage {
+                    watch.on_passage(now, &on(at), before.1, passage);
+                }
             }
+            let Some(passage) = passage else { return self.drop_at(before.1, at, packet.packet, DropCause::Queue) };
+            arrival = passage.arrival;
         }
-        if self.has_noise_or_borders {
-            if let Some(noticed) = self.host_noise.at(at, arrival) {
-                link.note(now, arrival, packet.size);
-                arrival = noticed;
-            }
-            if self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
-                link.pass_on(now, arrival, packet.size);
-                return self.leave(at, arrival, packet);
-            }
+        if self.has_noise_or_borders && self.borders.as_ref().is_some_and(|borders| borders.lie_behind(at)) {
+            link.pass_on(now, arrival, packet.size);
+            return self.leave(at, arrival, packet);
         }
         if link.carry(arrival, packet) {
             self.queue.push(arrival, Event::Link(at));
@@ -469,9 +472,15 @@ impl Network {
 
     /// Drops a packet that came to a link.
     fn drop_on_arrival(&mut self, link: LinkId, id: PacketId, cause: DropCause) {
+        self.drop_at(self.now(), link, id, cause);
+    }
+
+    /// Drops a packet that comes to a link at `time`, or will come to it then.
+    #[cold]
+    fn drop_at(&mut self, time: SimTime, link: LinkId, id: PacketId, cause: DropCause) {
         let now = self.now();
         if let Some(watch) = &mut self.watch {
-            watch.on_dropped(now, &At { link, packet: self.packets.get(id), captures: &self.captures }, cause);
+            watch.on_dropped(now, time, &At { link, packet: self.packets.get(id), captures: &self.captures }, cause);
         }
         if let Some(telemetry) = &mut self.telemetry {
             telemetry.free(self.packets.get(id).telemetry);

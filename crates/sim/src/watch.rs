@@ -151,15 +151,15 @@ impl Watch {
         self.tell(now, now, at, EventKind::PacketSent, |packet| Event::PacketSent { packet, waited });
     }
 
-    /// Records a packet that is dropped.
-    pub(crate) fn on_dropped(&mut self, now: SimTime, at: &At<'_>, cause: DropCause) {
-        self.tell(now, now, at, EventKind::PacketDropped, |packet| Event::PacketDropped { packet, cause });
+    /// Records a packet that is dropped, now or later.
+    pub(crate) fn on_dropped(&mut self, now: SimTime, time: SimTime, at: &At<'_>, cause: DropCause) {
+        self.tell(now, time, at, EventKind::PacketDropped, |packet| Event::PacketDropped { packet, cause });
     }
 
     /// Records a packet that a queue dropped or marked.
     pub(crate) fn on_treated(&mut self, now: SimTime, at: &At<'_>, treatment: Treatment) {
         match treatment {
-            Treatment::Dropped => self.on_dropped(now, at, DropCause::Queue),
+            Treatment::Dropped => self.on_dropped(now, now, at, DropCause::Queue),
             Treatment::Marked => {
                 self.tell(now, now, at, EventKind::PacketMarked, |packet| Event::PacketMarked { packet });
             }

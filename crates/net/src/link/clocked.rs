@@ -4,9 +4,9 @@
 //! packets in one ring, in order, and needs a single pending event, the arrival of the first. A second, small ring
 //! holds the waiting packets, and is updated on demand.
 //!
-//! Where a link without a limit is fed by one other link, of whatever kind, a packet's passage through it follows from its
-//! passage through the first: the packet goes straight into the later link's ring, and the event between the two is saved.
-//! The wait of such a packet is known ahead, too, and counted when its time has come.
+//! Where a link is fed by one other link, of whatever kind, a packet's passage through it follows from its passage through
+//! the first: the packet goes straight into the later link's ring, and the event between the two is saved. That such a
+//! packet waits, or is dropped, is known ahead, too, and counted when its time has come.
 
 use ackclock_units::{SimDuration, SimTime};
 
@@ -40,8 +40,13 @@ pub(super) struct Waits {
     waiting_octets: u64,
     /// The last packet that has entered service.
     served: Waiting,
-    /// Packets that entered ahead of time, and will come and wait.
+    /// Packets that entered ahead of time, and will come and wait, or be dropped: their service never begins.
     to_wait: Ring<Waiting>,
+    /// Those of them that will be dropped.
+    to_drop: usize,
+    /// Packets that wait at the time to which the last packet that entered ahead will come, and their octets.
+    ahead: Ring<Waiting>,
+    ahead_octets: u64,
     /// Packets passed on, as of the last time that the list was full, or of the last [`Link::advance`].
     passed_on: Ring<PassedOn>,
     /// Passed-on packets that have arrived.
@@ -99,19 +104,19 @@ impl ClockedLink<'_> {
         Some(Passage { service, arrival })
     }
 
-    /// Admits a packet at `now` that will arrive at the near end at `time`; for a link without a limit that a single
-    /// link feeds.
+    /// Admits a packet at `now` that will arrive at the near end at `time`, where a single link feeds this one. Returns its passage, or
+    /// `None` if there will be no room.
     #[inline]
-    pub fn admit_ahead(&mut self, now: SimTime, time: SimTime, size: u32) -> Passage {
+    pub fn admit_ahead(&mut self, now: SimTime, time: SimTime, size: u32) -> Option<Passage> {
         let Link { clock, wire, rest, .. } = &mut *self.link;
         let octets = u64::from(size) + wire.framing;
         rest.counts.ledger.on_came(octets);
         let service = clock.free_at().max(time);
-        if service > time {
-            rest.wait_ahead(now, Waiting { since: time, service, octets });
+        if service > time && !rest.wait_ahead(&wire.room, now, Waiting { since: time, service, octets }) {
+            return None;
         }
         let arrival = clock.serialize(wire.pace, time, octets) + wire.delay;
-        Passage { service, arrival }
+        Some(Passage { service, arrival })
     }
 }
 
@@ -164,31 +169,34 @@ impl Link {
     pub(super) fn not_begun(&self, now: SimTime) -> usize {
         match self.rest.waits.entry {
             Entry::InTime => self.rest.waits.waiting(),
-            Entry::Ahead | Entry::AheadNoted => self.services_to_end(now).filter(|(begin, _)| *begin > now).count(),
+            Entry::Ahead | Entry::AheadNoted => {
+                self.services_to_end(now).filter(|(begin, _)| *begin > now).count() + self.rest.waits.to_drop
+            }
         }
     }
 
     /// Begin and end of each service that ends after `now`, on a link that packets enter ahead of time.
     ///
     /// A packet that follows another begins where that one ends, and takes at most its time alone; any other takes
-    /// exactly that.
+    /// exactly that. Where the one before has ended by `now`, so much of the beginning does not count.
     fn services_to_end(&self, now: SimTime) -> impl Iterator<Item = (SimTime, SimTime)> {
         let (waits, wire) = (&self.rest.waits, &*self.wire);
+        let arrives_by = now + wire.delay; // if its service ends by now
         let is_noted = waits.entry == Entry::AheadNoted;
-        let on_way = self
-            .transit
-            .iter()
+        let on_way = self.transit.iter_behind(move |on_way| on_way.arrival <= arrives_by);
+        let on_way = on_way
             .map(|on_way| PassedOn { arrival: on_way.arrival, octets: u64::from(on_way.packet.size) + wire.framing });
         let on_way = on_way.take(if is_noted { 0 } else { usize::MAX });
         let elsewhere = if is_noted { &waits.noted } else { &waits.passed_on };
-        let (mut on_way, mut elsewhere) = (on_way.peekable(), elsewhere.iter().copied().peekable());
+        let elsewhere = elsewhere.iter_behind(move |packet| packet.arrival <= arrives_by).copied();
+        let (mut on_way, mut elsewhere) = (on_way.peekable(), elsewhere.peekable());
         let in_order = std::iter::from_fn(move || match (on_way.peek(), elsewhere.peek()) {
             (Some(one), Some(other)) if one.arrival <= other.arrival => on_way.next(),
             (Some(_), None) => on_way.next(),
             _ => elsewhere.next(),
         });
         let ends = in_order.map(|packet| (SimTime(packet.arrival.0 - wire.delay.0), packet.octets));
-        ends.filter(move |(end, _)| *end > now).scan(SimTime::ZERO, |before, (end, octets)| {
+        ends.scan(SimTime::ZERO, |before, (end, octets)| {
             let begin = SimTime(end.0 - wire.pace.rounded_up(octets).0).max(*before);
             *before = end;
             Some((begin, end))
@@ -212,22 +220,42 @@ impl Rest {
         true
     }
 
-    /// Notes that a packet, on its way at `now`, will wait.
+    /// Notes that a packet, on its way at `now`, will wait. False if there will be no room.
     #[inline(never)]
-    fn wait_ahead(&mut self, now: SimTime, packet: Waiting) {
+    fn wait_ahead(&mut self, room: &Room, now: SimTime, mut packet: Waiting) -> bool {
         if self.waits.to_wait.is_full() {
             self.let_come(now);
         }
-        self.waits.to_wait.push_back(packet);
+        let waits = &mut self.waits;
+        while let Some(first) = waits.ahead.front().filter(|first| first.service <= packet.since) {
+            waits.ahead_octets -= first.octets;
+            waits.ahead.drop_front();
+        }
+        let takes = room.takes(waits.ahead.len(), waits.ahead_octets, packet.octets);
+        if takes {
+            waits.ahead_octets += packet.octets;
+            waits.ahead.push_back(packet);
+        } else {
+            packet.service = SimTime::NEVER;
+            waits.to_drop += 1;
+        }
+        waits.to_wait.push_back(packet);
+        takes
     }
 
     /// Moves the packets that have come by `now` to those that wait.
     fn let_come(&mut self, now: SimTime) {
         while let Some(next) = self.waits.to_wait.front().copied().filter(|next| next.since <= now) {
             self.advance(next.since);
-            self.counts.stats.on_queue_change(next.since, self.waits.waiting());
-            self.waits.enqueue(next);
             self.waits.to_wait.drop_front();
+            if next.service == SimTime::NEVER {
+                self.waits.to_drop -= 1;
+                self.counts.on_dropped();
+                self.counts.ledger.on_dropped(next.octets);
+            } else {
+                self.counts.stats.on_queue_change(next.since, self.waits.waiting());
+                self.waits.enqueue(next);
+            }
         }
     }
 
@@ -297,6 +325,15 @@ impl Waits {
 
     pub(super) fn passed_on_octets(&self) -> u64 {
         self.passed_on.iter().map(|packet| packet.octets).sum()
+    }
+
+    /// Packets that will come and be dropped.
+    pub(super) fn to_drop(&self) -> usize {
+        self.to_drop
+    }
+
+    pub(super) fn to_drop_octets(&self) -> u64 {
+        self.to_wait.iter().filter(|packet| packet.service == SimTime::NEVER).map(|packet| packet.octets).sum()
     }
 
     /// Passed-on packets that have arrived at this link's far end.

@@ -81,7 +81,7 @@ fn queue_statistics_by_hand() {
 /// Admits a packet of `size` octets ahead, which arrives at the near end at `time`.
 fn enter_ahead(link: &mut Link, time: u64, size: u32) {
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
-    let passage = clocked.admit_ahead(SimTime::ZERO, SimTime(time), size);
+    let passage = clocked.admit_ahead(SimTime::ZERO, SimTime(time), size).expect("there is no limit");
     link.carry(passage.arrival, UnderWay { size, ..UnderWay::default() });
     link.check_invariants();
 }

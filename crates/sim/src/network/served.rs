@@ -193,7 +193,7 @@ impl Network {
         let now = self.now();
         let Some(packet) = &lost else { return };
         if let Some(watch) = &mut self.watch {
-            watch.on_dropped(now, &At { link, packet, captures: &self.captures }, cause);
+            watch.on_dropped(now, now, &At { link, packet, captures: &self.captures }, cause);
         }
         if let Some(telemetry) = &mut self.telemetry {
             telemetry.free(packet.telemetry);
