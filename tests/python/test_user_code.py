@@ -173,7 +173,7 @@ CLAIM_MISTAKES = {
     "the wrong way round": ("low = 1\nhigh = 2", "low = 2\nhigh = 1", 1),
     "no room for the sign": ("low = 1", "low = 1\nsign = -1", 1),
     "a share of none": ("low = 1", "low = 1\nshare = 0", 1),
-    "too many runs": ("choices = []", "choices = []\nruns = 4000000000", 2),
+    "too many runs": ('title = "One"', 'title = "One"\nruns = 4000000000', 2),
     "another type": ('quantity = "q"', "quantity = 7", 1),
     "seeds beside options": ("[[study]]", CHOICE, 1),
     "a table in a text's place": ('unit = "u"', "unit = { a = 1 }", 1),

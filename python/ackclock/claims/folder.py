@@ -357,7 +357,7 @@ def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
     cases = tuple(run for case in table["case"] for run in _runs(path, table, case))
-    chosen = tuple(choices[name] for name in table["choices"])
+    chosen = tuple(choices[name] for name in table.get("choices", ()))
     return Study(
         name=table["name"],
         title=table["title"],
