@@ -194,6 +194,13 @@ def test_a_claim_in_two_folders_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert cli("claims", "./mine", "--folder", "mine", "-o", "out").stdout.count("A1 ") == 1
 
 
+def test_a_case_sets_every_entry_of_a_list_as_an_option_does(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    sets = """case = [{ name = "x", set = ['flow[*].start="1 s"', '?flow.B.start="2 s"'] }]"""
+    (folder / "claims.toml").write_text(CLAIMS.replace('case = [{ name = "x" }]', sets))
+    assert load_folder(folder).claims[0].study.cases[0].overrides == ('flow[0].start="1 s"',)
+
+
 def test_a_verdict_of_no_claim_is_refused(tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     (folder / "verdicts.toml").write_text('A2 = "agrees"\n')
