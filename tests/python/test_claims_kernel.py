@@ -186,7 +186,6 @@ about = "one run on the kernel"
 name = "one"
 title = "one"
 scenario = "one.toml"
-choices = []
 on = "kernel"
 case = [{ name = "one" }]
 

@@ -297,7 +297,6 @@ about = "runs on the kernel"
 name = "one"
 title = "both places"
 scenario = "one.toml"
-choices = []
 on = "both"
 case = [{ name = "one" }]
 
@@ -305,7 +304,6 @@ case = [{ name = "one" }]
 name = "two"
 title = "what no kernel has"
 scenario = "one.toml"
-choices = []
 on = "kernel"
 case = [{ name = "two", set = ["flow.one.controller=vegas"] }]
 """

@@ -38,7 +38,6 @@ about = "a"
 name = "one"
 title = "One"
 scenario = "scenario.toml"
-choices = []
 case = [{ name = "x" }]
 [[claim]]
 id = "A1"

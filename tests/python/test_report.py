@@ -70,6 +70,12 @@ def test_many_flows_get_thin_lines_and_their_mean() -> None:
     assert [line.label for line in drawing.lines if line.group < 0] == ["mean of 12"]
 
 
+def test_flows_of_the_same_colour_have_another_dash() -> None:
+    result = ackclock.run(ackclock.dumbbell(flows=["cubic"] * 10, duration="1 s"))
+    lines = [(line.get_color(), line.get_linestyle()) for line in result.plot("flight_size").axes[0].get_lines()]
+    assert len(lines) == 10 == len(set(lines))
+
+
 def test_runs_are_told_apart(pair: Results, capsys: pytest.CaptureFixture[str]) -> None:
     drawing = draw([pair, pair], panel("flight_size"))
     assert drawing is not None

@@ -1,7 +1,10 @@
 """Decisions of a stack's profile are reported: in its list, above a run's results, in warnings."""
 
 import json
+import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,23 +95,37 @@ def test_a_stacks_own_controller_does_not_outrank_what_is_written() -> None:
         Scenario.parse(OPNET, "opnet.toml", ["tcp.profile=ns2", "tcp.loss_recovery=newreno"])
 
 
-def test_opnets_attributes_lead_to_the_fields_here() -> None:
-    """The eight attributes of the timer as OPNET's sheet has them."""
-    fields = {
-        "Initial RTO": "initial", "Minimum RTO": "min", "Maximum RTO": "max", "RTT Gain": "rtt_gain",
-        "Deviation Gain": "deviation_gain", "RTT Deviation Coefficient": "deviation_weight",
-        "Timer Granularity": "granularity", "Karn's Algorithm": "karn",
+def _attributes() -> dict[str, tuple[str, Any]]:
+    """The table of the page on OPNET: for each attribute the field here, and its value in the profile."""
+    page = (Path(__file__).parents[2] / "docs/how-to/opnet.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([A-Z][^|`]+) \| `([^`]+)` \| `([^`]+)`.* \|$", page, re.MULTILINE)
+    return {attribute: (field, tomllib.loads(f"value = {value}")["value"]) for attribute, field, value in rows}
+
+
+def test_the_page_has_the_timer_of_opnets_sheet() -> None:
+    """The eight attributes as the notes quote them."""
+    sheet = {
+        "Initial RTO": ("rto.initial", "3 s"), "Minimum RTO": ("rto.min", "1 s"), "Maximum RTO": ("rto.max", "64 s"),
+        "RTT Gain": ("rto.rtt_gain", 0.125), "Deviation Gain": ("rto.deviation_gain", 0.25),
+        "RTT Deviation Coefficient": ("rto.deviation_weight", 4), "Timer Granularity": ("rto.granularity", "500 ms"),
+        "Karn's Algorithm": ("rto.karn", True),
     }  # fmt: skip
-    for attribute, field in fields.items():
-        for key in (attribute, attribute.replace("'", "").replace(" ", "_").lower()):
-            if key == field:
-                continue
-            document = json.loads(Scenario.parse(OPNET).to_json()) | {"tcp": {"rto": {key: 1}}}
+    assert sheet.items() <= _attributes().items()
+
+
+def test_opnets_attributes_lead_to_the_fields_here(cli: Cli) -> None:
+    """Each row of the page: the value is the profile's, and a key with OPNET's name is told which field it is."""
+    listed = json.loads(cli("list", "profiles", "opnet-17", "--json").stdout)["switches"]
+    switches = {each["name"]: each["value"] for each in listed}
+    for attribute, (field, value) in _attributes().items():
+        table, _, inner = field.rpartition(".")
+        found = switches[table][inner] if table else switches[field]
+        assert (value.items() <= found.items()) if isinstance(value, dict) else value == found, attribute
+        for key in {attribute, attribute.replace("'", "").replace(" ", "_").lower()} - {field}:
+            document = json.loads(Scenario.parse(OPNET).to_json()) | {"tcp": {key: 1}}
             with pytest.raises(ScenarioError) as caught:
                 Scenario.parse(json.dumps(document))
-            assert [found["remedy"] for found in caught.value.diagnostics] == [
-                f"write {field} = ..., which is OPNET's {attribute}"
-            ]
+            assert [inner in said["remedy"].split(", which is")[0] for said in caught.value.diagnostics] == [True], key
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ CLAIM_MISTAKES = {
     "the wrong way round": ("low = 1\nhigh = 2", "low = 2\nhigh = 1", 1),
     "no room for the sign": ("low = 1", "low = 1\nsign = -1", 1),
     "a share of none": ("low = 1", "low = 1\nshare = 0", 1),
-    "too many runs": ("choices = []", "choices = []\nruns = 4000000000", 2),
+    "too many runs": ('title = "One"', 'title = "One"\nruns = 4000000000', 2),
     "another type": ('quantity = "q"', "quantity = 7", 1),
     "seeds beside options": ("[[study]]", CHOICE, 1),
     "a table in a text's place": ('unit = "u"', "unit = { a = 1 }", 1),
@@ -192,6 +192,13 @@ def test_a_claim_in_two_folders_is_refused(cli: Cli, tmp_path: Path) -> None:
     shutil.copytree(_folder(tmp_path), tmp_path / "copy")
     _is_told(cli("claims", "./mine", "./copy", "-o", "out"), 2, "claim A1 is in", "/mine and in", "/copy")
     assert cli("claims", "./mine", "--folder", "mine", "-o", "out").stdout.count("A1 ") == 1
+
+
+def test_a_case_sets_every_entry_of_a_list_as_an_option_does(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    sets = """case = [{ name = "x", set = ['flow[*].start="1 s"', '?flow.B.start="2 s"'] }]"""
+    (folder / "claims.toml").write_text(CLAIMS.replace('case = [{ name = "x" }]', sets))
+    assert load_folder(folder).claims[0].study.cases[0].overrides == ('flow[0].start="1 s"',)
 
 
 def test_a_verdict_of_no_claim_is_refused(tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ pub fn is_slip(given: &str, name: &str) -> bool {
 /// Early Detection (RED): ...".
 pub fn known_as<'a>(description: &'a str, key: &str) -> Option<&'a str> {
     let key = Name::of(key);
-    let is_key = |name: &str| !key.words.is_empty() && Name::of(name).joined == key.joined;
+    let is_name = key.joined.contains(char::is_alphabetic);
+    let is_key = |name: &str| is_name && Name::of(name).joined == key.joined;
     mentions(description).find_map(|(mention, name)| is_key(name).then_some(mention))
 }
 
@@ -274,7 +275,8 @@ mod tests {
         assert_eq!(known_as("first in, first out (FIFO; Linux's pfifo)", "pfifo"), Some("Linux's pfifo"));
         assert_eq!(known_as("first in, first out (tail drop)", "TailDrop"), Some("tail drop"));
         assert_eq!(known_as("first in, first out (tail drop)", "taildrop"), Some("tail drop"));
-        // The words of a sentence are not a name.
+        // Neither the words of a sentence nor a number are a name.
+        assert_eq!(known_as("Send packets with ECT(1), the identifier of L4S.", "1"), None);
         assert_eq!((known_as("Karn's rule.", "rule"), known_as("the host's own link", "own_link")), (None, None));
     }
 }

@@ -144,7 +144,8 @@ def _check_count(key: Key, name: str, table: Table, least: int, mistakes: Mistak
 
 
 def _check_study(folder: Path, key: Key, study: Table, choices: Mapping[str, Table], mistakes: Mistakes) -> None:
-    for name in study["choices"]:
+    named = study.get("choices", ())
+    for name in named:
         if name not in choices:
             known = ", ".join(sorted(choices)) or "none"
             mistakes.add((*key, "choices"), "must name choices", f"there are {known}", name)
@@ -158,7 +159,7 @@ def _check_study(folder: Path, key: Key, study: Table, choices: Mapping[str, Tab
         if not (folder / scenario).is_file():
             where = at if "scenario" in case else key
             mistakes.add((*where, "scenario"), "must be a file", f"write it into the folder of {FILE}", scenario)
-    sizes = [_size(choices[name]) for name in study["choices"] if name in choices]
+    sizes = [_size(choices[name]) for name in named if name in choices]
     runs = sum(max(case.get("runs", study.get("runs", 0)), 1) for case in study["case"])
     if (size := math.prod(itertools.chain((runs,), sizes))) > MOST_RUNS:
         mistakes.add(key, f"has {size:,} runs", f"leave out runs, seeds or options: at most {MOST_RUNS:,}")

@@ -45,8 +45,8 @@ class StudyTable(TypedDict):
     name: str
     title: str
     scenario: str
-    choices: list[str]
     case: list[dict[str, Any]]
+    choices: NotRequired[list[str]]
     costly: NotRequired[bool]
     needs: NotRequired[list[str]]
     on: NotRequired[On]

@@ -48,7 +48,7 @@ class Option:
         So does `?appliance.box.far.controller=...` for an appliance "box". `topology.link[*].queue=...` expands to each
         link that the scenario lists.
         """
-        wanted = [text.removeprefix("?") for text in self.overrides if text[0] != "?" or _has(scenario, text)]
+        wanted = [text.removeprefix("?") for text in self.overrides if not text.startswith("?") or _has(scenario, text)]
         return [each for text in wanted for each in places(scenario, text)]
 
 
@@ -357,7 +357,7 @@ def _check_pictures(pictures: Sequence[Any], file: Path, studies: Collection[str
 
 def _study(path: Path, table: dict[str, Any], choices: dict[str, Choice]) -> Study:
     cases = tuple(run for case in table["case"] for run in _runs(path, table, case))
-    chosen = tuple(choices[name] for name in table["choices"])
+    chosen = tuple(choices[name] for name in table.get("choices", ()))
     return Study(
         name=table["name"],
         title=table["title"],
@@ -373,10 +373,11 @@ def _runs(path: Path, study: dict[str, Any], case: dict[str, Any]) -> list[Case]
     """Return the runs of a case: one run, one on each of two places, or several with a seed each."""
     on, count = case.get("on", study.get("on", "simulator")), case.get("runs", study.get("runs", 0))
     places = _PLACES[on]
-    scenario, overrides = path / case.get("scenario", study["scenario"]), tuple(case.get("set", ()))
+    scenario, simulated = path / case.get("scenario", study["scenario"]), study.get("set_simulated", ())
     runs = []
     for place in places:
-        settings = (*overrides, *study.get("set_simulated", ())) if place == "simulator" else overrides
+        overrides = (*case.get("set", ()), *(simulated if place == "simulator" else ()))
+        settings = tuple(Option(case["name"], overrides).on(scenario))
         name = case["name"] if len(places) == 1 else f"{case['name']}, {place}"
         if count == 0:
             runs.append(Case(name, scenario, settings, place))

@@ -9,7 +9,7 @@ from ackclock.base import extras
 from ackclock.base.printable import for_matplotlib
 from ackclock.plotting import completion_times
 from ackclock.plotting.figures.figure_files import save
-from ackclock.plotting.figures.theme import COLOURS
+from ackclock.plotting.figures.theme import look
 from ackclock.plotting.result_panels import PANELS, Drawing, Line, draw, panel
 from ackclock.results import Results
 
@@ -101,12 +101,13 @@ def static(drawing: Drawing) -> "StaticFigure":
 
 
 def _style(line: Line, *, is_faint: bool) -> dict[str, Any]:
-    colour = _MEAN_COLOUR if line.group < 0 else COLOURS[line.group % len(COLOURS)]
+    shown = look(max(line.group, 0))
+    colour = _MEAN_COLOUR if line.group < 0 else shown.colour
     style: dict[str, Any] = {"color": colour, "rasterized": line.time_s.size > 20_000}
     if line.column.style == "dots":
         return style | {"linestyle": "none", "marker": ".", "markersize": 1.5, "alpha": 0.4}
     width = 0.8 if line.is_capacity else 1.8 if line.group < 0 else 0.5 if is_faint else 1.1
-    dash = ":" if line.column.style == "dash" else "-"
+    dash = ":" if line.column.style == "dash" else shown.dash
     return style | {"linestyle": dash, "linewidth": width, "alpha": 0.4 if is_faint else 1.0}
 
 
