@@ -60,6 +60,12 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { self.slots.get(self.slot(self.len - 1)) }
     }
 
+    /// The first of the last `count` items, none if that is none.
+    #[inline]
+    pub(crate) fn last(&self, count: usize) -> Option<&T> {
+        if count == 0 { None } else { self.slots.get(self.slot(self.len - count as u32)) }
+    }
+
     /// The items from the front on.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         (0..self.len).map(|place| &self.slots[self.slot(place)])
@@ -140,6 +146,7 @@ mod tests {
                 prop_assert_eq!(ring.front(), expected.front());
                 prop_assert_eq!(ring.back(), expected.back());
                 prop_assert_eq!(ring.iter().collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>());
+                prop_assert_eq!((0..=ring.len()).map(|count| ring.last(count)).collect::<Vec<_>>(), (0..=expected.len()).map(|count| expected.iter().rev().take(count).next_back()).collect::<Vec<_>>());
                 let late = |item: &&usize| **item >= number / 2;
                 prop_assert!(ring.iter_behind(|item| !late(&item)).eq(expected.iter().filter(late)));
             }

@@ -35,18 +35,19 @@ struct PassedOn {
 /// Packets that wait for a link, and those that it has passed on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    /// Packets that have not entered service, as of the last [`Link::advance`].
+    /// Packets that have not entered service, as of the last [`Link::advance`], and behind them those that entered ahead of time, and
+    /// will come and wait.
     waiting: Ring<Waiting>,
+    to_come: usize,
+    /// Octets of those that have come.
     waiting_octets: u64,
     /// The last packet that has entered service.
     served: Waiting,
-    /// Packets that entered ahead of time, and will come and wait, or be dropped: their service never begins.
-    to_wait: Ring<Waiting>,
-    /// Those of them that will be dropped.
-    to_drop: usize,
-    /// Packets that wait at the time to which the last packet that entered ahead will come, and their octets.
-    ahead: Ring<Waiting>,
+    /// The last of them, which will wait when the last one comes, and their octets.
+    ahead: usize,
     ahead_octets: u64,
+    /// Packets that entered ahead of time, and will come and be dropped: their service never begins.
+    to_drop: Ring<Waiting>,
     /// Packets passed on, as of the last time that the list was full, or of the last [`Link::advance`].
     passed_on: Ring<PassedOn>,
     /// Passed-on packets that have arrived.
@@ -170,7 +171,7 @@ impl Link {
         match self.rest.waits.entry {
             Entry::InTime => self.rest.waits.waiting(),
             Entry::Ahead | Entry::AheadNoted => {
-                self.services_to_end(now).filter(|(begin, _)| *begin > now).count() + self.rest.waits.to_drop
+                self.services_to_end(now).filter(|(begin, _)| *begin > now).count() + self.rest.waits.to_drop()
             }
         }
     }
@@ -210,7 +211,7 @@ impl Rest {
     #[inline(always)]
     fn wait(&mut self, room: &Room, (now, service): (SimTime, SimTime), octets: u64) -> bool {
         self.advance(now);
-        if !room.takes(self.waits.waiting.len(), self.waits.waiting_octets, octets) {
+        if !room.takes(self.waits.waiting(), self.waits.waiting_octets, octets) {
             self.counts.on_dropped();
             self.counts.ledger.on_dropped(octets);
             return false;
@@ -222,40 +223,39 @@ impl Rest {
 
     /// Notes that a packet, on its way at `now`, will wait. False if there will be no room.
     #[inline(never)]
-    fn wait_ahead(&mut self, room: &Room, now: SimTime, mut packet: Waiting) -> bool {
-        if self.waits.to_wait.is_full() {
+    fn wait_ahead(&mut self, room: &Room, now: SimTime, packet: Waiting) -> bool {
+        if self.waits.waiting.is_full() {
             self.let_come(now);
+            self.advance(now);
         }
         let waits = &mut self.waits;
-        while let Some(first) = waits.ahead.front().filter(|first| first.service <= packet.since) {
+        while let Some(first) = waits.waiting.last(waits.ahead).filter(|first| first.service <= packet.since) {
+            waits.ahead -= 1;
             waits.ahead_octets -= first.octets;
-            waits.ahead.drop_front();
         }
-        let takes = room.takes(waits.ahead.len(), waits.ahead_octets, packet.octets);
-        if takes {
-            waits.ahead_octets += packet.octets;
-            waits.ahead.push_back(packet);
-        } else {
-            packet.service = SimTime::NEVER;
-            waits.to_drop += 1;
+        if !room.takes(waits.ahead, waits.ahead_octets, packet.octets) {
+            waits.to_drop.push_back(Waiting { service: SimTime::NEVER, ..packet });
+            return false;
         }
-        waits.to_wait.push_back(packet);
-        takes
+        waits.ahead += 1;
+        waits.ahead_octets += packet.octets;
+        waits.to_come += 1;
+        waits.waiting.push_back(packet);
+        true
     }
 
-    /// Moves the packets that have come by `now` to those that wait.
+    /// Lets the packets wait, or drops them, that have come by `now`.
     fn let_come(&mut self, now: SimTime) {
-        while let Some(next) = self.waits.to_wait.front().copied().filter(|next| next.since <= now) {
+        while let Some(&next) = self.waits.waiting.last(self.waits.to_come).filter(|next| next.since <= now) {
             self.advance(next.since);
-            self.waits.to_wait.drop_front();
-            if next.service == SimTime::NEVER {
-                self.waits.to_drop -= 1;
-                self.counts.on_dropped();
-                self.counts.ledger.on_dropped(next.octets);
-            } else {
-                self.counts.stats.on_queue_change(next.since, self.waits.waiting());
-                self.waits.enqueue(next);
-            }
+            self.counts.stats.on_queue_change(next.since, self.waits.waiting());
+            self.waits.to_come -= 1;
+            self.waits.waiting_octets += next.octets;
+        }
+        while let Some(next) = self.waits.to_drop.front().filter(|next| next.since <= now) {
+            self.counts.on_dropped();
+            self.counts.ledger.on_dropped(next.octets);
+            self.waits.to_drop.drop_front();
         }
     }
 
@@ -264,11 +264,15 @@ impl Rest {
     fn advance(&mut self, now: SimTime) {
         let waits = &mut self.waits;
         while let Some(&next) = waits.waiting.front().filter(|next| next.service <= now) {
-            self.counts.stats.on_queue_change(next.service, waits.waiting.len());
+            self.counts.stats.on_queue_change(next.service, waits.waiting());
             self.counts.stats.on_waited(next.service - next.since);
             waits.waiting_octets -= next.octets;
             waits.served = next;
             waits.waiting.drop_front();
+            if waits.ahead > waits.waiting.len() {
+                waits.ahead -= 1;
+                waits.ahead_octets -= next.octets;
+            }
         }
     }
 
@@ -301,7 +305,11 @@ impl Waits {
     pub(super) fn latest_wait(&self, alone: impl Fn(u64) -> SimDuration) -> SimDuration {
         let Waiting { since, service, octets } = self.served;
         // The next begins where the packet in service ends: with the last that has waited, unless one that did not wait came since.
-        let is_in_service = self.waiting.front().is_some_and(|next| next.service <= service + alone(octets));
+        let is_in_service = self
+            .waiting
+            .front()
+            .filter(|_| self.waiting() > 0)
+            .is_some_and(|next| next.service <= service + alone(octets));
         if is_in_service { service - since } else { SimDuration::ZERO }
     }
 
@@ -311,7 +319,7 @@ impl Waits {
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() - self.to_come
     }
 
     pub(super) fn waiting_octets(&self) -> u64 {
@@ -329,11 +337,11 @@ impl Waits {
 
     /// Packets that will come and be dropped.
     pub(super) fn to_drop(&self) -> usize {
-        self.to_drop
+        self.to_drop.len()
     }
 
     pub(super) fn to_drop_octets(&self) -> u64 {
-        self.to_wait.iter().filter(|packet| packet.service == SimTime::NEVER).map(|packet| packet.octets).sum()
+        self.to_drop.iter().map(|packet| packet.octets).sum()
     }
 
     /// Passed-on packets that have arrived at this link's far end.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::config::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::ids::NodeId;
+use proptest::prelude::*;
 
 /// A link of 1 ms with such a queue.
 pub(super) fn config(rate: u64, limit: QueueLimit) -> LinkConfig {
@@ -156,4 +157,75 @@ fn a_packet_that_overtakes_where_order_is_kept_is_noticed() {
     let mut link = link(12_000_000, QueueLimit::Unlimited);
     link.carry(SimTime(2), UnderWay { size: 1500, ..UnderWay::default() });
     link.carry(SimTime(1), UnderWay { size: 1500, ..UnderWay::default() });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What enters ahead of time passes, waits and is dropped as what comes in time, whenever somebody looks.
+    #[test]
+    fn entering_ahead_of_time_changes_nothing(
+        limit in prop_oneof![
+            Just(QueueLimit::Unlimited),
+            (0_u64..6).prop_map(QueueLimit::Packets),
+            (0_u64..6_000).prop_map(|octets| QueueLimit::Bytes(Bytes(octets))),
+            (0_u64..4).prop_map(|ms| QueueLimit::Time(SimDuration::from_millis(ms))),
+        ],
+        packets in proptest::collection::vec((0_u64..1_500_000, 40_u32..1500), 1..60),
+        looks in proptest::collection::vec((0_u64..3_000_000, 0_u64..5_000_000), 0..30),
+        window in (0_u64..20_000_000, 0_u64..60_000_000),
+    ) {
+        let came = packets.iter().scan(0, |at, &(gap, size)| { *at += 2 * gap; Some((*at, size)) });
+        let came: Vec<(u64, u32)> = came.collect();
+        // The moments at which somebody looks, at which no packet comes, and how far ahead of each packets have entered.
+        let looks = looks.iter().scan(1, |at, &(gap, lead)| { *at += 2 * gap; Some((*at, lead)) });
+        let mut looks: Vec<(u64, u64)> = looks.collect();
+        let [from, to] = [1 + 2 * window.0, 1 + 2 * (window.0 + window.1)];
+        looks.extend([(from, 0), (to, 0)]);
+        looks.sort_unstable();
+        let [in_time, ahead] = [false, true].map(|is_ahead| {
+            let mut link = link(12_000_000, limit);
+            if is_ahead {
+                link.enter_ahead(false);
+            }
+            let (mut entered, mut passages, mut seen) = (came.iter().peekable(), Vec::new(), Vec::new());
+            let (mut before, mut window_begins) = (0, false);
+            for &(now, lead) in looks.iter().chain([&(1 << 50, 0)]) {
+                let until = if is_ahead { now + lead } else { now };
+                while let Some((time, size)) = entered.next_if(|(time, _)| *time <= until) {
+                    let mut clocked = link.clocked().expect("DropTail before a plain wire");
+                    let passage = if is_ahead {
+                        clocked.admit_ahead(SimTime(before.min(*time)), SimTime(*time), *size)
+                    } else {
+                        clocked.admit(SimTime(*time), *size)
+                    };
+                    if let Some(passage) = passage {
+                        link.carry(passage.arrival, UnderWay { size: *size, ..UnderWay::default() });
+                    }
+                    link.check_invariants();
+                    passages.push(passage);
+                }
+                before = now;
+                if now == from && !window_begins {
+                    window_begins = true;
+                    link.begin_measurement(SimTime(now));
+                }
+                let at = SimTime(now);
+                link.advance(at);
+                seen.push((link.waiting(), link.waiting_octets(), link.current_wait(), link.busy_time(at), link.total_drops()));
+                if now == to {
+                    let stats = link.clone().end_measurement(at);
+                    let mean = |histogram: &ackclock_units::Histogram| (histogram.weight(), histogram.mean().to_bits(), histogram.max());
+                    seen.push((0, Bytes(stats.drops()), SimDuration(stats.utilization().to_bits()), SimDuration(0), 0));
+                    for (weight, mean, max) in [mean(stats.queue_packets()), mean(stats.queueing_delay())] {
+                        seen.push((weight as usize, Bytes(mean), SimDuration(max), SimDuration(0), 0));
+                    }
+                }
+            }
+            link.check_at_end(SimTime(1 << 50));
+            (passages, seen)
+        });
+        prop_assert_eq!(in_time.0, ahead.0);
+        prop_assert_eq!(in_time.1, ahead.1);
+    }
 }
