@@ -57,7 +57,7 @@ test-programs:
 TOGETHER := $(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 test-together: build
-	$(TOGETHER) -m "not alone and not slow and not long"
+	$(TOGETHER) -m "not alone and not slow$(if $(LONG),, and not long)"
 
 test-long: build
 	$(TOGETHER) -m "long and not slow"
