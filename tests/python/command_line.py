@@ -14,6 +14,10 @@ from tempfile import TemporaryDirectory
 from ackclock.cli import main
 from ackclock.cli.commands import COMMANDS
 
+# Processes start in folders of their own, from where a relative path leads nowhere.
+if os.environ.get("PYTHONPATH"):
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, os.environ["PYTHONPATH"].split(os.pathsep)))
+
 SERVER = multiprocessing.get_context("forkserver")
 # Installed packages only: the server looks in no folder of pytest's, and silent about a module that it does not find.
 SERVER.set_forkserver_preload(
