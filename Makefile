@@ -57,7 +57,7 @@ test-programs:
 TOGETHER := $(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 test-together: build
-	$(TOGETHER) -m "not alone and not slow and not long"
+	$(TOGETHER) -m "not alone and not slow$(if $(LONG),, and not long)"
 
 test-long: build
 	$(TOGETHER) -m "long and not slow"
@@ -81,7 +81,7 @@ lint-python: build
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python --exclude "claims/folders/|ackclock/scenarios/"
 	for folder in python/ackclock/claims/folders/*/ studies/*/ studies/learned/evolve/ benches/speed/ benches/engine/ docs/site/records/; do $(BIN)/mypy $$folder*.py || exit 1; done
-	$(BIN)/python -m mypy.stubtest ackclock._core
+	$(BIN)/python -m mypy.stubtest ackclock._core --mypy-config-file tests/stubtest.ini
 	$(BIN)/python tests/stub.py
 	$(BIN)/python tests/requirements.py
 	$(BIN)/python tests/words.py

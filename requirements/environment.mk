@@ -26,7 +26,7 @@ $(VENV)/.packages: requirements/dev.lock
 
 $(VENV)/.extension: $(VENV)/.packages $(RUST_SOURCES)
 	@command -v cargo >/dev/null || { echo "a Rust toolchain is missing: cargo is not on the PATH"; exit 1; }
-	@echo "building the extension in release (a minute or two from nothing)"
+	@echo "building the extension in release (about five minutes from nothing)"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
 		--no-build-isolation --editable .
 	@touch $@

@@ -12,9 +12,28 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ackclock.cli import main
+from ackclock.cli.commands import COMMANDS
 
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["command_line", "numpy", "polars", "rich.table", "matplotlib.figure"])
+# Processes start in folders of their own, from where a relative path leads nowhere.
+if os.environ.get("PYTHONPATH"):
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, os.environ["PYTHONPATH"].split(os.pathsep)))
+
+SERVER = multiprocessing.get_context("forkserver")
+# Installed packages only: the server looks in no folder of pytest's, and silent about a module that it does not find.
+SERVER.set_forkserver_preload(
+    [
+        *(f"ackclock.cli.{command.module}" for command in COMMANDS.values()),
+        "ackclock.cli.app",
+        "ackclock.experiments.studies.study_tables",
+        "ackclock.plotting.plots",
+        "ackclock.plotting.report.report_page",
+        "jinja2",
+        "matplotlib.figure",
+        "numpy",
+        "polars",
+        "rich.table",
+    ]
+)
 
 LIMIT_S = 120
 
@@ -28,7 +47,7 @@ def run(arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[s
     """
     with TemporaryDirectory() as outputs:
         files = [Path(outputs, name) for name in ("stdout", "stderr")]
-        process = _SERVER.Process(target=_execute, args=(arguments, folder, dict(os.environ), files))
+        process = SERVER.Process(target=_execute, args=(arguments, folder, dict(os.environ), files))
         process.start()
         process.join(LIMIT_S)
         if process.exitcode is None:

@@ -196,7 +196,11 @@ def test_unwritable_place_is_found_before_simulating(cli: Cli, scenario_file: Pa
 
 
 def _small_files_only() -> None:
-    """A disk that is full after 512 octets, without needing a disk."""
+    """A disk that is full after 512 octets, without needing a disk.
+
+    Bytecode that Python writes to it is cut off, and whoever imports it later fails.
+    """
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
 
 

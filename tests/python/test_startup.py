@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ackclock
+import command_line
 from ackclock import face
 from ackclock.cli.commands import COMMANDS
 
@@ -65,6 +66,13 @@ def test_a_run_makes_no_table_of_series_and_loads_no_other_command(tmp_path: Pat
     assert not {name for name in others if f"ackclock.cli.{name}" in modules}
     # What is kept is a folder with tables, which Polars writes.
     assert "polars" in _loaded_by_command(*_RUN, "-o", str(tmp_path / "kept"))
+
+
+def test_a_forked_command_has_its_modules() -> None:
+    process = command_line.SERVER.Process(target=eval, args=("__import__('sys').modules['ackclock.cli.report']",))
+    process.start()
+    process.join(command_line.LIMIT_S)
+    assert process.exitcode == 0
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -190,11 +190,14 @@ def executed(alias: str, file: str) -> ModuleType:
 
 @contextmanager
 def _first_on_path(folder: Path) -> Iterator[None]:
+    """Import from a folder first, and keep no bytecode: it would stand for a source that is edited within a second."""
+    keeps_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     sys.path.insert(0, str(folder))
     try:
         yield
     finally:
         sys.path.remove(str(folder))
+        sys.dont_write_bytecode = keeps_none
 
 
 def not_importable(name: str, folder: Path, error: Exception | SystemExit) -> RefusedError:
