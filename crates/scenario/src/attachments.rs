@@ -86,12 +86,11 @@ impl Attachments {
         }
         *sha256 = Some(found);
         *name = place.to_string_lossy().into_owned();
-        match text {
-            Some(text) => _ = self.texts.insert(name.clone(), text),
-            None => {
-                self.take_data(&path, name, &content, files, diagnostics);
-                self.contents.insert(name.clone(), content);
-            }
+        if let Some(text) = text {
+            self.texts.insert(name.clone(), text);
+        } else {
+            self.take_data(&path, name, &content, files, diagnostics);
+            self.contents.insert(name.clone(), content);
         }
     }
 

@@ -1,6 +1,6 @@
 //! A checkpoint of TensorFlow: the numbers of its variables, by their names.
 //!
-//! Source: TensorFlow's `tensor_bundle.proto` and the table format of LevelDB (`table_format.md`). A checkpoint has an index, which is
+//! Source: TensorFlow's `tensor_bundle.proto` and the table format of `LevelDB` (`table_format.md`). A checkpoint has an index, which is
 //! such a table from each variable's name to its shape, its place in the data file and its CRC-32C, and the data file. Departures: only
 //! whole variables of little-endian 32-bit floats in one data file, and blocks that are not compressed, as `tf.train.Saver` writes them.
 
@@ -182,8 +182,11 @@ fn block(index: &[u8], (offset, length): (u64, u64)) -> Result<&[u8], PolicyErro
     Ok(content)
 }
 
+/// A key and its value.
+type Pair<'a> = (Vec<u8>, &'a [u8]);
+
 /// The keys and values of a block.
-fn entries(block: &[u8]) -> Result<Vec<(Vec<u8>, &[u8])>, PolicyError> {
+fn entries(block: &[u8]) -> Result<Vec<Pair<'_>>, PolicyError> {
     let cut = || wrong("the index ends within a name");
     let (rest, count) = block.split_last_chunk().ok_or_else(cut)?;
     let restarts = (u32::from_le_bytes(*count) as usize).checked_mul(4).ok_or_else(cut)?;

@@ -94,7 +94,9 @@ fn normalised(checkpoint: &Checkpoint<'_>, layer: &str, by: &str, inputs: usize)
     }
     for (unit, row) in weights.chunks_exact_mut(inputs).enumerate() {
         let scale = 1.0 / (f64::from(variance[unit]) + EPSILON).sqrt();
-        row.iter_mut().for_each(|weight| *weight = (f64::from(*weight) * scale) as f32);
+        for weight in row {
+            *weight = (f64::from(*weight) * scale) as f32;
+        }
         let centred = f64::from(biases[unit]) - f64::from(mean[unit]);
         biases[unit] = (centred * scale + f64::from(beta[unit])) as f32;
     }
@@ -360,7 +362,7 @@ mod tests {
         network(&one_way).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// By hand: (3 x + 1 - 2) / sqrt(4) is 1 for x = 1, then 1 + 0.5, then tanh of 0.375; for x = -1 it is -2, of which leaky ReLU leaves
+    /// By hand: (3 x + 1 - 2) / sqrt(4) is 1 for x = 1, then 1 + 0.5, then tanh of 0.375; for x = -1 it is -2, of which a fifth is left:
     /// -0.4, then 0.1, then tanh of 0.025.
     #[test]
     fn the_network_by_hand() {
