@@ -6,6 +6,7 @@
 //! [`AGENT_KEY`], in the form of [`AgentConfig::from_json`]. Departures: only layers of [`OPERATORS`]; the only network
 //! with a memory is the LSTM, whose state the engine keeps for each flow, zero at its beginning.
 
+pub mod checkpoint;
 mod controller;
 mod error;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod learner;
 mod network;
 mod onnx;
 mod operators;
+pub mod orca;
 pub mod quantised;
 #[cfg(test)]
 mod recurrent;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ackclock_agent::policy::checkpoint::Checkpoint;
 use sha2::{Digest, Sha256};
 
 use crate::diagnostic::Diagnostics;
@@ -85,9 +86,30 @@ impl Attachments {
         }
         *sha256 = Some(found);
         *name = place.to_string_lossy().into_owned();
-        match text {
-            Some(text) => _ = self.texts.insert(name.clone(), text),
-            None => _ = self.contents.insert(name.clone(), content),
+        if let Some(text) = text {
+            self.texts.insert(name.clone(), text);
+        } else {
+            self.take_data(&path, name, &content, files, diagnostics);
+            self.contents.insert(name.clone(), content);
+        }
+    }
+
+    /// Reads the data file beside the index of a checkpoint, whose SHA-256 covers the data by their checksums.
+    fn take_data(
+        &mut self,
+        path: &FieldPath,
+        index: &str,
+        content: &[u8],
+        files: &mut Files,
+        diagnostics: &Diagnostics<'_>,
+    ) {
+        let Some(data) = Checkpoint::data_of(index).filter(|_| Checkpoint::is_index(content)) else { return };
+        match files.attachment(Path::new(&data), |place, source| read(place, source, MOST_OF_POLICY)) {
+            Ok(attachment) => _ = self.contents.insert(data, attachment.content),
+            Err(error) => {
+                let what = format!("must be a checkpoint whose data can be read, from {data}: {error}");
+                diagnostics.report(path, what, "put the data file beside the index");
+            }
         }
     }
 

@@ -36,15 +36,15 @@ fn doors() -> [Value; 3] {
     [
         entry(
             "policy",
-            "a trained policy from an ONNX file, or as the authors of Remy or Indigo published it, frozen: it decides in the engine, without Python",
-            "none; ONNX (onnx.ai) as torch.onnx.export writes it; Remy, SIGCOMM 2013; Indigo, USENIX ATC 2018",
+            "a trained policy from an ONNX file, or as the authors of Remy, Indigo or Orca published it, frozen: it decides in the engine, without Python",
+            "none; ONNX (onnx.ai) as torch.onnx.export writes it; Remy, SIGCOMM 2013; Indigo, USENIX ATC 2018; Orca, SIGCOMM 2020",
             "networks of feed-forward layers and one LSTM; decides as the environment is stepped, after what an ACK by itself lets go",
             &[
                 parameter(
                     "file",
                     "required",
                     "a path from the scenario's folder",
-                    "an ONNX file, a table of Remy, or the data file of Indigo's checkpoint",
+                    "an ONNX file, a table of Remy, or the index of a checkpoint of Indigo or Orca",
                 ),
                 parameter("sha256", "as found", "64 hexadecimal digits", "what the file has to have"),
                 parameter(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import Any
 
 
@@ -41,7 +42,7 @@ def each_once(values: Iterable[Any]) -> list[Any]:
 
 
 def value_text(value: Any) -> str:  # noqa: ANN401
-    """Return a short text of a value; a table is shown by its kind and its other fields.
+    """Return a short text of a value; a table is shown by its kind and its other fields, a policy by its file's name.
 
     Args:
         value: Any TOML value.
@@ -49,12 +50,16 @@ def value_text(value: Any) -> str:  # noqa: ANN401
     Examples:
         >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)
         ('red (limit 2 bdp)', 'true')
+        >>> value_text({"kind": "policy", "file": "learnt/policy.onnx", "controller": "reno"})
+        'policy.onnx (controller reno)'
         >>> value_text([1, 2]), value_text([])
         ('1, 2', 'none')
     """
     if isinstance(value, Mapping):
-        rest = ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items() if key != "kind")
-        kind = str(value.get("kind", ""))
+        is_policy = value.get("kind") == "policy" and isinstance(value.get("file"), str)
+        kind = PurePath(value["file"]).name if is_policy else str(value.get("kind", ""))
+        left_out = ("kind", "file", "sha256") if is_policy else ("kind",)
+        rest = ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items() if key not in left_out)
         return f"{kind} ({rest})" if kind and rest else kind or rest
     if isinstance(value, bool):
         return str(value).lower()

@@ -1,8 +1,7 @@
 //! Indigo: every 10 ms one of five changes of the window, by the network that its authors published.
 //!
 //! Source: Yan et al., Pantheon: the training ground for Internet congestion-control research, USENIX ATC 2018, section 5, and the
-//! authors' checkpoint (`StanfordSNR/indigo`, `dagger/model`), whose data file is read as it is: the numbers of its arrays, in the order of
-//! their names. A cell of 32 units (`BasicLSTMCell`) sees four averages over the ACKs of a step, of weight 1/8, and the last action; the
+//! authors' checkpoint (`StanfordSNR/indigo`, `dagger/model`). A cell of 32 units (`BasicLSTMCell`) sees four averages over the ACKs of a step, of weight 1/8, and the last action; the
 //! greatest of five scores is the next. A step ends with the first ACK that comes more than 10 ms after it began.
 //!
 //! Departures: the authors send datagrams that are never sent again and send one after a second without an ACK; here TCP repairs losses,
@@ -18,25 +17,24 @@ use ackclock_cc::{
 };
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
+use super::PolicyError;
+use super::checkpoint::Checkpoint;
+
 const UNITS: usize = 32;
 const MEASURES: usize = 4;
 const ACTIONS: usize = 5;
 const INPUTS: usize = MEASURES + ACTIONS;
 const GATES: usize = 4 * UNITS;
 
-/// Octets of the file: a count, which is not used, and the arrays.
-const OCTETS: usize = 4 * (1 + ACTIONS + UNITS * ACTIONS + GATES + (INPUTS + UNITS) * GATES);
-
-/// A number that is none of a network's; the octets of other files of this length have many.
-const MOST_WEIGHT: f32 = 1e4;
+const KERNEL: &str = "global/rnn/multi_rnn_cell/cell_0/basic_lstm_cell/kernel";
 
 const STEP: SimDuration = SimDuration::from_millis(10);
 /// Place of the first octet in the stream, behind the SYN.
 const FIRST_OCTET: u64 = 1;
-const FIRST_WINDOW: u64 = 10;
-const LEAST_WINDOW: u64 = 2;
-/// A bound that no weight of a network reaches; the octets of other files of this length have many beyond it.
-const MOST_PACKETS: u64 = 1_000_000;
+const FIRST_WINDOW: f64 = 10.0;
+const LEAST_WINDOW: f64 = 2.0;
+/// The largest window, packets; the authors have none.
+const MOST_PACKETS: f64 = 1e6;
 /// The action that counts as taken before the first: to double.
 const FIRST_ACTION: usize = 4;
 /// Divisors of the measures: ms, Mbit/s twice, packets.
@@ -64,17 +62,16 @@ struct Cell {
 }
 
 impl IndigoNetwork {
-    /// Reads the data file of the checkpoint; `None` if it has another length, or numbers that are no weights.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
-        let numbers = || bytes.as_chunks::<4>().0.iter().map(|octets| f32::from_le_bytes(*octets)).skip(1);
-        if bytes.len() != OCTETS || !numbers().all(|number| number.abs() < MOST_WEIGHT) {
-            return None;
-        }
-        let mut numbers = numbers();
-        let mut take = |count: usize| numbers.by_ref().take(count).collect::<Vec<f32>>();
-        let [biases, weights] = [take(ACTIONS), take(UNITS * ACTIONS)];
-        let [gate_biases, kernel] = [take(GATES), take((INPUTS + UNITS) * GATES)];
-        Some(Self(Arc::new(Arrays { biases, weights, gate_biases, kernel })))
+    /// The network of a checkpoint; `None` if the checkpoint is of another.
+    pub fn read(checkpoint: &Checkpoint<'_>) -> Option<Result<Self, PolicyError>> {
+        checkpoint.has(KERNEL).then(|| {
+            Ok(Self(Arc::new(Arrays {
+                biases: checkpoint.numbers("global/fully_connected/biases", &[ACTIONS])?,
+                weights: checkpoint.numbers("global/fully_connected/weights", &[UNITS, ACTIONS])?,
+                gate_biases: checkpoint.numbers("global/rnn/multi_rnn_cell/cell_0/basic_lstm_cell/bias", &[GATES])?,
+                kernel: checkpoint.numbers(KERNEL, &[INPUTS + UNITS, GATES])?,
+            })))
+        })
     }
 
     /// The action of the greatest score, the first of equals, for these inputs.
@@ -121,8 +118,8 @@ pub struct Indigo {
     network: IndigoNetwork,
     cell: Cell,
     mss: u64,
-    /// The window, packets.
-    window: u64,
+    /// The window, packets; a fraction lets one more packet leave.
+    window: f64,
     action: usize,
     /// Averages over this step: delay in ms, delivery rate and sending rate in Mbit/s.
     averages: Option<[f64; 3]>,
@@ -183,7 +180,7 @@ impl Indigo {
 
     fn inputs(&self, averages: [f64; 3]) -> [f32; INPUTS] {
         let [delay, delivery, sending] = averages;
-        let measures = [delay, delivery, sending, self.window as f64];
+        let measures = [delay, delivery, sending, self.window];
         std::array::from_fn(|input| match measures.get(input) {
             Some(measure) => (measure / SCALES[input]) as f32,
             None => f32::from(u8::from(input - MEASURES == self.action)),
@@ -193,7 +190,7 @@ impl Indigo {
     fn decide(&mut self, averages: [f64; 3]) {
         self.action = self.network.decide(&self.inputs(averages), &mut self.cell);
         let window = self.window;
-        let changed = [window / 2, window.saturating_sub(10), window, window + 10, window * 2][self.action];
+        let changed = [window / 2.0, window - 10.0, window, window + 10.0, window * 2.0][self.action];
         self.window = changed.clamp(LEAST_WINDOW, MOST_PACKETS);
         self.decided_on = averages;
         self.decisions += 1;
@@ -233,7 +230,7 @@ impl CongestionController for Indigo {
     }
 
     fn cwnd(&self) -> Bytes {
-        Bytes(if self.has_timed_out { 1 } else { self.window } * self.mss)
+        Bytes(if self.has_timed_out { 1 } else { self.window.ceil() as u64 } * self.mss)
     }
 
     fn demands(&self) -> Demands {
@@ -254,41 +251,44 @@ impl CongestionController for Indigo {
 
 #[cfg(test)]
 mod tests {
+    use super::super::checkpoint::tests::written;
     use super::*;
 
-    /// The file of a network whose arrays are functions of their places; the count is one that would show.
-    fn file(
+    /// A network whose arrays are functions of their places.
+    fn network(
         biases: impl Fn(usize) -> f32,
         weights: impl Fn(usize) -> f32,
         gates: impl Fn(usize) -> f32,
         kernel: impl Fn(usize) -> f32,
-    ) -> Vec<u8> {
-        let numbers = std::iter::once(1e30)
-            .chain((0..ACTIONS).map(biases))
-            .chain((0..UNITS * ACTIONS).map(weights))
-            .chain((0..GATES).map(gates))
-            .chain((0..(INPUTS + UNITS) * GATES).map(kernel));
-        numbers.flat_map(f32::to_le_bytes).collect()
+    ) -> IndigoNetwork {
+        let (index, data) = written(&[
+            ("global/cnt", &[], vec![1e30]),
+            ("global/fully_connected/biases", &[ACTIONS], (0..ACTIONS).map(biases).collect()),
+            ("global/fully_connected/weights", &[UNITS, ACTIONS], (0..UNITS * ACTIONS).map(weights).collect()),
+            (&KERNEL.replace("kernel", "bias"), &[GATES], (0..GATES).map(gates).collect()),
+            (KERNEL, &[INPUTS + UNITS, GATES], (0..(INPUTS + UNITS) * GATES).map(kernel).collect()),
+        ]);
+        let checkpoint = Checkpoint::read(&index, &data).unwrap_or_else(|error| panic!("{error}"));
+        IndigoNetwork::read(&checkpoint).expect("its names are right").unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Each array by hand, with all else zero: the gates are open by half but the one that forgets, whose bias is 1.
     #[test]
-    fn a_file_has_its_arrays_in_the_order_of_their_names() {
+    fn a_checkpoint_has_its_arrays_by_their_names() {
         let zero = |_: usize| 0.0;
-        let scores = |bytes: &[u8], inputs: &[f32; INPUTS]| {
-            let network = IndigoNetwork::read(bytes).expect("its length is right");
+        let scores = |network: &IndigoNetwork, inputs: &[f32; INPUTS]| {
             let mut cell = Cell { content: [0.0; UNITS], output: [0.0; UNITS] };
             let first = network.scores(inputs, &mut cell);
             (first, network.scores(inputs, &mut cell))
         };
         let inputs = std::array::from_fn(|input| if input == 2 { 0.5 } else { 0.0 });
         let biases = |action: usize| action as f32;
-        let (found, _) = scores(&file(biases, zero, zero, zero), &inputs);
+        let (found, _) = scores(&network(biases, zero, zero, zero), &inputs);
         assert!(found.iter().zip(0_u8..).all(|(score, action)| (score - f32::from(action)).abs() < 1e-6), "{found:?}");
         // The new content of unit 3 is tanh of twice the third input, 1: half of that is kept, and 0.731 of it later beside the same anew.
         let kernel = |place: usize| if place == 2 * GATES + UNITS + 3 { 2.0 } else { 0.0 };
         let weights = |place: usize| if place == 3 * ACTIONS + 4 { 10.0 } else { 0.0 };
-        let (first, second) = scores(&file(zero, weights, zero, kernel), &inputs);
+        let (first, second) = scores(&network(zero, weights, zero, kernel), &inputs);
         let content = 1_f32.tanh() / 2.0;
         let expected =
             [content, content * (1.0 / (1.0 + (-1_f32).exp())) + content].map(|content| 10.0 * content.tanh() / 2.0);
@@ -297,15 +297,13 @@ mod tests {
             "{first:?} {second:?}"
         );
         assert!(first[..4].iter().all(|score| *score == 0.0));
-        assert!(IndigoNetwork::read(&vec![0; OCTETS - 4]).is_none());
-        assert!(IndigoNetwork::read(&vec![0x7f; OCTETS]).is_none(), "no weights");
     }
 
     /// A network that always takes one action.
     fn always(action: usize) -> Indigo {
-        let bytes = file(|of| f32::from(u8::from(of == action)), |_| 0.0, |_| 0.0, |_| 0.0);
+        let network = network(|of| f32::from(u8::from(of == action)), |_| 0.0, |_| 0.0, |_| 0.0);
         let start = Start { mss: Bytes(1_000), initial_window: Bytes(10_000), initial_ssthresh: None, seed: 0 };
-        Indigo::new(IndigoNetwork::read(&bytes).expect("its length is right"), &start)
+        Indigo::new(network, &start)
     }
 
     #[test]
@@ -315,9 +313,12 @@ mod tests {
             indigo.decide([0.0; 3]);
             assert_eq!((indigo.cwnd(), indigo.action), (Bytes(expected * 1_000), action));
         }
+        let mut halving = always(0);
+        (0..2).for_each(|_| halving.decide([0.0; 3]));
+        assert_eq!(halving.cwnd(), Bytes(3_000), "packets 0, 1 and 2 are below 2.5");
         let mut doubling = always(4);
         (0..100).for_each(|_| doubling.decide([0.0; 3]));
-        assert_eq!(doubling.cwnd(), Bytes(MOST_PACKETS * 1_000));
+        assert_eq!(doubling.cwnd(), Bytes(1_000_000_000));
     }
 
     /// By hand, two packets sent at 0, acknowledged at 20 and 30 ms, and two sent at 20 ms, acknowledged at 40 and 50 ms.

@@ -13,7 +13,7 @@ use super::macros::table;
 table! {
     /// A trained policy, frozen.
     pub(crate) struct PolicyParameters {
-        /// An ONNX file, a table of Remy, or the data file of Indigo's checkpoint, relative to the scenario's folder.
+        /// An ONNX file, a table of Remy, or the index of a checkpoint of Indigo or Orca, relative to the scenario's folder.
         #[schemars(required)]
         file: String,
         /// SHA-256 that the file must have, in hexadecimal.

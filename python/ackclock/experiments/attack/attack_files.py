@@ -15,6 +15,7 @@ from ackclock.experiments.judge.judging import made_by
 from ackclock.experiments.judge.suite import label_of
 from ackclock.plotting.tables import Column, Table, number
 from ackclock.scenario.named_modules import FILES
+from ackclock.scenario.setting_values import value_text
 
 TABLE: Final = "cases.csv"
 
@@ -50,7 +51,7 @@ def table(laboratory: Laboratory, found: Sequence[Weakness]) -> Table:
 
 
 def _title(controller: Any, otherwise: str) -> str:  # noqa: ANN401  a name or a table
-    label = label_of(controller)
+    label = value_text(controller)
     return label if len(label) <= len(otherwise) else otherwise
 
 
@@ -77,7 +78,7 @@ def files(laboratory: Laboratory, found: Sequence[Weakness], options: Sequence[s
 def scenario_tree(laboratory: Laboratory, one: Weakness) -> dict[str, Any]:
     """Return the scenario of a case as tables."""
     scored = one.scored
-    name = f"attack on {label_of(laboratory.controller)}: {laboratory.goal_name}"
+    name = f"attack on {value_text(laboratory.controller)}: {laboratory.goal_name}"
     controller = _located(laboratory.controller, Path(laboratory.folder))
     return document(scored.case, laboratory.bounds, controller, scored.seed, name)
 
@@ -104,7 +105,7 @@ def _comments(laboratory: Laboratory, one: Weakness, options: Sequence[str]) -> 
     command = ["ackclock", "attack", label_of(laboratory.controller), "--goal", laboratory.goal_name]
     command += ["--against", label_of(laboratory.against)] if goal.has_reference else []
     command += ["--budget", str(laboratory.budget), "--seed", str(laboratory.seed), *options]
-    against = "the fair share" if laboratory.against == FAIR_SHARE else label_of(laboratory.against)
+    against = "the fair share" if laboratory.against == FAIR_SHARE else value_text(laboratory.against)
     beside = "" if scored.reference is None else f", {against} {number(scored.reference)}"
     code = scenario(scored.case, laboratory.bounds, laboratory.controller, scored.seed, laboratory.folder)
     path = [f"Its code is found with PYTHONPATH={laboratory.folder}"] if controllers.sources(code) else []

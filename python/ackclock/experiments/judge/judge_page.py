@@ -8,7 +8,7 @@ from typing import Any, Final
 from ackclock.experiments.judge.criterion_metrics import MORE_IS_BETTER
 from ackclock.experiments.judge.judging import Row, Verdict, deciding
 from ackclock.experiments.judge.row_records import places
-from ackclock.experiments.judge.suite import Criterion, Suite
+from ackclock.experiments.judge.suite import Criterion, Suite, shown
 from ackclock.plotting.pages import render
 from ackclock.plotting.tables import Column, Estimate, Table, Tag, html, number
 from ackclock.scenario.display_names import displayed
@@ -61,7 +61,7 @@ class Judgement:
     @property
     def title(self) -> str:
         """Title of the page."""
-        return f"{self.controller} by RFC 9743"
+        return f"{shown(self.controller)} by RFC 9743"
 
     @property
     def about(self) -> str:
@@ -215,7 +215,7 @@ def standings(suite: Suite, year: int, rows: Sequence[Row]) -> Table:
         use = [row.verdict for row in mine if not criteria[row.criterion].is_harm]
         victims = {criteria[row.criterion].against: None for row in mine if row.verdict == "unsafe"}
         found.append(
-            {"controller": controller}
+            {"controller": shown(controller)}
             | {name: harm.count(name) for name in ("unsafe", "undecided", "safe")}
             | {"serves": use.count("serves"), "harms": ", ".join(victims)}
         )

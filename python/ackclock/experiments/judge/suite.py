@@ -19,6 +19,7 @@ from ackclock.base import input_files
 from ackclock.base.decoding import decoded, decoded_toml
 from ackclock.base.input_files import InputError
 from ackclock.scenario.dumbbells import scenario_text
+from ackclock.scenario.setting_values import value_text
 
 CURRENT: Final = "2027.1"
 """Name of the current suite."""
@@ -308,3 +309,13 @@ def label_of(controller: Any) -> str:  # noqa: ANN401  a name or a table
         ('cubic', '{"kind": "cubic", "beta": 0.8}')
     """
     return controller if isinstance(controller, str) else json.dumps(controller, ensure_ascii=False)
+
+
+def shown(label: str) -> str:
+    """Return the text for people of a controller's label.
+
+    Examples:
+        >>> shown("cubic"), shown('{"kind": "policy", "file": "learnt/policy.onnx"}')
+        ('cubic', 'policy.onnx')
+    """
+    return value_text(controller_of(label))

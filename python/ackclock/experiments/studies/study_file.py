@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 from ackclock.base import input_files
@@ -265,6 +265,8 @@ def _entry(value: Any, key: Key, mistakes: Mistakes) -> Entry | None:  # noqa: A
 
 
 def _name(controller: Any) -> Any:  # noqa: ANN401
+    if isinstance(controller, Mapping) and controller.get("kind") == "policy":
+        return PurePath(str(controller.get("file"))).name
     found = controller.get("class", controller.get("kind")) if isinstance(controller, Mapping) else controller
     return found.rpartition(":")[2] if isinstance(found, str) else found
 
