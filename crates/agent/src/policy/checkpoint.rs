@@ -97,7 +97,7 @@ impl<'a> Checkpoint<'a> {
         let mut found = BTreeMap::new();
         for (_, mut place) in blocks {
             for (name, value) in entries(block(index, handle(&mut place)?)?)? {
-                let name = String::from_utf8(name).map_err(|_| wrong("a name in the index is no text"))?;
+                let name = String::from_utf8(name).map_err(|_| wrong("a name in the index is not text"))?;
                 found.insert(name, value);
             }
         }

@@ -82,7 +82,7 @@ fn queue_statistics_by_hand() {
 /// Admits a packet of `size` octets ahead, which arrives at the near end at `time`.
 fn enter_ahead(link: &mut Link, time: u64, size: u32) {
     let mut clocked = link.clocked().expect("DropTail before a plain wire");
-    let passage = clocked.admit_ahead(SimTime::ZERO, SimTime(time), size).expect("there is no limit");
+    let passage = clocked.admit_ahead(SimTime::ZERO, SimTime(time), size).expect("it has room without a limit");
     link.carry(passage.arrival, UnderWay { size, ..UnderWay::default() });
     link.check_invariants();
 }
@@ -162,7 +162,7 @@ fn a_packet_that_overtakes_where_order_is_kept_is_noticed() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What enters ahead of time passes, waits and is dropped as what comes in time, whenever somebody looks.
+    /// Packets that enter ahead of time pass, wait and are dropped as those that come in time, whenever somebody looks.
     #[test]
     fn entering_ahead_of_time_changes_nothing(
         limit in prop_oneof![
