@@ -16,7 +16,7 @@ import { Undo } from "./undo";
 import { type Focused, isShortcut, isUndo } from "./shortcuts";
 import { Sequence } from "./sequence";
 import { Series } from "./series";
-import { fromFragment, fromServer, readable, toFragment, withoutScenario } from "./share";
+import { fromFragment, fromServer, isNamed, readable, toFragment, withoutScenario } from "./share";
 import { Video } from "./video";
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
@@ -554,7 +554,7 @@ function take(scenarioText: string, isSameNetwork = false): void {
 }
 
 async function share(): Promise<void> {
-  const used = Object.fromEntries(Object.entries(files).filter(([name]) => text.value.includes(name)));
+  const used = Object.fromEntries(Object.entries(files).filter(([name]) => isNamed(name, text.value)));
   const address = location.href.split("#")[0] + (await toFragment({ text: text.value, files: used }));
   history.replaceState(null, "", address);
   const isCopied = await navigator.clipboard?.writeText(address).then(() => true, () => false);

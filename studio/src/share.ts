@@ -60,9 +60,14 @@ export async function fromServer(): Promise<Shared | null> {
   }
 }
 
+/** Whether a scenario's text names a file, or the index of the checkpoint whose data the file has. */
+export function isNamed(name: string, text: string): boolean {
+  return text.includes(name) || text.includes(name.replace(/\.data-00000-of-00001$/, ".index"));
+}
+
 /** What became of files that were opened without a scenario: those that the text names are there for it. */
 export function withoutScenario(names: string[], text: string): string {
-  const used = names.filter((name) => text.includes(name));
+  const used = names.filter((name) => isNamed(name, text));
   const unused = names.filter((name) => !used.includes(name));
   return [
     ...(used.length > 0 ? [`Opened for this scenario: ${used.join(", ")}.`] : []),

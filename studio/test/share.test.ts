@@ -19,6 +19,7 @@ test("files without a scenario are told by name", () => {
   const text = `rate = { trace = "traces/cell.down" }`;
   assert.equal(withoutScenario(["cell.down"], text), "Opened for this scenario: cell.down.");
   assert.equal(withoutScenario(["a.png"], text), "Not used: a.png. The scenario does not name it; scenarios are files that end in .toml or .json.");
+  assert.equal(withoutScenario(["model.data-00000-of-00001"], `file = "model.index"`), "Opened for this scenario: model.data-00000-of-00001.");
   assert.equal(withoutScenario(["cell.down", "a.png", "b.png"], text),
     "Opened for this scenario: cell.down. Not used: a.png, b.png. The scenario does not name them; scenarios are files that end in .toml or .json.");
 });

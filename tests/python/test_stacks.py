@@ -117,6 +117,7 @@ def test_opnets_attributes_lead_to_the_fields_here(cli: Cli) -> None:
     """Each row of the page: the value is the profile's, and a key with OPNET's name is told which field it is."""
     listed = json.loads(cli("list", "profiles", "opnet-17", "--json").stdout)["switches"]
     switches = {each["name"]: each["value"] for each in listed}
+    assert len(_attributes()) == 19
     for attribute, (field, value) in _attributes().items():
         table, _, inner = field.rpartition(".")
         found = switches[table][inner] if table else switches[field]
@@ -125,7 +126,9 @@ def test_opnets_attributes_lead_to_the_fields_here(cli: Cli) -> None:
             document = json.loads(Scenario.parse(OPNET).to_json()) | {"tcp": {key: 1}}
             with pytest.raises(ScenarioError) as caught:
                 Scenario.parse(json.dumps(document))
-            assert [inner in said["remedy"].split(", which is")[0] for said in caught.value.diagnostics] == [True], key
+            [said] = caught.value.diagnostics
+            written = f"write {table} = {{ {inner} = ... }}" if table else f"write {field} = ..."
+            assert said["remedy"].split(", which is")[0] in (written, f'did you mean "{field}"?'), key
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ impl Attachments {
         }
     }
 
-    /// Reads the data file beside the index of a checkpoint, whose SHA-256 covers the data by their checksums.
+    /// Reads the data file beside the index of a checkpoint, which has the CRC of each variable in it.
     fn take_data(
         &mut self,
         path: &FieldPath,

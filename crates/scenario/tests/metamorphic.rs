@@ -170,6 +170,23 @@ fn a_no_op_behind_an_equal_link_changes_no_result() {
     assert!(link.queue_packets.max > 0.0, "small packets wait: {link:?}");
 }
 
+/// Services of less than a nanosecond end, and their packets arrive, at the instant at which they begin.
+#[test]
+fn a_link_whose_services_take_no_time_delivers_every_packet() {
+    let link = "{ rate = \"RATE\", delay = \"0 s\", queue = { kind = \"codel\" } }";
+    let network = format!(
+        "duration = \"10 ms\"\n[topology]\nkind = \"chain\"\nnodes = [\"a\", {{ name = \"r\", kind = \"router\" }}, \"z\"]\n\
+         links = [{{ rate = \"10 Tbit/s\", delay = \"1 us\" }}, {link}]\n"
+    );
+    let flow =
+        "[[flow]]\nprotocol = { kind = \"udp\", payload = \"12 B\" }\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
+    for rate in ["400 Gbit/s", "800 Gbit/s", "1600 Gbit/s", "10 Tbit/s"] {
+        let outcome = run(&format!("{}{}", network.replace("RATE", rate), flow.repeat(10)));
+        let link = outcome.summary.links.iter().find(|link| link.name == "r->z").expect("the link");
+        assert_eq!(link.delivered_packets, 1_050, "{rate}: ten flows, a packet each 96 us from 0 to 10 ms");
+    }
+}
+
 struct Deaf;
 
 impl Observer for Deaf {

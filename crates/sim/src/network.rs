@@ -406,12 +406,12 @@ impl Network {
             self.note_refused(at, packet.packet, packet.hop);
             return self.drop_on_arrival(at, packet.packet, DropCause::Queue);
         };
+        if LOOKS && passage.service < SimTime::NEVER {
+            self.observe(at, packet.packet, passage);
+        }
         if passage.arrival == SimTime::NEVER {
             self.links[at.index()].carry(passage.arrival, packet);
             return self.check_link(at);
-        }
-        if LOOKS {
-            self.observe(at, packet.packet, passage);
         }
         self.put_on_way::<LOOKS>(at, passage.arrival, packet);
     }

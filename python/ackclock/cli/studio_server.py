@@ -104,14 +104,18 @@ def link(base: str, to_open: Mapping[str, Any]) -> str:
 
 
 _IN_ADDRESSES = str.maketrans("+/", "-_")
+_DATA = ".data-00000-of-00001"
+"""The end of the name of a checkpoint's data, which lies beside its index."""
 
 
 def _named(text: str, folder: Path) -> dict[str, str]:
-    """Return the files below a folder that a scenario's text names, in base64."""
+    """Return the files below a folder that a scenario's text names, in base64, and the data of its checkpoints."""
     names = {
         file.relative_to(folder).as_posix(): file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.is_file()
     }
-    return {name: base64.b64encode(file.read_bytes()).decode() for name, file in names.items() if f'"{name}"' in text}
+    index = {name: f"{name.removesuffix(_DATA)}.index" if name.endswith(_DATA) else name for name in names}
+    used = {name: file for name, file in names.items() if f'"{name}"' in text or f'"{index[name]}"' in text}
+    return {name: base64.b64encode(file.read_bytes()).decode() for name, file in used.items()}
 
 
 Answer = Callable[[dict[str, str]], object]

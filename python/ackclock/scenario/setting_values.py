@@ -42,7 +42,7 @@ def each_once(values: Iterable[Any]) -> list[Any]:
 
 
 def value_text(value: Any) -> str:  # noqa: ANN401
-    """Return a short text of a value; a table is shown by its kind and its other fields, a policy by its file's name.
+    """Return a short text of a value; a table begins with its kind, a policy with its file and folder.
 
     Args:
         value: Any TOML value.
@@ -51,15 +51,16 @@ def value_text(value: Any) -> str:  # noqa: ANN401
         >>> value_text({"kind": "red", "limit": "2 bdp"}), value_text(True)
         ('red (limit 2 bdp)', 'true')
         >>> value_text({"kind": "policy", "file": "learnt/policy.onnx", "controller": "reno"})
-        'policy.onnx (controller reno)'
+        'learnt/policy.onnx (controller reno)'
         >>> value_text([1, 2]), value_text([])
         ('1, 2', 'none')
     """
     if isinstance(value, Mapping):
         is_policy = value.get("kind") == "policy" and isinstance(value.get("file"), str)
-        kind = PurePath(value["file"]).name if is_policy else str(value.get("kind", ""))
-        left_out = ("kind", "file", "sha256") if is_policy else ("kind",)
-        rest = ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items() if key not in left_out)
+        kind = str(PurePath(*PurePath(value["file"]).parts[-2:])) if is_policy else str(value.get("kind", ""))
+        left_out = ("kind", "file") if is_policy else ("kind",)
+        texts = {key: value_text(entry) for key, entry in value.items() if key not in left_out}
+        rest = ", ".join(f"{key} {text[:8] if key == 'sha256' else text}" for key, text in texts.items())
         return f"{kind} ({rest})" if kind and rest else kind or rest
     if isinstance(value, bool):
         return str(value).lower()

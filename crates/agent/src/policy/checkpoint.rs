@@ -18,6 +18,9 @@ const MAGIC: u64 = 0xdb47_7524_8b80_fb57;
 const TRAILER: usize = 5;
 /// The longest name of a variable, octets.
 const LONGEST_NAME: usize = 1 << 10;
+/// The longest index, octets, and the most blocks in it; those of networks have some kilobytes, in a few blocks.
+const LONGEST_INDEX: usize = 1 << 18;
+const MOST_BLOCKS: usize = 64;
 /// The number of 32-bit floats in TensorFlow's list of types.
 const FLOAT: i32 = 1;
 const INDEX_SUFFIX: &str = ".index";
@@ -91,9 +94,15 @@ impl<'a> Checkpoint<'a> {
         if !Self::is_index(index) || index.len() < FOOTER {
             return Err(wrong("the index has no end"));
         }
+        if index.len() > LONGEST_INDEX {
+            return Err(wrong(format!("the index has {} octets, more than {LONGEST_INDEX}", index.len())));
+        }
         let mut footer = &index[index.len() - FOOTER..];
         let _unused = handle(&mut footer)?;
         let blocks = entries(block(index, handle(&mut footer)?)?)?;
+        if blocks.len() > MOST_BLOCKS {
+            return Err(wrong(format!("the index has {} blocks, more than {MOST_BLOCKS}", blocks.len())));
+        }
         let mut found = BTreeMap::new();
         for (_, mut place) in blocks {
             for (name, value) in entries(block(index, handle(&mut place)?)?)? {

@@ -10,7 +10,8 @@
 //! Departures: the authors' two programs poll each other, so that a decision comes up to 10 ms late; here it comes at once. Their kernel
 //! rounds the mean delivery rate to whole units, and bounds the window by its buffers; their program names a bound of 10,000 segments without
 //! applying it, up to which slow start adds its tenth here. What a decision sets in fast recovery is of no effect, where Linux has it until
-//! the next ACK.
+//! the next ACK. A decision that moves the window begins CUBIC's curve anew, which goes on in their kernel, so that CUBIC probes less here
+//! above its last window before a loss. What is found lost while no RTT sample comes counts in the next report; their program forgets it.
 
 use std::sync::Arc;
 

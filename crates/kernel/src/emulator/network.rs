@@ -254,6 +254,9 @@ impl Network {
     fn depart(&mut self, at: LinkId) {
         let Self { links, packets, agenda, beyond, frames, now, .. } = self;
         let Some(mut link) = links[at.index()].served() else { return };
+        if link.settle(*now) {
+            return;
+        }
         let beyond = beyond[at.index()].0;
         let arrives = |time: SimTime| {
             agenda.schedule(time, Event::Arrival(at), SimTime(time.0.saturating_add(beyond)));
@@ -275,6 +278,12 @@ impl Network {
             if treatment == Treatment::Dropped {
                 self.frames.leave(&packet);
             }
+        }
+        let ahead = if begins { link.send_ahead(&mut self.packets) } else { None };
+        if let Some((arrival, packet)) = ahead
+            && self.links[at.index()].carry(arrival, packet)
+        {
+            self.schedule(arrival, Event::Arrival(at));
         }
         if let Some(time) = wake {
             self.schedule(time, Event::Service(at));

@@ -4,7 +4,7 @@
 //! packets in one ring, in order, and needs a single pending event, the arrival of the first. A second, small ring
 //! holds the waiting packets, and is updated on demand.
 //!
-//! Where a link is fed by one other link, of whatever kind, a packet's passage through it follows from its passage through
+//! Where one other link feeds a link, and knows when its packets arrive, a packet's passage through it follows from its passage through
 //! the first: the packet goes straight into the later link's ring, and the event between the two is saved. That such a
 //! packet waits, or is dropped, is known ahead, too, and counted when its time has come.
 

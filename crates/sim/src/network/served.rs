@@ -3,8 +3,8 @@
 use ackclock_cc::HopRecord;
 use ackclock_events::DropCause;
 use ackclock_net::queue::Treatment;
-use ackclock_net::{EndpointId, HopIndex, LinkChange, LinkId, Packet, PacketId, UnderWay};
-use ackclock_units::{Bytes, SimTime};
+use ackclock_net::{EndpointId, HopIndex, LinkChange, LinkId, Packet, PacketId, Service, UnderWay};
+use ackclock_units::Bytes;
 use prefetch_index::prefetch_index;
 
 use super::Network;
@@ -47,9 +47,7 @@ impl Network {
         if is_busy && !follows {
             return self.check_link(id);
         }
-        if let Some(time) = self.serve(id) {
-            self.queue.push(time, Event::Service(id));
-        }
+        self.serve_and_schedule(id);
     }
 
     /// Takes the departing packet of a served link, which travels on. Returns the number of arrivals at this very
@@ -96,16 +94,17 @@ impl Network {
     /// Handles the service event of a link, the queue's first.
     pub(crate) fn on_service(&mut self, id: LinkId) {
         let now = self.now();
-        let (mut next, mut arrivals) = (None, 0);
+        let (mut service, mut arrivals) = (Service::default(), 0);
         if self.links[id.index()].served().is_some_and(|mut link| link.take_wake(now)) {
             arrivals = self.depart(id);
-            next = self.serve(id);
+            service = self.serve(id);
         }
-        match next {
+        match service.wake {
             Some(time) => self.queue.replace_first(time, Event::Service(id)),
             None => self.queue.drop_first(),
         }
         self.arrive_at_once(id, arrivals);
+        self.send_ahead(id, service);
     }
 
     /// Prefetches the packet that comes out of a link after the next one, and the link behind. Returns its destination
@@ -132,16 +131,23 @@ impl Network {
         if let Some(mut link) = self.links[id.index()].served() {
             link.change(now, change);
         }
-        if let Some(time) = self.serve(id) {
-            self.queue.push(time, Event::Service(id));
-        }
+        self.serve_and_schedule(id);
     }
 
-    /// Begins a service of a link if it can. Returns the time at which it is to be served again, if no event is pending
-    /// for that.
-    fn serve(&mut self, id: LinkId) -> Option<SimTime> {
+    /// Serves a link outside of its service event: see [`Self::serve`].
+    fn serve_and_schedule(&mut self, id: LinkId) {
+        let service = self.serve(id);
+        if let Some(time) = service.wake {
+            self.queue.push(time, Event::Service(id));
+        }
+        self.send_ahead(id, service);
+    }
+
+    /// Begins a service of a link if it can. The service event must be scheduled, and [`Self::send_ahead`] must follow.
+    #[must_use]
+    fn serve(&mut self, id: LinkId) -> Service {
         let now = self.now();
-        let mut link = self.links[id.index()].served()?;
+        let Some(mut link) = self.links[id.index()].served() else { return Service::default() };
         let service = link.serve(now);
         if service.begins && self.captures.are_wanted(id) {
             self.captures.record(id, now, link.in_service().expect("it has just begun"));
@@ -149,22 +155,20 @@ impl Network {
         if self.follows_packets(id) {
             self.tell_service(id, service.begins);
         }
-        if service.begins {
-            self.send_ahead(id);
-        }
-        self.check_link(id);
-        service.wake
+        service
     }
 
     /// Puts the packet that has just entered service on the way, where the wire allows that.
-    fn send_ahead(&mut self, id: LinkId) {
-        let Some(link) = self.links[id.index()].served() else { return };
-        let Some((arrival, packet)) = link.send_ahead(&mut self.packets) else { return };
-        if self.is_plain {
-            self.put_on_way::<false>(id, arrival, packet);
-        } else {
-            self.put_on_way::<true>(id, arrival, packet);
+    fn send_ahead(&mut self, id: LinkId, service: Service) {
+        let link = self.links[id.index()].served().filter(|_| service.begins);
+        if let Some((arrival, packet)) = link.and_then(|link| link.send_ahead(&mut self.packets)) {
+            if self.is_plain {
+                self.put_on_way::<false>(id, arrival, packet);
+            } else {
+                self.put_on_way::<true>(id, arrival, packet);
+            }
         }
+        self.check_link(id);
     }
 
     /// True if the fate of each packet is needed: by observers, for telemetry that links have written into it, or by

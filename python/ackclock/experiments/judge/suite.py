@@ -316,6 +316,6 @@ def shown(label: str) -> str:
 
     Examples:
         >>> shown("cubic"), shown('{"kind": "policy", "file": "learnt/policy.onnx"}')
-        ('cubic', 'policy.onnx')
+        ('cubic', 'learnt/policy.onnx')
     """
     return value_text(controller_of(label))

@@ -265,8 +265,12 @@ def _entry(value: Any, key: Key, mistakes: Mistakes) -> Entry | None:  # noqa: A
 
 
 def _name(controller: Any) -> Any:  # noqa: ANN401
-    if isinstance(controller, Mapping) and controller.get("kind") == "policy":
-        return PurePath(str(controller.get("file"))).name
+    if (
+        isinstance(controller, Mapping)
+        and controller.get("kind") == "policy"
+        and isinstance(controller.get("file"), str)
+    ):
+        return PurePath(controller["file"]).name
     found = controller.get("class", controller.get("kind")) if isinstance(controller, Mapping) else controller
     return found.rpartition(":")[2] if isinstance(found, str) else found
 
