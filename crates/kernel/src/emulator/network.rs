@@ -285,7 +285,7 @@ impl Network {
         {
             self.schedule(arrival, Event::Arrival(at));
         }
-        if let Some(time) = wake {
+        if let Some((_, time)) = wake {
             self.schedule(time, Event::Service(at));
         }
     }

@@ -86,8 +86,9 @@ struct InService {
 pub struct Service {
     /// A packet entered service: [`ServedLink::in_service`].
     pub begins: bool,
-    /// The time at which the link is to be served again, if no event for it is pending.
-    pub wake: Option<SimTime>,
+    /// The time at which the link is to be served again, if no event for it is pending; and the time since which that is known, which
+    /// for the end of a service is its beginning.
+    pub wake: Option<(SimTime, SimTime)>,
 }
 
 impl Served {
@@ -528,7 +529,8 @@ impl ServedLink<'_> {
                 counts.stats.on_accepted(served.latest_wait);
             }
         }
-        let wake = served.next_wake(now);
+        let known_since = served.current.as_ref().map_or(now, |current| current.start);
+        let wake = served.next_wake(now).map(|time| (known_since, time));
         counts.add(served.new_counts());
         Service { begins, wake }
     }

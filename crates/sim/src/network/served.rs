@@ -100,7 +100,7 @@ impl Network {
             service = self.serve(id);
         }
         match service.wake {
-            Some(time) => self.queue.replace_first(time, Event::Service(id)),
+            Some((_, time)) => self.queue.replace_first(time, Event::Service(id)),
             None => self.queue.drop_first(),
         }
         self.arrive_at_once(id, arrivals);
@@ -137,8 +137,8 @@ impl Network {
     /// Serves a link outside of its service event: see [`Self::serve`].
     fn serve_and_schedule(&mut self, id: LinkId) {
         let service = self.serve(id);
-        if let Some(time) = service.wake {
-            self.queue.push(time, Event::Service(id));
+        if let Some((since, time)) = service.wake {
+            self.queue.push_since(since, time, Event::Service(id));
         }
         self.send_ahead(id, service);
     }

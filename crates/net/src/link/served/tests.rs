@@ -38,7 +38,7 @@ fn serve_until(link: &mut Link, wake: &mut SimTime, until: SimTime) {
 fn serve(link: &mut Link, wake: &mut SimTime, now: SimTime) {
     let mut served = link.served().expect("it is served");
     let service = served.serve(now);
-    *wake = service.wake.unwrap_or(*wake);
+    *wake = service.wake.map_or(*wake, |(_, time)| time);
     let ahead = if service.begins { served.send_ahead(&mut Packets::default()) } else { None };
     if let Some((arrival, packet)) = ahead {
         link.carry(arrival, packet);
