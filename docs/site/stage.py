@@ -63,9 +63,12 @@ class Stage:
         shutil.copytree(DOCS, self.folder, dirs_exist_ok=True, ignore=left_out)
         for file in (*sorted(DOCS.rglob("*.md")), *sorted(LESSONS.glob("*.md")), *(ROOT / name for name in PROJECT)):
             self.write(place(file), self.rewritten(file.read_text(encoding="utf-8"), file))
-        for file in sorted(self.shown):
-            is_page = file.suffix == ".md"
-            self.write(place(file), self.rewritten(file.read_text("utf-8"), file) if is_page else _page_of(file))
+        written: set[Path] = set()
+        while waiting := sorted(self.shown - written):  # a page that is shown may link to others
+            for file in waiting:
+                is_page = file.suffix == ".md"
+                self.write(place(file), self.rewritten(file.read_text("utf-8"), file) if is_page else _page_of(file))
+            written.update(waiting)
 
     def rewritten(self, text: str, file: Path) -> str:
         """Return Markdown whose links lead to pages of the site, and whose blocks name a language and no more.

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import json
+import re
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -61,6 +62,9 @@ def test_markdown_that_a_document_links_to_is_a_page(tmp_path: Path, monkeypatch
     page = (tmp_path / "files/studies/kernel/RESULTS.md.md").read_text(encoding="utf-8")
     assert page.startswith("# Claims on the kernel")
     assert "](../../../explanation/truth.md)" in page
+    for shown in (tmp_path / "files").rglob("*.md.md"):
+        for link in re.findall(r"\]\(([^)#:]+\.md)", shown.read_text(encoding="utf-8")):
+            assert (shown.parent / link).is_file(), f"{shown} links to {link}, which has no page"
 
 
 def test_markdown_that_a_page_shows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
