@@ -52,17 +52,32 @@ def test_a_segment_less_fills_ds1_by_hand(findings: list[Finding]) -> None:
     assert finding.measured.value == pytest.approx(1.544 * 1460 / 1508, rel=0.001)
 
 
+def test_a_terminal_begins_with_the_answer_and_has_each_claim_in_one_place(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 80 columns a claim's verdict stands beside its id, and no second table goes on with further columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli("claims", "O", "-o", tmp_path / "out").stdout.splitlines()
+    assert lines[0] == "simulated now: 19 statements of the source: 18 agree, 1 differs"
+    begin = next(place for place, line in enumerate(lines) if line.startswith("claim "))
+    table = lines[begin : lines.index("", begin)]
+    rows = [line.split() for line in table if line.startswith("O")]
+    assert len({row[0] for row in rows}) == len(rows) == 26
+    assert {row[1] for row in rows} == {"agrees", "differs"}
+    assert max(map(len, table)) <= 80
+
+
 def test_a_terminal_shows_no_column_that_would_be_empty(cli: Cli, tmp_path: Path) -> None:
     """Without seeds there is no interval, and what is simulated now does not say where it is from."""
-    shown = cli("claims", "O2", "-o", tmp_path / "out")
-    head = shown.stdout.splitlines()[0].split("  ")
-    titles = [title.strip() for title in head if title.strip()]
-    assert titles == ["claim", "quantity", "paper", "measured", "unit", "verdict", "choices that agree"]
+
+    def titles(claim: str) -> list[str]:
+        lines = cli("claims", claim, "-o", tmp_path / "out").stdout.splitlines()
+        head = next(line for line in lines if line.startswith("claim "))
+        return [title.strip() for title in head.split("  ") if title.strip()]
+
+    assert titles("O2") == ["claim", "verdict", "agreeing", "measured", "paper", "quantity"]
     page = (tmp_path / "out" / "index.html").read_text()
     assert ">unit<" in page
     assert ">95 %<" not in page
     assert ">from<" not in page
-    some = cli("claims", "V12c", "-o", tmp_path / "out")
-    titles = [title.strip() for title in some.stdout.splitlines()[0].split("  ") if title.strip()]
-    assert "from" in titles, "it is on record"
-    assert "unit" not in titles, "a ratio has none"
+    assert "from" in titles("V12c"), "it is on record"

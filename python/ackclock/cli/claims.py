@@ -3,7 +3,6 @@
 import json
 import warnings
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from ackclock.cli.failures import InputError, errors
 from ackclock.cli.new import new
 from ackclock.cli.places import kernel_of
 from ackclock.cli.progress import simulations_progress
-from ackclock.cli.table_output import print_list, print_table
+from ackclock.cli.table_output import print_list
 from ackclock.plotting.terminal import name, output
 
 _FOLDER = Path("out/claims")
@@ -189,14 +188,28 @@ def _check_distinct(folders: list[Any]) -> None:
 
 
 def _print(findings: list[Any], folder: Path) -> None:
+    _print_counts(findings)
+    _print_overview(findings)
+    _print_notes(findings)
+    print(f"page, figures and claims.json in {folder}; open {folder / 'index.html'}")
+
+
+def _print_overview(findings: list[Any]) -> None:
+    """Print a row for each claim, its verdict first: at 80 columns, too, all of it stands side by side."""
     from ackclock.claims.claims_page import overview
 
-    table = overview(findings)
-    shown = [column for column in table.columns if column.key != "whose"]
-    print_table(replace(table, columns=shown), whole=True)
-    _print_notes(findings)
-    _print_counts(findings)
-    print(f"page, figures and claims.json in {folder}; open {folder / 'index.html'}")
+    rows = [
+        {
+            **{key: str(value) for key, value in row.items()},
+            "measured": " ".join(part for part in (row["measured"], row["spread"], row["unit"]) if part),
+            "choices\nagreeing": row["choices"] if finding.tried > 1 else "",
+        }
+        for finding, row in zip(findings, overview(findings).rows, strict=True)
+    ]
+    heads = ("claim", "verdict", "choices\nagreeing", "measured", "paper", "quantity", "from")
+    shown = [head for head in heads if any(row[head] for row in rows)]
+    print_list(shown, ([row[head] for head in shown] for row in rows))
+    output().print()
 
 
 def _print_notes(findings: list[Any]) -> None:
@@ -233,17 +246,18 @@ _WHERE = {"differs": "differs", "undecided": "is undecided"}
 
 
 def _print_counts(findings: list[Any]) -> None:
+    """Print the counts of verdicts, and what they rest on."""
     from ackclock.claims.words import chance, counts, record
 
     console = output()
+    regions = dict.fromkeys(str(finding.region) for finding in findings if finding.region)
+    for line in (*counts(findings), *regions, chance(findings)):
+        if line:
+            console.print(name(line), soft_wrap=True)
     records: dict[str, list[str]] = {}
     for finding in findings:
         records.setdefault(record(finding), []).append(finding.claim.id)
     for said, ids in records.items():
         if said:
             console.print(name(f"{_listed(ids)}: {said}"), style="yellow", soft_wrap=True)
-    regions = dict.fromkeys(str(finding.region) for finding in findings if finding.region)
-    for line in (*regions, *counts(findings), chance(findings)):
-        if line:
-            console.print(name(line), soft_wrap=True)
     console.print()

@@ -84,7 +84,9 @@ def print_list(headings: Iterable[str], rows: Iterable[Iterable[str | Text]], di
     heads = list(headings)
     shown = Shown(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=any(heads))
     for place, heading in enumerate(heads):
-        shown.add_column(heading, style="dim" if heading in dim else "" if place else "cyan", no_wrap=not place)
+        shown.add_column(
+            heading, style="dim" if heading in dim else "" if place else "cyan", no_wrap=not place, overflow="fold"
+        )
     for row in rows:
         shown.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))  # a "[" begins no markup
     output().print(shown)
