@@ -37,8 +37,8 @@ fn told(simulation: &Simulation, flow: usize, wanted: &str) -> f64 {
 /// Evidence for the controller `dqn_cubic`: the same, with an action where CUBIC would add a segment.
 #[test]
 fn both_learn_in_the_flow_after_their_warm_up() {
-    for name in ["dqn_newreno", "dqn-newreno", "dqn_cubic", "dqn-cubic"] {
-        assert!(controllers().find(name).is_some(), "{name}");
+    for name in ["dqn_newreno", "dqn_cubic"] {
+        assert!(controllers().find(&name.replace('_', "-")).is_some(), "{name}");
         let mut simulation = Simulation::new(&config(&[&format!("{name:?}")]));
         let (mut before, mut after) = (0, 0);
         for second in 1..=30_u64 {
@@ -111,7 +111,11 @@ fn an_agent_that_one_flow_alone_names_is_that_flows_own() {
     // A flow without a name is flow1, and an agent draws from the stream of a flow of its name.
     let own = config(&["{ kind = \"dqn_cubic\", warm_up = 200 }"]);
     let named = config(&["{ kind = \"dqn_cubic\", warm_up = 200, agent = \"flow1\" }"]);
-    let everything = |config| format!("{:?}", Simulation::new(config).finish());
+    let everything = |config| {
+        let mut simulation = Simulation::new(config);
+        simulation.run_until(SimTime(12_000_000_000));
+        format!("{:?}", simulation.stop())
+    };
     assert_eq!(everything(&own), everything(&named));
 }
 
@@ -119,18 +123,18 @@ fn an_agent_that_one_flow_alone_names_is_that_flows_own() {
 fn a_clone_has_shared_agents_of_its_own_which_go_on_alike() {
     let config = config(&[SHARED, SHARED]);
     // Before the handshakes, after them, and while it learns.
-    for begin in [0, 1, 10] {
+    for begin in [0, 1, 4] {
         let mut simulation = Simulation::new(&config);
         simulation.run_until(SimTime(begin * 1_000_000_000));
         let (mut clone, mut still) = (simulation.clone(), simulation.clone());
         let before = agent(&still, 0);
-        simulation.run_until(SimTime(20_000_000_000));
+        simulation.run_until(SimTime(8_000_000_000));
         assert_eq!(agent(&still, 0), before, "from {begin} s");
         for copy in [&mut clone, &mut still] {
-            copy.run_until(SimTime(20_000_000_000));
+            copy.run_until(SimTime(8_000_000_000));
             assert_eq!([agent(copy, 0), agent(copy, 1)], [agent(&simulation, 0), agent(&simulation, 1)]);
         }
-        assert_eq!(format!("{:?}", clone.finish()), format!("{:?}", simulation.finish()));
+        assert_eq!(format!("{:?}", clone.stop()), format!("{:?}", simulation.stop()));
     }
 }
 
