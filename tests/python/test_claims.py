@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,8 @@ def test_a_wrong_choice_of_a_claim_is_found_when_the_folder_is_read(tmp_path: Pa
         (("\nhigh = ", "\nhihg = "), 'did you mean "high"?'),
         (("\nhigh = 0.97", ""), "anything would agree"),
         (("\nunit = ", "\n# unit = "), "claim[0].unit is missing"),
+        (("\nunit = ", '\nlike = "Mine2"\nunit = '), "like must name a claim above it"),
+        (("[[study]]\n", "[[study]]\nlike = 1\n"), "like must be a string"),
         (('choices = ["acks"]', 'choices = ["axe"]'), "must name choices"),
         (('id = "Mine1"', 'id = "Mine9"'), "has no measure"),
         (("[[study]]", "[[study"), "it is not TOML"),
@@ -181,6 +184,21 @@ def test_a_mistake_in_claims_of_ones_own_is_told_with_its_place(
     assert failed.returncode == 2
     assert says in failed.stderr
     assert "claims.toml" in failed.stderr
+
+
+def test_a_claim_like_another_has_its_keys_and_not_its_reason(cli: Cli, tmp_path: Path) -> None:
+    cli("claims", "new", "./mine")
+    file = tmp_path / "mine" / "claims.toml"
+    table = tomllib.loads(file.read_text())
+    first, second = table["claim"][:2]
+    more = f'\n[[claim]]\nid = "Mine9"\nlike = "{first["id"]}"\nhigh = 7.0\nstatement = "Another."\n'
+    file.write_text(file.read_text() + more)
+    measure = tmp_path / "mine" / "measure.py"
+    measure.write_text(measure.read_text() + f'\nMEASURES["Mine9"] = MEASURES["{second["id"]}"]\n')
+    claims = {claim.id: claim for claim in load_folder(tmp_path / "mine").claims}
+    model, made = claims[first["id"]], claims["Mine9"]
+    assert (made.study, made.unit, made.why, made.low) == (model.study, model.unit, model.why, model.low)
+    assert (made.high, made.statement, made.reason) == (7.0, "Another.", "")
 
 
 @pytest.fixture(scope="module")

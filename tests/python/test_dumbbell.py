@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,6 +93,22 @@ def test_what_is_no_round_trip_is_shown_as_it_was_written() -> None:
     assert "40 parsec" in str(raised.value.diagnostics[0]["value"])
     with pytest.raises(ValueError, match='rtt is 20, which is not a duration; write it like "60 ms"'):
         ackclock.dumbbell(rtt=20)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"bottleneck": 10e6}, r"topology\.bottleneck\.rate must be a rate"),
+        ({"bottleneck": None}, r"topology\.bottleneck\.rate"),
+        ({"loss": True}, r"topology\.bottleneck\.loss\.p is true, and must be a number"),
+        ({"flows": 5}, "flows must name at least one controller"),
+        ({"flows": ["cubic", 5]}, "flows must name at least one controller"),
+    ],
+)
+def test_a_value_of_another_type_is_named(given: dict[str, Any], said: str) -> None:
+    """A rate as a number was `expected string or bytes-like object`, and a loss of True was all packets."""
+    with pytest.raises(ValueError, match=said):
+        ackclock.dumbbell(**given)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 10**30])

@@ -528,7 +528,8 @@ FLOW_ANSWERS = {
     "completed at": "–",
 }  # fmt: skip
 LINK_ANSWERS = {
-    "utilization": "80.0 %", "delivered": "900", "drops": "50", "queue mean": "8.00", "queue p95": "15.0",
+    "utilization": "80.0 %", "delivered": "900", "drops": "50", "losses": "60", "duplicates": "10",
+    "queue mean": "8.00", "queue p95": "15.0",
     "queue max": "20.0", "delay mean": "12.0", "delay p95": "24.0",
 }  # fmt: skip
 CONTROLLER_ANSWERS = {
@@ -591,10 +592,10 @@ def test_every_figure_of_runs_side_by_side() -> None:
     ):
         assert [column.title for column in table.columns[2:]] == ["12 Mbit/s", "6 Mbit/s"]
         rows = table.rows[: len(answers)]  # those of the first flow or link
-        for run, wanted in (("run0", answers), ("run1", other)):
+        for run, wanted in (("12 Mbit/s", answers), ("6 Mbit/s", other)):
             found = {str(row["figure"]).partition(" (")[0]: str(row[run]) for row in rows}
             assert numbers(found) == numbers(wanted)
-    assert dict(fairness.rows[0]) == {"run0": "0.8000", "run1": "0.8000"}
+    assert dict(fairness.rows[0]) == {"12 Mbit/s": "0.8000", "6 Mbit/s": "0.8000"}
 
 
 # ---- claims ---------------------------------------------------------------------------------------------------------

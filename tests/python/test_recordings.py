@@ -471,6 +471,15 @@ def test_a_record_that_cannot_be_is_named(tmp_path: Path, line: dict[str, Any], 
         read([_lines(tmp_path / "trace.jsonl", [*TRACE[:-1], line | changes])])
 
 
+def test_a_count_of_more_than_64_bits_is_refused_and_not_written(tmp_path: Path) -> None:
+    """The folder of results could not be read again: whole numbers in it have at most 64 bits, as a kernel's have."""
+    file = tmp_path / "ss.log"
+    at = "{}\nESTAB 0 0 192.0.2.1:1 192.0.2.2:2\n\t cubic wscale:7,7 mss:1448 cwnd:10 bytes_sent:{} bytes_acked:{}\n"
+    file.write_text(at.format(1700000000, 1, 1) + at.format(1700000001, 10**20 - 1, 10**20 - 1))
+    with pytest.raises(RecordingError, match=r"delivered_bytes must be less than 2\^64, and is 1\d{20}; record anew"):
+        read([file])
+
+
 def test_times_count_from_where_a_trace_begins_though_it_is_zero(tmp_path: Path) -> None:
     lines = [{**TRACE[0], "time_s": 0.0}, *TRACE[1:]]
     assert read([_lines(tmp_path / "trace.jsonl", lines)]).summary["flows"][0]["start_s"] == 101.0

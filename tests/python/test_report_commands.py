@@ -29,6 +29,15 @@ def test_the_run_of_the_listed_figures_is_named_once(cli: Cli, folder: Path) -> 
     assert not any(about in line for line in figures)
 
 
+def test_a_run_without_series_says_why_it_has_no_figures(cli: Cli, scenario_file: Path) -> None:
+    """`ackclock plot` printed nothing, and took every figure for an unknown one."""
+    assert cli("run", scenario_file, "--set", "trace=false", "-o", "bare").returncode == 0
+    for arguments in ((), ("-f", "cwnd"), ("--json",)):
+        done = cli("plot", "bare", *arguments)
+        assert (done.returncode, "bare: no series to draw a figure of" in done.stderr) == (2, True), done
+    assert "run it with its trace" in cli("fit", "bare").stderr
+
+
 def test_a_comparison_is_drawn_like_a_run(cli: Cli, folder: Path) -> None:
     """No lines around cells, so that the columns of either are cut with the same tools."""
     compared = cli("compare", folder, folder).stdout

@@ -192,7 +192,7 @@ def test_comments_options_and_commands_around_the_events() -> None:
         ("0 < S 0:0(0) win 70000", 1, "16 bits"),
         ("*  close(3) = 0", 1, "only a packet that is sent"),
         ("0 > . 2:1(0) ack 1", 1, "does not add up"),
-        ("0 > . 1:1(0) ack", 1, "cannot be read"),
+        ("0 > . 1:1(0) ack", 1, "ends after"),
         ("0 > . 1:1(0) ack 1\n\n+0 < S 0:0(0) win 9 <mss 5,FO>", 3, "Fast Open"),
         ("0 > . 1:1(0) ack 1\n+.2~+.1 > . 1:1(0) ack 1", 2, "ends before it starts"),
         ("0 > . 1:1(0) ack 1 <sack 1:2>", 1, "take 10 octets"),
@@ -289,3 +289,17 @@ def test_checksums_are_those_of_a_worked_example() -> None:
     data = emit_packet(Packet(ACK, 1, 1, 1, 0, ()), _ENDS)
     assert data[10:12].hex() == "b825"
     assert data[36:38].hex() == "3965"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("", "1: the script ends without an event"),
+        ("// nothing\n", "1: the script ends without an event"),
+        ("0 < S 0:0(0) win 1\n+0 < . 1:1(0) ack 1 win 1 <mss 1000\n", "2: the script ends after '.*<mss 1000'"),
+    ],
+)
+def test_a_script_that_ends_too_soon_says_so(written: str, said: str) -> None:
+    """It was `cannot be read from 'the end' on, in ''`, and from the last word on that can be read."""
+    with pytest.raises(ScriptError, match=said):
+        parse(written)

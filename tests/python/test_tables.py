@@ -61,6 +61,23 @@ def test_csv_has_all_digits_in_the_units_of_its_names() -> None:
     assert rows[2] == ["<b>", "1000000.0", "", "1", ""]
 
 
+def test_csv_of_runs_has_their_labels_and_all_digits() -> None:
+    """`--form csv` of two runs had columns `run0` and `run1`, and cells such as `1,654`, `98.9 %` and a dash."""
+    flows = [{"name": "a", "controller": kind} for kind in ("cubic", "bbr3")]
+    runs = [ackclock.run(ackclock.dumbbell(flows=[flow], duration="2 s")) for flow in flows]
+    rows = {
+        (row["thing"], row["figure"]): [row["cubic"], row["bbr3"]]
+        for text in map(tables.as_csv, run_comparison.tables(runs))
+        for row in csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    }
+    alone = [run.summary["flows"][0] for run in runs]
+    used = [next(link for link in run.summary["links"] if link["name"] == "bottleneck") for run in runs]
+    assert [float(text) for text in rows["a", "RTT mean (ms)"]] == [(flow["rtt_ms"] or {})["mean"] for flow in alone]
+    assert [int(text) for text in rows["a", "sent (segments)"]] == [flow["sent_segments"] for flow in alone]
+    assert rows["a", "completed at (s)"] == ["", ""]
+    assert [float(text) for text in rows["bottleneck", "utilization"]] == [link["utilization"] for link in used]
+
+
 def test_json_and_html() -> None:
     assert json.loads(tables.json_text(TABLE))["rows"][0]["goodput_bps"] == {"mean": 4.25e6, "ci95": 0.31e6, "count": 5}
     page = tables.html(TABLE)
@@ -95,7 +112,7 @@ def test_a_comparison_begins_with_the_means_of_groups_of_connections() -> None:
     ]
     first, *_ = run_comparison._of_flows(["one", "other"], summaries, "")
     assert first.title == "groups of connections"
-    assert [(row["figure"], row["run0"], row["run1"]) for row in first.rows][:2] == [
+    assert [(row["figure"], row["one"], row["other"]) for row in first.rows][:2] == [
         ("connections", "2", "2"), ("goodput of one (Mbit/s)", "1.50", "4.50"),
     ]  # fmt: skip
     single, *_ = run_comparison._of_flows(["one", "other"], [run[:1] for run in summaries], "")

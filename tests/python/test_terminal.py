@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,22 @@ def test_a_small_one_is_checked_and_nothing_else_is_said(tmp_path: Path) -> None
     assert b"checking" not in _shown("validate", "small.toml", folder=tmp_path)
 
 
+def _links(run: Path) -> list[dict[str, Any]]:
+    return list(json.loads((run / "summary.json").read_text())["links"])
+
+
+def test_a_link_that_loses_all_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "dead.toml").write_text(REST + FLOW.format(1))
+    loss = "topology.bottleneck.loss={ kind = 'random', p = 1.0 }"
+    run = ("run", "dead.toml", "--set", loss, "--set", "duration=2 s")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", _shown(*run, "-o", "out", folder=tmp_path).decode())
+    (lost,) = {link["losses"] for link in _links(tmp_path / "out") if link["name"] == "bottleneck"}
+    assert lost >= 2  # the SYN and another after a second: RFC 6298 section 2.1
+    assert re.search(rf"(?m)^bottleneck +0 +{lost} *\r?$", shown)
+    compared = _shown("compare", "out", "out", folder=tmp_path).decode()
+    assert re.search(rf"losses +{lost} +{lost}", compared)
+
+
 EVERY_TABLE = """duration = "3 s"
 [topology]
 kind = "dumbbell"
@@ -98,8 +115,11 @@ def test_no_name_and_no_number_is_cut_where_a_terminal_is_narrow(tmp_path: Path)
     assert "a-flow-of-a-long-name.right.reverse" in shown and "left out here: columns" not in shown
     assert "RTT p95" in shown and "complete" in shown and "wait max" in shown
     assert "…" not in shown
-    shown = _shown("compare", *["out"] * 5, folder=tmp_path).decode()
+    shown = re.sub(r"\x1b\[[0-9;]*[A-Zm]", "", _shown("compare", *["out"] * 5, folder=tmp_path).decode())
     assert "retransmitted" in shown and "utilization" in shown and "controller" in shown
+    assert all(len(line.rstrip()) <= 80 for line in shown.splitlines())
+    (used,) = {link["utilization"] for link in _links(tmp_path / "out") if link["name"] == "bottleneck"}
+    assert len(re.findall(rf"{100 * used:.1f} %", shown)) == 5, "each run's column is there"
 
 
 _WIDE = """

@@ -29,7 +29,7 @@ ADDED_LATER = frozenset(
 )
 """Keys that the first versions did not write; readers accept files without them."""
 
-_MOST = 2**64
+WHOLE_BELOW = 2**64
 """Upper limit of whole numbers, exclusive."""
 
 
@@ -272,7 +272,7 @@ def _checker_of_plain(form: type) -> _Check:
 
     def check(value: Any) -> None:  # noqa: ANN401
         kind = type(value)
-        is_wrong = (kind is int and abs(value) >= _MOST) or (kind is float and not math.isfinite(value))
+        is_wrong = (kind is int and abs(value) >= WHOLE_BELOW) or (kind is float and not math.isfinite(value))
         if kind not in kinds or is_wrong:
             raise _Mismatch(f"must be {name}, and is {_said(value)}")
 
@@ -281,7 +281,7 @@ def _checker_of_plain(form: type) -> _Check:
 
 def _said(value: Any) -> str:  # noqa: ANN401
     """Return an abbreviated value for a message."""
-    is_long = isinstance(value, int) and abs(value) >= _MOST
+    is_long = isinstance(value, int) and abs(value) >= WHOLE_BELOW
     text = "a number of many digits" if is_long else json.dumps(value, default=str)
     return text if len(text) <= 40 else f"{text[:37]}..."
 

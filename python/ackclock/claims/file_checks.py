@@ -13,7 +13,7 @@ from ackclock.base import input_files
 from ackclock.base.checked_files import mismatch
 from ackclock.base.printable import unknown
 from ackclock.claims import reasons
-from ackclock.claims.file_types import CaseTable, ChoiceTable, ClaimsTable, ClaimTable, StudyTable
+from ackclock.claims.file_types import CaseTable, ChoiceTable, ClaimsTable, ClaimTable, StudyTable, completed
 from ackclock.experiments.grid import MOST_RUNS
 from ackclock.scenario.mistakes import Mistakes, read_toml
 from ackclock.scenario.toml_places import Key, spots
@@ -43,6 +43,7 @@ def read(folder: Path) -> tuple[Table, Mistakes]:
     table, mistakes = read_toml(text, path), Mistakes(str(path), spots(text))
     _check_keys("", (), table, mistakes)
     mistakes.check()
+    table = completed(table)
     for kind in ("choice", "study", "claim"):
         for place, entry in enumerate(table.get(kind, ())):
             _check_keys(kind, (kind, place), entry, mistakes)
@@ -113,6 +114,8 @@ def _check_keys(kind: str, key: Key, entry: Table, mistakes: Mistakes) -> None:
         elif wrong := mismatch(hints[name], entry[name]):
             said = wrong.removeprefix("the whole ").partition(", and is ")[0]
             mistakes.add((*key, name), said, "correct the value", entry[name])
+    if isinstance(entry.get("like"), str):  # it names none, or the entry would be complete
+        mistakes.add((*key, "like"), f"must name a {kind} above it", "correct the name", entry["like"])
     for name in entry:
         if name not in hints:
             mistakes.unknown((*key, name), list(hints))

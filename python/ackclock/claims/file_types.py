@@ -1,6 +1,7 @@
 """Types of a claims folder's files, key by key: `claims.toml` and the records of `--full` runs."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 Verdict = Literal["agrees", "differs", "undecided", "open"]
 """Verdict. Undecided: the interval of the mean contains a limit of agreement. Open: nothing was measured."""
@@ -46,6 +47,7 @@ class StudyTable(TypedDict):
     title: str
     scenario: str
     case: list[dict[str, Any]]
+    like: NotRequired[str]
     choices: NotRequired[list[str]]
     costly: NotRequired[bool]
     needs: NotRequired[list[str]]
@@ -76,6 +78,7 @@ class ClaimTable(TypedDict):
     published: str
     why: str
     settings: str
+    like: NotRequired[str]
     low: NotRequired[float]
     high: NotRequired[float]
     origin: NotRequired[Literal["source", "reading", "ours"]]
@@ -84,6 +87,36 @@ class ClaimTable(TypedDict):
     region: NotRequired[str]
     share: NotRequired[float]
     sign: NotRequired[int]
+
+
+_NAMED_BY: Final = {"study": "name", "claim": "id"}
+_ITS_OWN: Final = ("reason", "elsewhere")
+"""Keys that are never those of another claim."""
+
+
+def completed(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of `claims.toml` with all keys of its studies and claims.
+
+    One that is `like` another above it has the keys of that one where it has none of its own.
+
+    Args:
+        table: The content as written. An entry whose `like` names none above it keeps that key.
+
+    Examples:
+        >>> claims = [{"id": "A", "unit": "s", "reason": "r"}, {"id": "B", "like": "A"}, {"id": "C", "like": "D"}]
+        >>> completed({"claim": claims})["claim"][1:]
+        [{'id': 'B', 'unit': 's'}, {'id': 'C', 'like': 'D'}]
+    """
+    found = dict(table)
+    for kind, name in _NAMED_BY.items():
+        above: dict[object, dict[str, Any]] = {}
+        found[kind] = []
+        for entry in table.get(kind, ()):
+            model = above.get(str(entry.get("like")))
+            known = entry if model is None else {**model, **{key: of for key, of in entry.items() if key != "like"}}
+            found[kind].append(known)
+            above[str(known.get(name))] = {key: of for key, of in known.items() if key not in _ITS_OWN}
+    return found
 
 
 class _MeasuredRecord(TypedDict):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ackclock.base import input_files, storage
 from ackclock.base.decoding import decoded_toml
+from ackclock.claims.file_types import completed
 from ackclock.claims.python_text import Module, read
 
 _LONGEST: Final = 255
@@ -67,7 +68,7 @@ def said(file: Path) -> str:
         file: Any file except Python code.
     """
     if file.name == "claims.toml":
-        claims = input_files.toml(file, remedy="restore it").get("claim", ())
+        claims = completed(input_files.toml(file, remedy="restore it"))["claim"]
         return json.dumps([[claim.get(name) for name in _JUDGED_BY] for claim in claims])
     if file.suffix == ".toml":
         return document(input_files.text(file, remedy="restore it"))[0]

@@ -100,6 +100,11 @@ def plot(
         raise InputError(f"{output}: a figure is a .pdf, .svg, .png or .tex file")
     asked = {option: values for option, values in given.items() if values is not None}
     found = {drawn.name: drawn for drawn in _figures(folders, asked, beside)}
+    if not found:
+        names = ", ".join(map(str, folders))
+        raise InputError(
+            f"{names}: no series to draw a figure of; run the scenario with its trace, or record for longer"
+        )
     if figure is None:
         _list(list(found.values()))
         return

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -147,8 +148,9 @@ def _narrowed(tables: "list[Table]", columns: str | None) -> "list[Table]":
 
 def _compare_runs(folders: list[Path], form: Form) -> None:
     results = runs_of(folders)
-    from ackclock.plotting import report
-    from ackclock.results.run_labels import facts, labels
+    from ackclock.plotting.report.run_comparison import tables
+    from ackclock.plotting.terminal import name, output
+    from ackclock.results.run_labels import common, facts, labels
 
     if is_asked():
         runs = [
@@ -156,15 +158,16 @@ def _compare_runs(folders: list[Path], form: Form) -> None:
             for folder, label, result in zip(folders, labels(results), results, strict=True)
         ]
         put(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n")
-    elif form == "text":
-        report.compare(results)
-    else:
-        from ackclock.plotting.report.run_comparison import tables
+        return
+    found = tables(results)
+    if form == "text" and (about := common(results)):
+        output().print(name(f"the same in all: {about}"), style="dim")
+        output().print()
+        found = [replace(table, about="") for table in found]
+    _print(found, form, whole=True)
 
-        _print(tables(results), form)
 
-
-def _print(tables: "list[Table]", form: Form) -> None:
+def _print(tables: "list[Table]", form: Form, *, whole: bool = False) -> None:
     from ackclock.cli.table_output import print_table, put_tables
     from ackclock.plotting.tables import FORMS
 
@@ -172,6 +175,6 @@ def _print(tables: "list[Table]", form: Form) -> None:
         put_tables(tables)
     elif form == "text":
         for table in tables:
-            print_table(table)
+            print_table(table, whole=whole)
     else:
         sys.stdout.write("\n".join(FORMS[form](table) for table in tables))

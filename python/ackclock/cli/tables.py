@@ -1,14 +1,13 @@
 """Tables printed at the end of a run."""
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from ackclock.cli.table_output import print_table
-from ackclock.plotting.tables import Cell, Entry, Table, figure, figure_of, of_cells
+from ackclock.plotting.tables import Cell, Entry, Table, count_of, figure, figure_of, of_cells
 from ackclock.plotting.tables.cells import count_text
 from ackclock.plotting.tables.table import NONE
 from ackclock.plotting.terminal import name, output, si
-from ackclock.plotting.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
+from ackclock.plotting.traffic_figures import GROUP_CELLS, TRAFFIC, rare_counts, size_rows
 from ackclock.results import Results
 from ackclock.results.manifests import Engine, KernelRun, Recording
 from ackclock.results.run_labels import facts
@@ -41,8 +40,11 @@ def print_results(results: Results) -> None:
         for line in _recording_lines(results.recording, results.summary["duration_s"]):
             console.print(name(line), style="dim")
         return
-    links = [link for link in results.summary["links"] if link["delivered_packets"] or link["drops"]]
-    print_table(_link_table(links))
+    links = [
+        link for link in results.summary["links"] if any(link[key] for key in ("delivered_packets", "drops", "losses"))
+    ]
+    if links:
+        print_table(_link_table(links))
     line = _kernel_line(results.kernel, results.engine) if results.kernel else _engine_line(results.engine)
     console.print(line, style="dim", markup=False)
 
@@ -153,22 +155,15 @@ def _completion(flow: Entry) -> str:
 
 def _link_table(links: Sequence[LinkSummary]) -> Table:
     """Return a table of links; columns that are zero for all links are left out."""
-    counts = [key for key in _COUNTS if any(link.get(key) for link in links)]
-    cells = [*_LINK_CELLS, *((key, _counted(key)) for key in counts), *_QUEUE_CELLS]
+    cells = [*_LINK_CELLS, *rare_counts(links), *_QUEUE_CELLS]
     shown = _busiest(links)
     return of_cells("link", shown, cells, "links", (_left_out(len(links) - len(shown), "links"),))
 
 
-def _counted(key: str) -> Callable[[Entry], str]:
-    return lambda link: f"{link.get(key, 0):,}"
-
-
-_COUNTS: Final = ("marks", "losses", "duplicates", "reordered")
-
 _LINK_CELLS: tuple[Cell, ...] = (
     ("busy (%)", lambda link: f"{100 * link['utilization']:.1f}"),
-    ("delivered (packets)", _counted("delivered_packets")),
-    ("drops", _counted("drops")),
+    ("delivered (packets)", count_of("delivered_packets")),
+    ("drops", count_of("drops")),
 )
 
 _QUEUE_CELLS: tuple[Cell, ...] = (

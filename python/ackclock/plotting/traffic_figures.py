@@ -1,4 +1,4 @@
-"""Metrics of traffic and of appliances in tables and reports, with their units."""
+"""Metrics of traffic, of appliances and of links in tables and reports, with their units."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -121,6 +121,18 @@ APPLIANCE_CELLS: tuple[Cell, ...] = (
     ("retransmitted", count_of("retransmitted_segments")),
     ("timeouts", count_of("timeouts")),
 )
+
+
+_RARE: Final = ("marks", "losses", "duplicates", "reordered")
+
+
+def rare_counts(links: Sequence[Entry]) -> list[Cell]:
+    """Return the counts of links that are zero in most networks, without those that are zero for all these links.
+
+    Args:
+        links: Links of `summary.json`.
+    """
+    return [(key, count_of(key)) for key in _RARE if any(link.get(key) for link in links)]
 
 
 def media_flows(summary: Entry) -> list[Entry]:

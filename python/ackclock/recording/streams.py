@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from ackclock.base.checked_files import WHOLE_BELOW
 from ackclock.base.input_files import InputFileError
 from ackclock.results import Results, no_tables
 from ackclock.results.manifests import Manifest, Recording
@@ -100,6 +101,10 @@ def check(streams: Sequence[Stream], path: Path, recording: Recording) -> None:
         for name, value in told.items():
             if isinstance(value, int | float):
                 _check_numbers(np.array([value], dtype=float), name, stream, path)
+            if isinstance(value, int) and value >= WHOLE_BELOW:
+                raise RecordingError(
+                    f"{path}: {stream.name}: {name} must be less than 2^64, and is {value}; record anew"
+                )
         for name, values in stream.series.items():
             _check_numbers(values, name, stream, path)
         goodput, sent = stream.goodput_bps, stream.throughput_bps

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from typing import Any, Final
@@ -157,6 +157,8 @@ def _loss(loss: float | str | Mapping[str, Any]) -> dict[str, Any]:
     """Return a loss argument in the scenario format; wrong values are left for the checker to report."""
     if isinstance(loss, Mapping):
         return dict(loss)
+    if isinstance(loss, bool):
+        return {"kind": "random", "p": loss}
     if isinstance(loss, str) and (match := _PERCENT.fullmatch(loss)):
         return {"kind": "random", "p": float(Decimal(match[1]) / 100)}
     try:
@@ -169,12 +171,14 @@ def rate_text(text: str) -> str:
     """Convert a rate in iperf's notation, or the name of a digital line, to the scenario format.
 
     Args:
-        text: Any text; others are returned unchanged.
+        text: Any text; others, and what is no text, are returned unchanged for the checker to report.
 
     Examples:
         >>> rate_text("100M"), rate_text("2.5g"), rate_text("DS3"), rate_text("10 Mbit/s")
         ('100 Mbit/s', '2.5 Gbit/s', '44.736 Mbit/s', '10 Mbit/s')
     """
+    if not isinstance(text, str):
+        return text
     match = _IPERF_RATE.fullmatch(text)
     if match is None:
         return _line_rates().get(text.strip().replace("-", ""), text)
@@ -199,8 +203,9 @@ def flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, A
     Raises:
         ValueError: If there are none, or too many.
     """
-    entries = [part.strip() for part in flows.split(",") if part.strip()] if isinstance(flows, str) else list(flows)
-    if not entries:
+    listed = [part.strip() for part in flows.split(",") if part.strip()] if isinstance(flows, str) else flows
+    entries = list(listed) if isinstance(listed, Iterable) else []
+    if not entries or not all(isinstance(entry, str | Mapping) for entry in entries):
         raise ValueError('flows must name at least one controller, such as "cubic"')
     every = [one for entry in entries for one in _repeated(entry)]
     tables = [{"controller": entry} if isinstance(entry, str) else dict(entry) for entry in every]
@@ -241,7 +246,7 @@ def _half_of_rtt(rtt: str) -> str:
 
 def _faster(rate: str) -> str:
     """Return a hundred times a rate, up to the fastest link's; that one for a wrong rate, which is reported once."""
-    match = QUANTITY.fullmatch(rate.replace("_", ""))
+    match = QUANTITY.fullmatch(rate.replace("_", "")) if isinstance(rate, str) else None
     if match is None or UNITS.get(match["unit"], (0.0, ""))[1] != "bit/s":
         return f"{_MOST_BITS} bit/s"
     faster = Decimal(match["number"]) * _TIMES_FASTER

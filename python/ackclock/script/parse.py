@@ -84,10 +84,13 @@ def _syntax_error(text: str, file: str, error: UnexpectedInput) -> ScriptError:
     shown = lines[min(line, len(lines)) - 1].strip()
     column = error.column if error.column and error.column > 0 else 1
     rest = lines[min(line, len(lines)) - 1][column - 1 :].strip() or "the end"
+    is_at_end = getattr(getattr(error, "token", None), "type", "") == "$END"
+    where = f"after {shown[-40:]!r}" if shown and not shown.startswith("//") else "without an event"
+    wrong = f"ends {where}" if is_at_end else f"cannot be read from {rest[:40]!r} on, in {shown[:80]!r}"
     return ScriptError(
         file,
         line,
-        f"the script cannot be read from {rest[:40]!r} on, in {shown[:80]!r}",
+        f"the script {wrong}",
         "write an event, such as +0 > S 0:0(0) <mss 1460>; see packetdrill's syntax",
     )
 

@@ -5,6 +5,8 @@ from functools import partial
 
 from ackclock.plotting.tables import Cell, Entry, count_of, figure_of
 from ackclock.plotting.tables.cells import count_text
+from ackclock.plotting.tables.table import NONE, Figure
+from ackclock.plotting.traffic_figures import rare_counts
 from ackclock.stats.bottlenecks import of_run, ranked
 from ackclock.stats.flow_limits import largest
 from ackclock.stats.run_window import count
@@ -12,20 +14,30 @@ from ackclock.stats.run_window import count
 _figure = partial(figure_of, digits=3)
 
 
-def _mbit(key: str) -> Callable[[Entry], str]:
-    return lambda entry: "–" if entry[key] is None else f"{entry[key] / 1e6:,.2f}"
+def _formed(key: str, form: str, *, per: float = 1.0) -> Callable[[Entry], Figure]:
+    """Return a function that formats the number at a key in this form."""
+
+    def text(entry: Entry) -> Figure:
+        value = entry[key]
+        return Figure(NONE, None) if value is None else Figure(form.format(value / per).replace("%", " %"), value / per)
+
+    return text
 
 
-def _in_window(key: str) -> Callable[[Entry], str]:
+def _mbit(key: str) -> Callable[[Entry], Figure]:
+    return _formed(key, "{:,.2f}", per=1e6)
+
+
+def _in_window(key: str) -> Callable[[Entry], Figure]:
     """Return a function that reads a counter over the same time as the rates beside it."""
     return lambda flow: count_text(count(flow, key))
 
 
 FLOW_CELLS: tuple[Cell, ...] = (
-    ("controller", lambda flow: str(flow["controller"] or "–")),
-    ("profile", lambda flow: str(flow.get("profile", "–"))),
+    ("controller", lambda flow: str(flow["controller"] or NONE)),
+    ("profile", lambda flow: str(flow.get("profile", NONE))),
     ("goodput (Mbit/s)", _mbit("goodput_bps")),
-    ("limited by", lambda flow: largest(flow) or "–"),
+    ("limited by", lambda flow: largest(flow) or NONE),
     ("sent (segments)", _in_window("sent_segments")),
     ("retransmitted", _in_window("retransmitted_segments")),
     ("lost", _in_window("lost_segments")),
@@ -33,13 +45,22 @@ FLOW_CELLS: tuple[Cell, ...] = (
     ("recoveries", _in_window("fast_recoveries")),
     ("RTT mean (ms)", _figure("rtt_ms", "mean")),
     ("RTT p95 (ms)", _figure("rtt_ms", "p95")),
-    ("completed at (s)", lambda flow: "–" if flow["completion_s"] is None else f"{flow['completion_s']:.3f}"),
+    ("completed at (s)", _formed("completion_s", "{:.3f}")),
 )
 
-LINK_CELLS: tuple[Cell, ...] = (
-    ("utilization", lambda link: f"{100 * link['utilization']:.1f} %"),
+
+def link_cells(links: Sequence[Entry]) -> list[Cell]:
+    """Return the metrics of links, with the rare counts that these links have."""
+    return [*_TRAFFIC_OF_LINK, *rare_counts(links), *_QUEUE_OF_LINK]
+
+
+_TRAFFIC_OF_LINK: tuple[Cell, ...] = (
+    ("utilization", _formed("utilization", "{:.1%}")),
     ("delivered (packets)", count_of("delivered_packets")),
     ("drops", count_of("drops")),
+)
+
+_QUEUE_OF_LINK: tuple[Cell, ...] = (
     ("queue mean (packets)", _figure("queue_packets", "mean")),
     ("queue p95", _figure("queue_packets", "p95")),
     ("queue max", _figure("queue_packets", "max")),
@@ -48,18 +69,14 @@ LINK_CELLS: tuple[Cell, ...] = (
 )
 
 
-def _percent(key: str) -> Callable[[Entry], str]:
-    return lambda entry: "–" if entry[key] is None else f"{100 * entry[key]:.2f} %"
-
-
 CONTROLLER_CELLS: tuple[Cell, ...] = (
     ("flows", count_of("flows")),
     ("total goodput (Mbit/s)", _mbit("goodput_bps")),
-    ("share", _percent("share")),
-    ("Jain's index", lambda entry: "–" if entry["jain"] is None else f"{entry['jain']:.4f}"),
+    ("share", _formed("share", "{:.2%}")),
+    ("Jain's index", _formed("jain", "{:.4f}")),
     ("slowest (Mbit/s)", _mbit("least_bps")),
     ("fastest (Mbit/s)", _mbit("most_bps")),
-    ("sent again", _percent("retransmitted")),
+    ("sent again", _formed("retransmitted", "{:.2%}")),
     ("RTT mean (ms)", _figure("rtt_ms")),
 )
 """Columns for the flows of a controller, as returned by `ackclock.stats.flow_groups.by_controller`."""
@@ -85,7 +102,7 @@ GROUPED_CELLS: tuple[Cell, ...] = (
     ("timeouts p95", _figure("timeouts", "p95")),
     ("mean RTT p50 (ms)", _figure("rtt_ms", "p50")),
     ("mean RTT p95 (ms)", _figure("rtt_ms", "p95")),
-    ("completed flows", lambda group: f"{(group['completion_s'] or {'count': 0})['count']:,}"),
+    ("completed flows", lambda group: count_text((group["completion_s"] or {"count": 0})["count"])),
     ("completed at p50 (s)", _figure("completion_s", "p50")),
     ("completed at p95 (s)", _figure("completion_s", "p95")),
 )
@@ -93,12 +110,16 @@ GROUPED_CELLS: tuple[Cell, ...] = (
 
 
 def busy_links(summaries: Sequence[Entry]) -> list[list[Entry]]:
-    """Return the relevant links of each run: those with a queue or drops in any run, or else the busiest.
+    """Return the relevant links of each run: those with a queue, drops or losses in any run, or else the busiest.
 
     Args:
         summaries: Summaries of the runs.
     """
     links = [link for summary in summaries for link in summary["links"]]
-    wanted = {link["name"] for link in links if link["drops"] or link["queue_packets"]["mean"] >= 1}
+    wanted = {link["name"] for link in links if _is_busy(link)}
     wanted = wanted or set(ranked(link for summary in summaries for link in of_run(summary))[:1])
     return [[link for link in summary["links"] if link["name"] in wanted] for summary in summaries]
+
+
+def _is_busy(link: Entry) -> bool:
+    return bool(link["drops"] or link.get("losses")) or link["queue_packets"]["mean"] >= 1

@@ -2,40 +2,20 @@
 
 from collections.abc import Sequence
 
-from rich.table import Table as Shown
-
 from ackclock.plotting.likeness import table as likeness_table
 from ackclock.plotting.report.figures_of_merit import (
     CONNECTION_CELLS,
     FLOW_CELLS,
     GROUPED_CELLS,
-    LINK_CELLS,
     busy_links,
+    link_cells,
 )
 from ackclock.plotting.tables import Cell, Column, Entry, Table
-from ackclock.plotting.terminal import name, output
+from ackclock.plotting.tables.table import Figure
 from ackclock.plotting.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 from ackclock.results import Results
 from ackclock.results.run_labels import common, labels
 from ackclock.stats.flow_groups import SHOWN_SINGLY, grouped, of_groups, outermost
-
-
-def compare(results: list[Results]) -> None:
-    """Print the flows and links of several runs side by side.
-
-    Args:
-        results: The runs. With many flows, groups with percentiles and the outermost flows are shown.
-    """
-    console = output()
-    about = common(results)
-    if about:
-        console.print(name(f"the same in all: {about}"), style="dim")
-    for table in tables(results):
-        console.print()
-        console.print(name(table.title), style="bold")
-        console.print(_shown(table))
-        for note in table.notes:
-            console.print(name(note), style="dim")
 
 
 def tables(results: list[Results]) -> list[Table]:
@@ -47,39 +27,22 @@ def tables(results: list[Results]) -> list[Table]:
         entries = [entries_of(result.summary) for result in results]
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
-    found.append(_table("links", runs, busy_links([result.summary for result in results]), LINK_CELLS, about))
+    links = busy_links([result.summary for result in results])
+    found.append(_table("links", runs, links, link_cells([link for run in links for link in run]), about))
     likeness = likeness_table(results, runs)
     found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]
     if any(len(of) > 1 for of in flows):  # that of a single flow is 1, whatever it had
-        fairness = {f"run{place}": None if index is None else f"{index:.4f}" for place, index in enumerate(indices)}
+        fairness = {
+            run: None if index is None else Figure(f"{index:.4f}", index)
+            for run, index in zip(runs, indices, strict=True)
+        }
         found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))
     return found
 
 
-_WORD = 16
-"""Length of words that no column breaks, characters."""
-
-
 def _run_columns(runs: Sequence[str]) -> list[Column]:
-    return [Column(f"run{place}", run) for place, run in enumerate(runs)]
-
-
-def _shown(table: Table) -> Shown:
-    """Return a table for a terminal."""
-    shown = Shown(header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in table.columns:
-        if column.is_text:
-            words = (word for row in table.rows for word in str(row.get(column.key) or "").split())
-            shown.add_column(column.title, overflow="fold", min_width=min(_WORD, max(map(len, (column.title, *words)))))
-        else:
-            shown.add_column(name(column.title), justify="right", overflow="fold")
-    for place, row in enumerate(table.rows):
-        cells = table.cells(row)
-        is_repeated = place > 0 and "thing" in row and table.rows[place - 1].get("thing") == row["thing"]
-        said = [name("" if is_repeated and at == 0 else cell) for at, cell in enumerate(cells)]
-        shown.add_row(*said)
-    return shown
+    return [Column(run, run) for run in runs]
 
 
 def _of_flows(runs: list[str], flows: Sequence[Sequence[Entry]], about: str) -> list[Table]:
@@ -124,10 +87,10 @@ def _table(
     by_name = [{str(entry["name"]): entry for entry in reversed(run)} for run in entries]
     names = wanted or list(dict.fromkeys(str(entry["name"]) for run in entries for entry in run))
     rows = [
-        dict[str, str | None](thing=chosen, figure=label)
-        | {f"run{place}": text(run[chosen]) if chosen in run else None for place, run in enumerate(by_name)}
+        dict[str, str | None](thing=chosen, figure=metric)
+        | {label: text(run[chosen]) if chosen in run else None for label, run in zip(runs, by_name, strict=True)}
         for chosen in names[:SHOWN_SINGLY]
-        for label, text in cells
+        for metric, text in cells
     ]
     more = len(names) - SHOWN_SINGLY
     return Table(title, about, columns, rows, (f"and {more:,} more in summary.json",) if more > 0 else ())

@@ -6,8 +6,8 @@ from ackclock.plotting.report.figures_of_merit import (
     CONTROLLER_CELLS,
     FLOW_CELLS,
     GROUPED_CELLS,
-    LINK_CELLS,
     busy_links,
+    link_cells,
 )
 from ackclock.plotting.tables import Cell, Entry, Table, of_cells
 from ackclock.plotting.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
@@ -26,10 +26,11 @@ def tables(summary: RunSummary, most: int = SHOWN_SINGLY) -> list[Table]:
         summary: Summary, as in `summary.json`.
         most: Largest number of rows in a table; a note gives the number of omitted rows.
     """
+    (links,) = busy_links([summary])
     return [
         *_flows(summary, most),
         *_traffic(summary, most),
-        *([_table("link", busy_links([summary])[0], LINK_CELLS, most)] if summary["links"] else []),
+        *([_table("link", links, link_cells(links), most)] if links else []),
     ]
 
 

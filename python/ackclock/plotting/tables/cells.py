@@ -4,32 +4,33 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ackclock.plotting.tables.table import NONE, Column, Table, figure
+from ackclock.plotting.tables.table import NONE, Column, Figure, Table, figure
 
 Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
 """Heading of a metric, with its unit in brackets, and the function that formats it."""
 
 
-def figure_of(key: str, part: str = "", *, per: float = 1.0, digits: int = 4) -> Callable[[Entry], str]:
+def figure_of(key: str, part: str = "", *, per: float = 1.0, digits: int = 4) -> Callable[[Entry], Figure]:
     """Return a function that formats the number at a key, or at a part of the table there."""
 
-    def text(entry: Entry) -> str:
+    def text(entry: Entry) -> Figure:
         found = entry.get(key)
         value = (found or {}).get(part) if part else found
-        return figure(None if value is None else value / per, digits)
+        scaled = None if value is None else value / per
+        return Figure(figure(scaled, digits), scaled)
 
     return text
 
 
-def count_of(key: str) -> Callable[[Entry], str]:
+def count_of(key: str) -> Callable[[Entry], Figure]:
     """Return a function that formats the count at a key."""
     return lambda entry: count_text(entry.get(key))
 
 
-def count_text(value: int | None) -> str:
+def count_text(value: int | None) -> Figure:
     """Format a count; a dash for none."""
-    return NONE if value is None else f"{value:,}"
+    return Figure(NONE if value is None else f"{value:,}", value)
 
 
 _WORDS = ("controller", "profile", "limited by", "limited\nby")

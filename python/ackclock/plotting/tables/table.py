@@ -33,6 +33,24 @@ class Tag:
         return self.text
 
 
+class Figure(str):
+    """Formatted number, in the unit of its heading.
+
+    Attributes:
+        value: The number with all digits, as CSV and JSON hold it; None for nothing.
+    """
+
+    __slots__ = ("value",)
+
+    def __new__(cls, text: str, value: float | None) -> "Figure":
+        """Keep a number beside its text."""
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
+
+    value: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """Column of a table.

@@ -13,7 +13,7 @@ from io import StringIO
 from typing import Any, Final
 
 from ackclock.base.printable import plain
-from ackclock.plotting.tables.table import MINUS, NONE, Column, Table, Tag
+from ackclock.plotting.tables.table import MINUS, NONE, Column, Figure, Table, Tag
 from ackclock.stats.estimates import Estimate
 
 _LATEX_SIGNS: Final = {
@@ -109,10 +109,8 @@ def _names(column: Column, estimated: set[str]) -> list[str]:
 
 def _values(row: Mapping[str, Any], column: Column, estimated: set[str]) -> list[Any]:
     value = row.get(column.key)
-    if column.key not in estimated:
-        return ["" if value is None else value]
     if not isinstance(value, Estimate):
-        return ["" if value is None else value, "", ""]
+        return [_plain_value(value), *(["", ""] if column.key in estimated else [])]
     return [value.mean, "" if value.half is None else value.half, value.count]
 
 
@@ -125,7 +123,9 @@ def as_json(table: Table) -> dict[str, Any]:
 def _plain_value(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Estimate):
         return {"mean": value.mean, "ci95": value.half, "count": value.count}
-    return str(value) if isinstance(value, Tag) else value
+    if isinstance(value, Figure):
+        return value.value
+    return None if value == NONE else str(value) if isinstance(value, Tag) else value
 
 
 def html(table: Table) -> str:

@@ -318,9 +318,8 @@ def _how(recording: "Results", flows: tuple[str, ...]) -> How:
     rtt = next((name for name in ("rtt_sample_s", "srtt_s") if name in columns), None)
     rate = next((name for name in ("goodput_bps", "throughput_bps") if name in columns), None)
     if rtt is None or rate is None:
-        raise FitError(
-            "the recording has no round trips, or no rates, of its flow: record the sender, or a capture both ways"
-        )
+        remedy = "record the sender, or a capture both ways" if recording.is_recorded else "run it with its trace"
+        raise FitError(f"the recording has no round trips, or no rates, of its flow: {remedy}")
     if table.height < 20:
         raise FitError(f"the recording has {table.height} samples of its flows; record for longer, or more often")
     known = table.filter(table[rtt].is_not_null())
