@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 
 use ackclock_units::SimTime;
 
-/// Time of an event, and the number of events scheduled before it: those of one instant are in that order.
-type Place = (SimTime, u64);
+/// Time of an event, that since which it is known, and the number of events scheduled before it: the order of events, as the
+/// simulator's.
+type Place = (SimTime, SimTime, u64);
 
 /// Queue of future events.
 #[derive(Debug)]
@@ -24,13 +25,19 @@ pub(super) struct Agenda<E> {
 
 impl<E: Ord> Agenda<E> {
     pub(super) fn new() -> Self {
-        Self { events: BinaryHeap::new(), outcomes: BinaryHeap::new(), scheduled: 0, latest: (SimTime::ZERO, 0) }
+        Self {
+            events: BinaryHeap::new(),
+            outcomes: BinaryHeap::new(),
+            scheduled: 0,
+            latest: (SimTime::ZERO, SimTime::ZERO, 0),
+        }
     }
 
-    /// An event that hands out nothing before `outcome`; [`SimTime::NEVER`] if it never does.
-    pub(super) fn schedule(&mut self, time: SimTime, event: E, outcome: SimTime) {
+    /// An event known `since` a time that hands out nothing before `outcome`; [`SimTime::NEVER`] if it never does.
+    pub(super) fn schedule(&mut self, since: SimTime, time: SimTime, event: E, outcome: SimTime) {
         self.scheduled += 1;
-        let place = (time, self.scheduled);
+        let (now, known, _) = self.latest;
+        let place = (time, if time == now { since.max(known) } else { since }, self.scheduled);
         self.events.push(Reverse((place, event)));
         if outcome < SimTime::NEVER {
             self.outcomes.push(Reverse((outcome, place)));
@@ -64,16 +71,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_of_one_instant_are_in_the_order_in_which_they_were_scheduled() {
+    fn of_events_of_one_instant_what_is_known_for_longer_comes_first() {
         let mut agenda = Agenda::new();
-        for (time, event) in [(5, 'c'), (3, 'b'), (5, 'a')] {
-            agenda.schedule(SimTime(time), event, SimTime(time));
+        for (since, time, event) in [(1, 5, 'd'), (1, 3, 'b'), (1, 5, 'a'), (0, 5, 'c')] {
+            agenda.schedule(SimTime(since), SimTime(time), event, SimTime(time));
         }
         let mut order = Vec::new();
         while let Some((time, event)) = agenda.pop(SimTime(9)) {
             order.push((time.0, event));
         }
-        assert_eq!(order, [(3, 'b'), (5, 'c'), (5, 'a')]);
+        assert_eq!(order, [(3, 'b'), (5, 'c'), (5, 'd'), (5, 'a')]);
         assert_eq!(agenda.pop(SimTime(9)), None);
     }
 
@@ -81,12 +88,12 @@ mod tests {
     fn an_event_that_has_been_has_no_outcome_any_more() {
         let mut agenda = Agenda::new();
         assert_eq!(agenda.next_outcome(), SimTime::NEVER);
-        agenda.schedule(SimTime(1), "far from a host", SimTime(100));
-        agenda.schedule(SimTime(2), "at a host", SimTime(2));
-        agenda.schedule(SimTime(3), "seen by nobody", SimTime::NEVER);
+        agenda.schedule(SimTime::ZERO, SimTime(1), "far from a host", SimTime(100));
+        agenda.schedule(SimTime::ZERO, SimTime(2), "at a host", SimTime(2));
+        agenda.schedule(SimTime::ZERO, SimTime(3), "seen by nobody", SimTime::NEVER);
         assert_eq!(agenda.next_outcome(), SimTime(2));
         assert_eq!(agenda.pop(SimTime(2)), Some((SimTime(1), "far from a host")));
-        agenda.schedule(SimTime(4), "its packet at the next link", SimTime(100));
+        agenda.schedule(SimTime::ZERO, SimTime(4), "its packet at the next link", SimTime(100));
         assert_eq!(agenda.pop(SimTime(2)), Some((SimTime(2), "at a host")));
         assert_eq!(agenda.next_outcome(), SimTime(100));
         assert_eq!(agenda.pop(SimTime(2)), None);

@@ -150,6 +150,11 @@ impl Network {
     }
 
     fn schedule(&mut self, time: SimTime, event: Event) {
+        self.schedule_known(self.now, time, event);
+    }
+
+    /// Schedules an event that is known since `since`.
+    fn schedule_known(&mut self, since: SimTime, time: SimTime, event: Event) {
         let later = |wait: SimDuration| SimTime(time.0.saturating_add(wait.0));
         let outcome = match event {
             Event::Arrival(link) => later(self.beyond[link.index()]),
@@ -159,7 +164,7 @@ impl Network {
             Event::Sample => SimTime::NEVER,
             Event::Change(_) | Event::MeasureFrom | Event::MeasureUntil => time,
         };
-        self.agenda.schedule(time, event, outcome);
+        self.agenda.schedule(since, time, event, outcome);
     }
 
     /// Before this no packet is handed out, if none enters; [`SimTime::NEVER`] if none is at all.
@@ -259,7 +264,7 @@ impl Network {
         }
         let beyond = beyond[at.index()].0;
         let arrives = |time: SimTime| {
-            agenda.schedule(time, Event::Arrival(at), SimTime(time.0.saturating_add(beyond)));
+            agenda.schedule(*now, time, Event::Arrival(at), SimTime(time.0.saturating_add(beyond)));
         };
         let lost = link.depart(*now, packets, |time| time, arrives);
         if let Some(lost) = lost {
@@ -285,8 +290,8 @@ impl Network {
         {
             self.schedule(arrival, Event::Arrival(at));
         }
-        if let Some((_, time)) = wake {
-            self.schedule(time, Event::Service(at));
+        if let Some((since, time)) = wake {
+            self.schedule_known(since, time, Event::Service(at));
         }
     }
 

@@ -10,12 +10,16 @@ fn network(bottleneck: &str) -> Network {
 }
 
 fn network_with(bottleneck: &str, more: &str) -> Network {
+    network_behind("100 Tbit/s", bottleneck, more)
+}
+
+fn network_behind(access: &str, bottleneck: &str, more: &str) -> Network {
     let text = format!(
         r#"
         duration = "10 s"
         [topology]
         kind = "dumbbell"
-        access = {{ rate = "100 Tbit/s", delay = "0 s", queue = {{ kind = "drop_tail", limit = "unlimited" }} }}
+        access = {{ rate = "{access}", delay = "0 s", queue = {{ kind = "drop_tail", limit = "unlimited" }} }}
         bottleneck = {{ rate = "12 Mbit/s", delay = "5 ms", {bottleneck} }}
         [[flow]]
         name = "a"
@@ -91,6 +95,14 @@ fn a_queue_that_is_served_drops_marks_and_gives_the_bytes_back() {
     let (links, _) = network.finish();
     let counts = links.iter().fold((0, 0), |(marks, drops), link| (marks + link.marks, drops + link.drops));
     assert_eq!(counts, (1, 2));
+}
+
+#[test]
+fn a_packet_that_comes_as_a_service_ends_finds_the_place_that_it_frees() {
+    // A packet takes 0.5 ms, 1 ms, and 0.5 ms again: the third comes at 1.5 ms, when the second, the only one that may wait, begins its service.
+    let mut network = network_behind("24 Mbit/s", "queue = { kind = \"drr\", limit = \"1 packets\" }", "");
+    let expected = vec![(7_000, 0, Ecn::Ect0), (8_000, 1, Ecn::Ect0), (9_000, 2, Ecn::Ect0)];
+    assert_eq!(sent(&mut network, &[0, 0, 0]), expected);
 }
 
 #[test]
