@@ -47,6 +47,7 @@ fn full_disciplines() -> Vec<QueueConfig> {
         QueueConfig::Drr(DrrConfig { quantum: Bytes(500), limit }),
         QueueConfig::Sfq(SfqConfig { buckets: 3, perturb: SimDuration::from_millis(7), limit, ..SfqConfig::default() }),
         QueueConfig::Fq(FqConfig { limit: QueueLimit::Bytes(Bytes(9_000)), ..FqConfig::default() }),
+        QueueConfig::Fq(FqConfig { variant: FqVariant::Linux, limit }),
         shared(Sharing::LongestQueueDrop),
         shared(Sharing::DynamicThreshold { alpha: 2.0 }),
         QueueConfig::Abc(AbcQueueConfig { limit, delay_threshold: SimDuration::ZERO, ..AbcQueueConfig::default() }),
