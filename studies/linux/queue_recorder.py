@@ -46,13 +46,12 @@ def _call(line: str) -> str:
     return done.stdout
 
 
-def _sender(flow: int, ecn: int, handle: int) -> socket.socket:
+def _sender(flow: int, ecn: int, priority: int) -> socket.socket:
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, 1 << 26)
     sender.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 1 << 26)  # stamps wait there
     sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ecn)
-    # A priority with the number of a discipline names one of its classes or queues.
-    sender.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, (handle << 16) + flow + 1 if handle else 0)
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, priority)
     sender.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, _STAMP_AT_QUEUE)
     sender.connect((f"10.0.0.{2 + flow}", 2000 + flow))
     return sender
@@ -97,7 +96,9 @@ def _record(order: dict[str, Any], tap: socket.socket) -> dict[str, Any]:
     numbers: dict[tuple[int, int], list[int]] = {}
     for number, (_, flow, _, ecn) in enumerate(packets):
         if (flow, ecn) not in senders:
-            senders[flow, ecn], numbers[flow, ecn] = _sender(flow, ecn, order["handle"]), []
+            # A priority with the number of a discipline names one of its classes or queues.
+            priority = (order["handle"] << 16) + flow + 1 if order["handle"] else order["priority"]
+            senders[flow, ecn], numbers[flow, ecn] = _sender(flow, ecn, priority), []
         numbers[flow, ecn].append(number)
     # Each look at a clock takes 256 ns of virtual time.
     offset_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC) + 256

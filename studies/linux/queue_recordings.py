@@ -38,6 +38,7 @@ class Pattern:
         packets: Packets to send.
         classes: Classes of the discipline, in `tc`'s words.
         by_flow: Whether each flow is given its class or queue, instead of a hash's.
+        priority: Priority of the packets otherwise.
         shapes: Whether the discipline has a rate of its own; else it gets a link of 10 Mbit/s.
         rate_bps: Rate at which packets leave.
     """
@@ -47,6 +48,7 @@ class Pattern:
     packets: list[Packet]
     classes: tuple[str, ...] = ()
     by_flow: bool = False
+    priority: int = 0
     shapes: bool = False
     rate_bps: int = RATE_BPS
 
@@ -62,6 +64,7 @@ class Pattern:
         return {
             "tc": [*([] if self.shapes else [link]), f"{place} handle 2: {self.tc}", *classes],
             "handle": 2 if self.by_flow else 0,
+            "priority": self.priority,
             "packets": self.packets,
             "until_ns": self.packets[-1][0] + octets * 8 * 10**9 // self.rate_bps + 10**9,
         }
@@ -183,6 +186,59 @@ def _cake(draw: random.Random) -> Pattern:
     return Pattern(text, queue, packets, shapes=True, rate_bps=rate)
 
 
+def _red(draw: random.Random) -> Pattern:
+    """Return RED with both thresholds at one place, so that chance decides nothing, on a link that is never idle."""
+    threshold, limit, bits = draw.randint(5_000, 20_000), draw.randint(10_000, 40_000), draw.randint(2, 4)
+    # From the burst that may pass, tc finds the weight: the largest power of two with which it does.
+    burst = next(count for count in range(threshold // 1000 + 1, 10_000) if _red_bits(threshold, count) == bits)
+    queue = {
+        "kind": "red",
+        "min_threshold": f"{threshold} B",
+        "max_threshold": f"{threshold + 1} B",
+        "weight": 0.5**bits,
+        "gentle": False,
+        "mean_packet": "1000 B",
+        "limit": f"{limit} B",
+    }
+    text = f"red limit {limit} min {threshold} max {threshold + 1} avpkt 1000 burst {burst} bandwidth {RATE_BPS}bit"
+    packets = _packets(draw, 2, draw.uniform(0.5, 1.5))[: _COUNT // 2]
+    packets += [(2_000_000 + turn * 1_150_000, 2, 1514, 0) for turn in range(packets[-1][0] // 1_150_000)]
+    return Pattern(text, queue, sorted(packets))
+
+
+def _red_bits(threshold: int, burst: int) -> int:
+    """Return the weight that tc takes, as a power of 1/2 (Floyd and Jacobson 1993, section 6)."""
+    sought = burst + 1 - threshold / 1000
+    return next(bits for bits in range(1, 32) if sought <= (1 - (1 - 0.5**bits) ** burst) * 2**bits)
+
+
+def _fq(draw: random.Random) -> Pattern:
+    limit = draw.choice((10_000, 30))
+    queue = {"kind": "fq", "variant": "linux", "limit": f"{limit} packets"}
+    packets = _packets(draw, draw.randint(1, 5), draw.uniform(0.9, 2.5))
+    # In the most urgent band, since flows begin in its list, whatever their own band.
+    return Pattern(f"fq limit {limit}", queue, packets, priority=6)
+
+
+def _fq_pacing(draw: random.Random) -> Pattern:
+    """Return fq that paces each flow, packet by packet: what it lets pass at once is the least that it allows."""
+    rate, flows = draw.choice((1_000_000, 5_000_000, 80_000_000)), draw.randint(1, 4)
+    slack_ns = draw.choice((0, 10_000))
+    packets = _packets(draw, flows, draw.uniform(0.5, 1.5), rate_bps=rate * flows, sizes=[300, 700, 1514])
+    text = f"fq maxrate {rate}bit quantum 256 initial_quantum 256 flow_limit {_COUNT} timer_slack {slack_ns}"
+    return Pattern(text, {"rate": f"{rate} bit/s", "slack": f"{slack_ns} ns"}, packets, shapes=True, rate_bps=rate)
+
+
+def _netem(draw: random.Random) -> Pattern:
+    """Return netem as a link. Its limit counts packets that are sent or delayed, too."""
+    rate = draw.choice((1_000_000, 5_000_000, 80_000_000))
+    delay_us, limit = draw.choice(((0, draw.randint(3, 15)), (draw.randint(100, 50_000), _COUNT)))
+    queue = {"kind": "link", "rate": f"{rate} bit/s", "delay": f"{delay_us} us", "packets": limit - 1}
+    text = f"netem limit {limit} delay {delay_us}us rate {rate}bit"
+    packets = _packets(draw, 3, draw.uniform(0.5, 2.0), rate_bps=rate)
+    return Pattern(text, queue, packets, shapes=True, rate_bps=rate)
+
+
 DISCIPLINES: Final[dict[str, Callable[[random.Random], Pattern]]] = {
     "pfifo": _drop_tail,
     "bfifo": _drop_tail_octets,
@@ -194,6 +250,10 @@ DISCIPLINES: Final[dict[str, Callable[[random.Random], Pattern]]] = {
     "prio": _prio,
     "ets": _ets,
     "cake": _cake,
+    "red": _red,
+    "fq": _fq,
+    "fq_pacing": _fq_pacing,
+    "netem": _netem,
 }
 
 

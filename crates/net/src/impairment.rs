@@ -1,7 +1,9 @@
 //! Effects of a link on packets after they were sent: it loses, delays, reorders and copies them.
 //!
 //! Departures: a link that impairs is two things one behind the other, a wire that loses and a wire that delays: a packet
-//! that is lost is neither copied nor counted as reordered.
+//! that is lost is neither copied nor counted as reordered. Linux's `netem` has one queue for what waits and what is delayed: a link is as
+//! `netem delay` with `rate` to the nanosecond, but `limit` counts what is delayed there, a lost packet takes no time of the rate, and a
+//! copy takes its own.
 
 pub mod jitter;
 pub mod loss;

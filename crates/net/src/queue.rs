@@ -67,7 +67,7 @@ pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use external::{ExternalQueue, ExternalQueueConfig};
 pub use flow_set::FlowSet;
 #[doc(inline)]
-pub use fq::{Fq, FqConfig};
+pub use fq::{Fq, FqConfig, FqVariant};
 #[doc(inline)]
 pub use fq_codel::{FqCodel, FqCodelConfig};
 #[doc(inline)]

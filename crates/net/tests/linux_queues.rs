@@ -2,15 +2,18 @@
 //!
 //! The files in `linux_queues` were recorded on a kernel in virtual time by `python -m studies.linux.queue_recordings`. Each row has a
 //! packet: its arrival, its flow, its octets and its ECN field, then the time and the ECN field with which it left, if it did. The
-//! discipline here gets the arrivals, and is asked for a packet whenever Linux's was. `ACKCLOCK_QUEUE_RECORDINGS` names a folder of other
-//! recordings to check.
+//! discipline here gets the arrivals, and is asked for a packet whenever Linux's was. Recordings of `netem` are held beside a link.
+//! `ACKCLOCK_QUEUE_RECORDINGS` names a folder of other recordings to check.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ackclock_declare::{Context, Json};
 use ackclock_net::queue::{Queue, QueueDiscipline, QueuePlace, Queued, queues};
-use ackclock_net::{ConnectionIndex, Datagram, EndpointId, Packet, Payload};
+use ackclock_net::{
+    ConnectionIndex, Datagram, DropTailConfig, EndpointId, Link, LinkConfig, NodeId, Packet, Payload, QueueConfig,
+    QueueLimit,
+};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use ackclock_wire::Ecn;
 
@@ -152,8 +155,34 @@ impl Replay {
     }
 }
 
-/// The first difference between a recording and the simulator's discipline.
+/// The first difference between a recording of `netem` and a link.
+fn difference_of_link(recording: &Recording) -> Option<String> {
+    let parameter = |name| recording.parameters.get(name).and_then(Json::as_str).expect("the parameter is a text");
+    let ends = (NodeId::new(0), NodeId::new(1));
+    let rate = parameter("rate").parse().expect("a rate has a unit");
+    let delay = parameter("delay").parse().expect("a delay has a unit");
+    let waiting = recording.parameters.get("packets").and_then(Json::as_u64).expect("a number of packets");
+    let queue = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(waiting) });
+    let config =
+        LinkConfig { queue, framing: Bytes(FRAMING.into()), ..LinkConfig::plain("recorded", ends, rate, delay) };
+    let mut link = Link::new(&config, 1);
+    let mut clocked = link.clocked().expect("DropTail before a plain wire");
+    recording.rows.iter().enumerate().find_map(|(number, row)| {
+        let here = clocked.admit(row.came, row.octets - FRAMING).map(|passage| passage.arrival);
+        let there = row.left.map(|(at, _)| at);
+        let is_same = match (here, there) {
+            (Some(here), Some(there)) => here.max(there) - here.min(there) <= LATE,
+            _ => here == there,
+        };
+        (!is_same).then(|| format!("{}: packet {number} left at {there:?} there, at {here:?} here", row.came))
+    })
+}
+
+/// The first difference between a recording and the simulator.
 fn difference(recording: &Recording) -> Option<String> {
+    if recording.parameters.get("kind").and_then(Json::as_str) == Some("link") {
+        return difference_of_link(recording);
+    }
     let mut events: Vec<(SimTime, bool, usize)> = Vec::new();
     for (number, row) in recording.rows.iter().enumerate() {
         events.push((row.came, false, number));

@@ -8,7 +8,7 @@
 //!
 //! Departures: the turns that connections of one host take (`quantum`, `initial_quantum` and the credit of each) are those of the
 //! host's link: of segments that carry a departure time, Linux uses them for nothing else, and TCP itself leaves the first ten
-//! unpaced, as the initial quantum did. A link with the discipline `drr` and a `quantum` of 3,028 bytes has them. Retransmissions beyond
+//! unpaced, as the initial quantum did. A link with the discipline `fq` and `variant = "linux"` has them. Retransmissions beyond
 //! the horizon wait as new data does, and what was refused is tried again when it is within the horizon, if no ACK comes before. A
 //! reset leaves at once. `limit` and `flow_limit` are not reached with small queues, and `ce_threshold` is off, as by default.
 

@@ -8,6 +8,7 @@ mod common;
 mod connection;
 mod controller;
 mod fq;
+mod linux_fq;
 mod probes;
 mod recovery;
 mod switches;

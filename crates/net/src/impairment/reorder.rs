@@ -1,7 +1,8 @@
 //! Reordering: some packets are held back while those behind them pass.
 //!
 //! Source: RFC 4737 section 3.3 and RFC 5236 define a reordered packet: it arrives after one that was sent later. A
-//! packet held back is reordered if another leaves before it goes on, and is not itself held.
+//! packet held back is reordered if another leaves before it goes on, and is not itself held. Linux's `netem reorder` sends the chosen
+//! packets ahead of the delay that it gives to the others.
 
 use std::sync::LazyLock;
 

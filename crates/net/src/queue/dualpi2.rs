@@ -8,7 +8,9 @@
 //! at their time.
 //!
 //! **Departures**: the L4S queue marks from a step at 1 ms by default, as Linux does; the RFC's example is a ramp from
-//! 0.8 to 1.2 ms, which `threshold` and `ramp` can express. Both queues lose or gain signals at departure only.
+//! 0.8 to 1.2 ms, which `threshold` and `ramp` can express. Both queues lose or gain signals at departure only. Linux draws its
+//! signals at random, and sends none while less than two packets' octets wait; its classic queue has a tenth of the link by default,
+//! and its scheduler keeps its credit while one queue is empty.
 
 use ackclock_declare::{About, Review, declare, default, words};
 use ackclock_units::{Bandwidth, SimDuration, SimTime};

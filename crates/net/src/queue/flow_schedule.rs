@@ -75,17 +75,29 @@ pub(super) struct FlowSchedule {
 
 impl FlowSchedule {
     pub(super) fn new(flows: u32, waits: Waits) -> Self {
-        let idle = Flow { deficit: 0, next: NONE, place: Place::Idle };
-        Self { waits, flows: vec![idle; flows as usize], new: List::EMPTY, old: List::EMPTY }
+        let mut schedule = Self { waits, flows: Vec::new(), new: List::EMPTY, old: List::EMPTY };
+        schedule.grow(flows, 0);
+        schedule
+    }
+
+    /// Makes it `flows` flows, if there are fewer: the added ones have a credit for their first round.
+    pub(super) fn grow(&mut self, flows: u32, credit: u64) {
+        let idle = Flow { deficit: credit as i64, next: NONE, place: Place::Idle };
+        self.flows.resize(self.flows.len().max(flows as usize), idle);
     }
 
     /// Adds the flow of an arriving packet. Returns true if the flow was idle: it is new, with a quantum to send.
     pub(super) fn activate(&mut self, flow: u32, quantum: u64) -> bool {
+        self.resume(flow, |_| quantum as i64)
+    }
+
+    /// Adds the flow of an arriving packet, with a credit that depends on what was left to it. Returns true if it was idle.
+    pub(super) fn resume(&mut self, flow: u32, credit: impl FnOnce(i64) -> i64) -> bool {
         if !self.is_idle(flow) {
             return false;
         }
         let state = &mut self.flows[flow as usize];
-        state.deficit = quantum as i64;
+        state.deficit = credit(state.deficit);
         state.place = Place::New;
         self.new.push(&mut self.flows, flow);
         true

@@ -8,20 +8,38 @@
 //!
 //! Departures: no preference for flows that have been silent (their delta is 0). A dropped packet takes its finish
 //! number with it, and the bit-by-bit server is never ahead of a link that has become slower. The sources, with one
-//! rate and room for all, do not cover these cases. Not Linux's `fq`, which paces.
+//! rate and room for all, do not cover these cases.
+//!
+//! Flows take the turns of Linux's `fq` with `variant = "linux"`, packet for packet as in its most urgent band. There is no other band
+//! here: in Linux a flow begins in the list of that band, whatever its own, and can so come later than other new flows. Pacing is TCP's
+//! (`tcp.pacing`).
 
 mod rounds;
+mod turns;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use ackclock_declare::{About, declare};
+use ackclock_declare::{About, declare, words};
 use ackclock_units::{Bandwidth, SimTime};
 
 use self::rounds::{Rounds, Virtual};
+use self::turns::Turns;
 use super::limit::{QueueLimit, of_link};
 use super::longest::Longest;
 use super::{Parameters, QueueDiscipline, QueuePlace, Queued, Room, Tally};
+
+words! {
+    /// The order in which packets leave.
+    #[derive(Default)]
+    pub enum FqVariant {
+        /// The order in which a link that serves all flows bit by bit would finish them.
+        #[default]
+        "by_bits" = ByBits,
+        /// The turns of Linux's `fq`.
+        "linux" = Linux,
+    }
+}
 
 declare! {
     /// The parameters of [`Fq`].
@@ -29,6 +47,9 @@ declare! {
     pub struct FqConfig {
         /// Largest backlog, all flows together.
         limit: QueueLimit = of_link(),
+        /// Order of finish numbers, or the turns of Linux's `fq`: by octets, new flows first, behind up to eight packets in
+        /// order of arrival; without room, or with 100 packets of its flow, an arriving packet is dropped.
+        variant: FqVariant = FqVariant::ByBits,
     }
     check super::review;
 }
@@ -39,7 +60,7 @@ impl Parameters for FqConfig {
         aliases: &[],
         summary: "fair queueing: packets leave in the order in which a link that serves all flows bit by bit would finish them",
         source: "Nagle 1987 (RFC 970); Demers, Keshav and Shenker 1989",
-        departures: "equal weights, delta = 0; not Linux's fq, which paces; without room the longest queue loses a packet",
+        departures: "equal weights, delta = 0; without room the longest queue loses a packet; Linux's turns with variant = \"linux\", where TCP does the pacing",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {
@@ -50,6 +71,8 @@ impl Parameters for FqConfig {
 /// Fair queueing: packets leave in the order of their finish numbers. Source and departures: [`mod@crate::queue::fq`].
 #[derive(Clone, Debug)]
 pub struct Fq {
+    /// The turns of Linux's `fq`, if it takes those.
+    turns: Option<Box<Turns>>,
     rounds: Rounds,
     /// The queues, by endpoint.
     flows: Vec<FlowQueue>,
@@ -81,6 +104,7 @@ impl Fq {
     /// An empty queue with these parameters.
     pub fn new(config: &FqConfig, _place: &QueuePlace<'_>) -> Self {
         Self {
+            turns: (config.variant == FqVariant::Linux).then(|| Box::new(Turns::new())),
             rounds: Rounds::default(),
             flows: Vec::new(),
             firsts: BinaryHeap::new(),
@@ -118,6 +142,15 @@ impl Fq {
 
 impl QueueDiscipline for Fq {
     fn enqueue(&mut self, now: SimTime, arrival: Queued) {
+        if let Some(turns) = &mut self.turns {
+            if self.room.takes(turns.packets, turns.octets, arrival.octets) && turns.enqueue(now, arrival) {
+                self.packets += 1;
+                self.octets += arrival.octets;
+            } else {
+                self.tally.drop(&arrival.packet);
+            }
+            return;
+        }
         let flow = arrival.packet.to.index();
         if flow >= self.flows.len() {
             self.flows.resize(flow + 1, FlowQueue::default());
@@ -139,6 +172,12 @@ impl QueueDiscipline for Fq {
     }
 
     fn dequeue(&mut self, now: SimTime) -> Option<Queued> {
+        if let Some(turns) = &mut self.turns {
+            let first = turns.dequeue(now)?;
+            self.packets -= 1;
+            self.octets -= first.octets;
+            return Some(first);
+        }
         loop {
             let Reverse((_, arrival, flow)) = self.firsts.pop()?;
             let flow = flow as usize;

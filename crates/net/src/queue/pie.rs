@@ -13,7 +13,8 @@
 //! **Departures**: the probability decays after two updates without delay (section 4.2), not, as the pseudocode of the
 //! RFC's appendix has it, below half the target. A measured departure counts the octets that left, where the pseudocode
 //! assumes 16 KiB. Linux's steeper increase above 250 ms of delay is not in the RFC, and not here; nor is its first update
-//! half a second after the queue is made, nor its burst allowance, which shrinks by the time between departures.
+//! half a second after the queue is made, nor its burst allowance, which shrinks by the time between departures, nor its decay by a
+//! 64th.
 
 use ackclock_declare::{About, Review, declare, default, unset, words};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};

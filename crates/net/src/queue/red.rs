@@ -7,7 +7,12 @@
 //! Departures: in octets a packet's probability is scaled by its size over the mean size, as ns-2 does, where the paper
 //! takes the largest size. The number of packets between two marks is uniform on 1, 2, ..., 1/`p_b`, as section 7 of
 //! the paper derives it; the pseudo-code of its figure 2 counts one packet more. Adaptive RED has no timer: updates
-//! that fell due are made at the next arrival, with the average as it was at their time.
+//! that fell due are made at the next arrival, with the average as it was at their time. The packet that ends an idle time is a
+//! sample of the average, too, as in ns-2; in figure 2 of the paper and in Linux it is not.
+//!
+//! While the link is not idle, the average is Linux's up to an octet. Linux has no `gentle`, takes its weight from a burst, lets the
+//! average fall over idle time by a coarse table, never marks the first packet above the lower threshold, and, unless it is told
+//! `harddrop`, marks beyond the upper one.
 
 mod adaptive;
 
@@ -55,7 +60,7 @@ impl Parameters for RedConfig {
         aliases: &[],
         summary: "Random Early Detection: drops or marks with a probability that grows with the average queue",
         source: "Floyd and Jacobson 1993; gentle: Floyd 2000; adaptive: Floyd, Gummadi and Shenker 2001; RFC 3168 section 7",
-        departures: "gaps between drops are uniform on 1 ... 1/p_b as the paper derives them, not as its pseudo-code counts; marks become drops above the upper threshold (gentle: twice of it)",
+        departures: "gaps between drops are uniform on 1 ... 1/p_b as the paper derives them, not as its pseudo-code counts; marks become drops above the upper threshold (gentle: twice of it); the packet that ends an idle time is a sample, too, unlike in the paper and in Linux",
     };
 
     fn limits(&self) -> Vec<(String, QueueLimit)> {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 /// A queue of a link of 8 Mbit/s: an octet takes a microsecond.
 fn queue(limit: QueueLimit) -> Fq {
-    at_rate(Fq::new(&FqConfig { limit }, &PLACE), Bandwidth(8_000_000))
+    at_rate(Fq::new(&FqConfig { limit, ..FqConfig::default() }, &PLACE), Bandwidth(8_000_000))
 }
 
 fn packet(flow: u32, octets: u64, now: SimTime) -> Queued {
@@ -109,6 +109,19 @@ fn the_longest_queue_gives_way() {
     fq.enqueue(SimTime::ZERO, packet(1, 1_000, SimTime::ZERO));
     assert_eq!((fq.len(), fq.octets(), fq.counters().drops), (4, 4_000, 3));
     assert_eq!(order(&mut fq), [(0, 1_000), (1, 1_000), (0, 1_000), (0, 1_000)]);
+}
+
+#[test]
+fn of_linux_eight_packets_go_before_the_turns_of_flows() {
+    let config = FqConfig { variant: FqVariant::Linux, limit: QueueLimit::Packets(4) };
+    let mut fq = Fq::new(&config, &PLACE);
+    for flow in [0; 10].into_iter().chain([1, 1, 1]) {
+        fq.enqueue(SimTime::ZERO, packet(flow, 9_000, SimTime::ZERO));
+    }
+    // The limit is that of flows: of the 13 packets four wait there, and one has no room. Both flows have 15 140 octets, and send 18 000.
+    assert_eq!((fq.len(), fq.octets(), fq.counters().drops), (12, 108_000, 1));
+    let flows: Vec<u32> = order(&mut fq).iter().map(|(flow, _)| *flow).collect();
+    assert_eq!(flows, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
 }
 
 proptest! {
