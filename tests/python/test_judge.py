@@ -24,11 +24,12 @@ from ackclock.cli import judge as command
 from ackclock.experiments.judge import judging, suite
 from ackclock.experiments.judge import row_records as records
 from ackclock.experiments.judge.criterion_metrics import METRICS, MORE_IS_BETTER, NEED_ALONE, Run
-from ackclock.experiments.judge.judge_page import Judgement
+from ackclock.experiments.judge.judge_page import Judgement, standings
 from ackclock.experiments.judge.judging import Row
 from ackclock.running import simulate
 from ackclock.running.kernel import RefusedError
 from ackclock.scenario.example_files import FOLDER
+from pages import assert_written
 
 SUITE = suite.load("2027.1")
 CRITERIA = {criterion.id: criterion for criterion in SUITE.criteria}
@@ -315,6 +316,37 @@ def test_the_record_is_of_the_suite_and_is_whole() -> None:
         assert [(row.criterion, row.case) for row in rows] == cases
     assert not _by_controller().keys() & set(SUITE.by_name_only)
     assert records.text(SUITE, SUITE.year, RECORD) == records.file_of(SUITE).read_text(encoding="utf-8")
+
+
+def _standings() -> str:
+    """Counts of criteria, best controller first."""
+    table = standings(SUITE, SUITE.year, RECORD)
+    rows = ["{controller} | {unsafe}, {undecided}, {safe} | {serves}".format(**row) for row in table.rows]
+    return "\n".join(["controller | unsafe, undecided, safe | serves", "---|---:|---:", *rows, "", *table.notes])
+
+
+def _of_criteria(*, is_harm: bool) -> str:
+    """The controllers that a criterion finds bad, and those that it cannot decide about."""
+    bad = "unsafe" if is_harm else "falls short"
+    decisive = {who: judging.deciding(rows) for who, rows in _by_controller().items()}
+    lines = [f"criterion | {bad} | undecided", "---|---|---"]
+    for criterion in SUITE.criteria:
+        of = {who: row.verdict for who, rows in decisive.items() for row in rows if row.criterion == criterion.id}
+        cells = [", ".join(sorted(who for who in of if of[who] == verdict)) for verdict in (bad, "undecided")]
+        if criterion.is_harm == is_harm:
+            lines.append(f"{criterion.section} {criterion.title} | {' | '.join(cells)}")
+    return "\n".join(lines)
+
+
+def test_the_page_of_standings_is_the_record() -> None:
+    assert all(row.verdict != "not run" for row in RECORD), "whoever is in no column is safe, or serves"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "standings.md"
+    text = page.read_text(encoding="utf-8")
+    blocks = {"standings": _standings(), "harm": _of_criteria(is_harm=True), "service": _of_criteria(is_harm=False)}
+    for name, block in blocks.items():
+        head, rest = text.split(f"<!-- {name} -->\n")
+        text = f"{head}<!-- {name} -->\n{block}\n<!-- end of {name} -->{rest.split(f'<!-- end of {name} -->')[1]}"
+    assert_written(page, text)
 
 
 def test_a_verdict_needs_the_whole_interval() -> None:
