@@ -15,15 +15,21 @@ const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
 
 /// Nothing if programs can be loaded here; the first thing that is missing otherwise.
 pub fn check() -> Result<(), Error> {
+    check_kernel()?;
+    if !has_rights() {
+        return Err(missing("loading programs into the kernel needs root", "run it with sudo"));
+    }
+    Ok(())
+}
+
+/// Nothing if whoever has the rights can load programs into this kernel; the first thing that is missing otherwise.
+pub fn check_kernel() -> Result<(), Error> {
     if !cfg!(target_os = "linux") {
         return Err(missing("this is not Linux", "use a Linux machine"));
     }
     at_least(LEAST_KERNEL, "registering controllers that are removed with their program")?;
     if !Path::new(BTF).exists() {
         return Err(missing(&format!("{BTF} is missing"), "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"));
-    }
-    if !has_rights() {
-        return Err(missing("loading programs into the kernel needs root", "run it with sudo"));
     }
     Ok(())
 }

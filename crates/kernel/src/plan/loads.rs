@@ -4,8 +4,8 @@
 //! one for all namespaces of a machine and runs at the same time do not see each other.
 
 use ackclock_agent::policy::PolicyController;
-use ackclock_bpf::PROGRAMS;
 use ackclock_bpf::registration::{Order, Registration};
+use ackclock_bpf::{PROGRAMS, machine};
 use ackclock_cc::{ControllerConfig, Start};
 use ackclock_sim::FlowConfig;
 use ackclock_units::Bytes;
@@ -18,6 +18,8 @@ use crate::run::Failure;
 #[derive(Debug, Default)]
 pub struct Loads {
     orders: Vec<Order>,
+    /// Place in the scenario of the first of them.
+    first: String,
 }
 
 impl Loads {
@@ -32,12 +34,25 @@ impl Loads {
         if let Some(known) = self.orders.iter().find(|known| known.is_same(&order)) {
             return Some(Ok(known.kernel_name().to_owned()));
         }
+        if self.orders.is_empty() {
+            self.first = place;
+        }
         self.orders.push(order);
         Some(Ok(alias))
     }
 
-    /// Registers all; they go when what is returned does.
+    /// Registers all; they go when what is returned does. A kernel that takes no programs refuses the first.
     pub fn register(&self) -> Result<Vec<Registration>, Failure> {
+        if !self.orders.is_empty()
+            && let Err(missing) = machine::check_kernel()
+        {
+            let reason = format!("a controller in eBPF cannot be loaded: {missing}");
+            return Err(Failure::Refused(vec![refusal(
+                &self.first,
+                reason,
+                "use one of the kernel's, or simulate it",
+            )]));
+        }
         let registered = self.orders.iter().map(Registration::new).collect::<Result<_, _>>();
         registered.map_err(|error| Failure::Machine(format!("a controller cannot be loaded: {error}")))
     }
