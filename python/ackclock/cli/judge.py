@@ -235,8 +235,8 @@ def _judge_all(
     file = folder / _ROWS
     rows = records.read(file, suite, year, _where(kernel)) if file.exists() else []
     yardsticks: dict[str, str] = {}
-    left_out = [f"{label}: takes too long; judge it by name" for label in suite.by_name_only]
-    for label in [one["name"] for one in json.loads(_core.controllers()) if one["name"] not in suite.by_name_only]:
+    left_out = []
+    for label in [one["name"] for one in json.loads(_core.controllers())]:
         missing = _missing(criteria, [row for row in rows if row.controller == label])
         try:
             judging.check(suite, label)

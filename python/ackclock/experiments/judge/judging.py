@@ -52,6 +52,7 @@ class Row:
         verdict: Whether the interval of `beyond` lies beyond the bound, within it, or on both sides.
         made_by: Version and engine that made it.
         reason: Reason why it was not run; empty if it was.
+        beyond_each: Distance beyond yardstick and margin of each seed, in the order of the draws.
     """
 
     controller: str
@@ -67,6 +68,7 @@ class Row:
     verdict: Verdict
     made_by: str
     reason: str = ""
+    beyond_each: tuple[float, ...] = ()
 
 
 def made_by() -> str:
@@ -254,7 +256,8 @@ def _row(criterion: Criterion, case: Case, controller: str, draws: Sequence[Draw
         yardsticks, margin = _yardstick(criterion, case, draws, measured, sign)
     pairs = [(a, b) for a, b in zip(values, yardsticks, strict=True) if a is not None and b is not None]
     value = estimate(a for a, _ in pairs)
-    beyond = estimate(sign * (a - b) - margin for a, b in pairs)
+    each = [sign * (a - b) - margin for a, b in pairs]
+    beyond = estimate(each)
     row = Row(controller, criterion.id, case.name, *(None,) * 6, 0, "not run", made_by())
     if value is None or beyond is None:
         return replace(row, reason=measured.reason(criterion, case) or "nothing to measure")
@@ -268,6 +271,7 @@ def _row(criterion: Criterion, case: Case, controller: str, draws: Sequence[Draw
         beyond_half=_rounded(beyond.half),
         seeds=len(pairs),
         verdict=_verdict(beyond, is_harm=criterion.is_harm),
+        beyond_each=tuple(float(f"{value:.{_DIGITS}g}") for value in each),
     )
 
 

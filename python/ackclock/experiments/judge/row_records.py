@@ -36,13 +36,18 @@ def line(row: Row) -> str:
     """Return a row as a line of CSV, without its end.
 
     Examples:
-        >>> line(Row("cubic", "loss", "a", 0.25, None, 0.5, 0.0, -0.25, None, 1, "safe", "0.2.0+0043405f"))
-        'cubic,loss,a,0.25,,0.5,0.0,-0.25,,1,safe,0.2.0+0043405f,'
+        >>> line(Row("reno", "loss", "a", 0.25, None, 0.5, 0.0, -0.25, None, 1, "safe", "0.2.0+0043405f", "", (-0.25,)))
+        'reno,loss,a,0.25,,0.5,0.0,-0.25,,1,safe,0.2.0+0043405f,,-0.25'
     """
     content = StringIO()
-    values = [getattr(row, name) for name in COLUMNS]
-    csv.writer(content, lineterminator="").writerow(["" if value is None else value for value in values])
+    csv.writer(content, lineterminator="").writerow(_cell(getattr(row, name)) for name in COLUMNS)
     return content.getvalue()
+
+
+def _cell(value: Any) -> Any:  # noqa: ANN401  a text, a number or several
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    return "" if value is None else value
 
 
 def text(suite: Suite, year: int, rows: Iterable[Row], where: str = SIMULATOR) -> str:
@@ -71,10 +76,10 @@ def _value(name: str, cell: str) -> Any:  # noqa: ANN401  a text or a number
         return cell
     if name == "seeds":
         return int(cell)
-    number = None if cell == "" else float(cell)
-    if number is not None and not math.isfinite(number):
+    numbers = tuple(map(float, cell.split() if name == "beyond_each" else filter(None, [cell])))
+    if not all(map(math.isfinite, numbers)):
         raise ValueError(f"{name} must be finite")
-    return number
+    return numbers if name == "beyond_each" else next(iter(numbers), None)
 
 
 def read(file: Path, suite: Suite, year: int, where: str = SIMULATOR) -> list[Row]:

@@ -132,7 +132,6 @@ class Suite:
         year: Year whose draw is the suite's own.
         seeds: Number of seeds of each case.
         criteria: Criteria in the order of the RFC.
-        by_name_only: Controllers that `--all` leaves out, since they take too long.
         unanswered: Sections that no run answers: `section`, `title` and `why`.
         sha256: Hash of the suite's files.
     """
@@ -141,7 +140,6 @@ class Suite:
     year: int
     seeds: int
     criteria: tuple[Criterion, ...]
-    by_name_only: tuple[str, ...]
     unanswered: tuple[Mapping[str, str], ...]
     sha256: str = field(repr=False)
 
@@ -249,7 +247,6 @@ def read(folder: Path) -> Suite:
         head["year"],
         head["seeds"],
         criteria,
-        tuple(head["by_name_only"]),
         tuple(head["unanswered"]),
         sha256=_sha256(texts),
     )
