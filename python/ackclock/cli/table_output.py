@@ -130,10 +130,10 @@ def _block(
     most = max(room // max(keys, 1) - _GAP, 1) if _width(table, columns, fold) > width else _PIPED
     for place, column in enumerate(columns):
         wide = _wide(table, column, fold)
-        unit = f"\n{column.unit}" if column.unit else ""
+        heading = [*column.title.strip().split("\n"), *([column.unit] if column.unit else [])]
         justify: JustifyMethod = "left" if column.is_text else "right"
         shown.add_column(
-            f"{column.title.strip()}{unit}",
+            Text("\n".join(map(plain, heading))),  # a "[" begins no markup
             justify=justify,
             no_wrap=not column.is_text,
             overflow="fold",
