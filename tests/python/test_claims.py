@@ -11,7 +11,7 @@ import pytest
 
 from ackclock import ScenarioError
 from ackclock.claims import Finding, judge, load_folders
-from ackclock.claims.folder import Option, load_folder, select
+from ackclock.claims.folder import Option, load_folder, load_module, select
 from ackclock.claims.ledger import Laboratory, decisive
 from ackclock.claims.measured import number
 from conftest import Cli
@@ -112,6 +112,15 @@ def test_vegas_statements_hold_together_where_the_record_has_them_so(findings: l
     assert ours == {cell: held[cell] for cell in ours}
     first = dict(zip(region.ids, next(iter(region.cells.values())), strict=True))
     assert [claim for claim, verdict in first.items() if verdict != "agrees"] == ["V2a"]
+
+
+def test_the_count_of_what_holds_together_has_every_such_claim() -> None:
+    """V15 reads the file by itself: claims that hold together are written out, and take nothing from others."""
+    folder = next(folder for folder in FOLDERS if folder.path.name == "vegas-1999")
+    counted = load_module(folder.path / "measure.py")._together()
+    (record,) = json.loads((folder.path / "regions.json").read_text())["regions"]
+    assert [claim["id"] for claim in counted] == record["ids"]
+    assert not any("like" in claim for claim in counted)
 
 
 def test_the_tick_bounds_the_rate_as_the_law_says(findings: list[Finding]) -> None:

@@ -91,7 +91,7 @@ class ClaimTable(TypedDict):
 
 _NAMED_BY: Final = {"study": "name", "claim": "id"}
 _ITS_OWN: Final = ("reason", "elsewhere")
-"""Keys that are never those of another claim."""
+"""Keys besides its name that are never those of another entry."""
 
 
 def completed(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,17 +105,21 @@ def completed(table: Mapping[str, Any]) -> dict[str, Any]:
     Examples:
         >>> claims = [{"id": "A", "unit": "s", "reason": "r"}, {"id": "B", "like": "A"}, {"id": "C", "like": "D"}]
         >>> completed({"claim": claims})["claim"][1:]
-        [{'id': 'B', 'unit': 's'}, {'id': 'C', 'like': 'D'}]
+        [{'unit': 's', 'id': 'B'}, {'id': 'C', 'like': 'D'}]
+        >>> completed({"claim": [{"unit": "s"}, {"id": "A"}, {"like": "A"}]})["claim"]
+        [{'unit': 's'}, {'id': 'A'}, {}]
     """
     found = dict(table)
     for kind, name in _NAMED_BY.items():
-        above: dict[object, dict[str, Any]] = {}
+        above: dict[str, dict[str, Any]] = {}
         found[kind] = []
         for entry in table.get(kind, ()):
-            model = above.get(str(entry.get("like")))
+            like = entry.get("like")
+            model = above.get(like) if isinstance(like, str) else None
             known = entry if model is None else {**model, **{key: of for key, of in entry.items() if key != "like"}}
             found[kind].append(known)
-            above[str(known.get(name))] = {key: of for key, of in known.items() if key not in _ITS_OWN}
+            if isinstance(own := known.get(name), str):
+                above[own] = {key: of for key, of in known.items() if key not in (name, *_ITS_OWN)}
     return found
 
 
