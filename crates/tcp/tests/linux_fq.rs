@@ -14,6 +14,8 @@ use ackclock_tcp::pacing::Pacer;
 use ackclock_units::{Bandwidth, SimDuration, SimTime};
 
 /// The most by which the kernel's timers are late, beside the slack that `fq` allows them: its clock has steps of 256 ns.
+/// The packets of a recording.
+const PACKETS: usize = 250;
 const LATE: SimDuration = SimDuration::from_micros(1);
 /// Zero of the recorded times.
 const BASE: u64 = 1 << 20;
@@ -42,6 +44,7 @@ fn difference(text: &str) -> Option<String> {
         SimTime(BASE.checked_add_signed(ns).expect("the base is later than any packet is early"))
     };
     let mut flows: BTreeMap<&str, Flow> = BTreeMap::new();
+    assert_eq!(text.lines().skip(4).count(), PACKETS, "a recording has been cut");
     text.lines().skip(4).find_map(|row| {
         let fields: Vec<&str> = row.split(',').collect();
         let (came, octets, left) = (time(fields[0]), fields[2].parse().expect("octets are a number"), time(fields[4]));

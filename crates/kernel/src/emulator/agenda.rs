@@ -36,6 +36,7 @@ impl<E: Ord> Agenda<E> {
     /// An event known `since` a time that hands out nothing before `outcome`; [`SimTime::NEVER`] if it never does.
     pub(super) fn schedule(&mut self, since: SimTime, time: SimTime, event: E, outcome: SimTime) {
         self.scheduled += 1;
+        // At the time of the last event a place lies behind it, or its outcome would be taken for one of the past.
         let (now, known, _) = self.latest;
         let place = (time, if time == now { since.max(known) } else { since }, self.scheduled);
         self.events.push(Reverse((place, event)));
@@ -82,6 +83,15 @@ mod tests {
         }
         assert_eq!(order, [(3, 'b'), (5, 'c'), (5, 'd'), (5, 'a')]);
         assert_eq!(agenda.pop(SimTime(9)), None);
+    }
+
+    #[test]
+    fn an_event_of_the_present_instant_still_has_its_outcome() {
+        let mut agenda = Agenda::new();
+        agenda.schedule(SimTime(3), SimTime(5), "the last", SimTime(5));
+        agenda.pop(SimTime(5));
+        agenda.schedule(SimTime(1), SimTime(5), "known for longer", SimTime(5));
+        assert_eq!(agenda.next_outcome(), SimTime(5));
     }
 
     #[test]

@@ -271,7 +271,7 @@ def _row(criterion: Criterion, case: Case, controller: str, draws: Sequence[Draw
         beyond_half=_rounded(beyond.half),
         seeds=len(pairs),
         verdict=_verdict(beyond, is_harm=criterion.is_harm),
-        beyond_each=tuple(float(f"{value:.{_DIGITS}g}") for value in each),
+        beyond_each=tuple(_short(difference) for difference in each),
     )
 
 
@@ -299,4 +299,8 @@ def _verdict(beyond: Estimate, *, is_harm: bool) -> Verdict:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{_DIGITS}g}")
+    return None if value is None else _short(value)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -71,15 +71,17 @@ def parsed(row: str) -> Row:
     return Row(**values)
 
 
-def _value(name: str, cell: str) -> Any:  # noqa: ANN401  a text or a number
+def _value(name: str, cell: str) -> Any:  # noqa: ANN401  a text, a number or several
     if name in _TEXTS:
         return cell
     if name == "seeds":
         return int(cell)
-    numbers = tuple(map(float, cell.split() if name == "beyond_each" else filter(None, [cell])))
+    numbers = tuple(map(float, cell.split()))
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"{name} must be finite")
-    return numbers if name == "beyond_each" else next(iter(numbers), None)
+    if name == "beyond_each":
+        return numbers
+    return float(cell) if cell else None
 
 
 def read(file: Path, suite: Suite, year: int, where: str = SIMULATOR) -> list[Row]:
