@@ -1,4 +1,5 @@
-//! Pacing beside Linux's `fq`: the same packets at the same nanoseconds in, the same times of departure out.
+//! Pacing beside Linux's `fq`: the same packets at the same nanoseconds in, the same times of departure out, to what the kernel's timers
+//! take.
 //!
 //! The files in `linux_fq` were recorded on a kernel in virtual time by `python -m studies.linux.queue_recordings`, with `fq` so
 //! configured that it paces each packet of a flow by its length (`maxrate`, the least `quantum`). Each row has a packet: its arrival, its

@@ -205,7 +205,10 @@ def flow_tables(flows: str | Sequence[str | dict[str, Any]]) -> list[dict[str, A
     """
     listed = [part.strip() for part in flows.split(",") if part.strip()] if isinstance(flows, str) else flows
     entries = list(listed) if isinstance(listed, Iterable) else []
-    if not entries or not all(isinstance(entry, str | Mapping) for entry in entries):
+    for entry in entries if isinstance(listed, Iterable) else [listed]:
+        if not isinstance(entry, str | Mapping):
+            raise ValueError(f"flows has {entry!r}; write controllers by name or as tables, such as 'cubic'")
+    if not entries:
         raise ValueError('flows must name at least one controller, such as "cubic"')
     every = [one for entry in entries for one in _repeated(entry)]
     tables = [{"controller": entry} if isinstance(entry, str) else dict(entry) for entry in every]
