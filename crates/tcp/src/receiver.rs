@@ -364,7 +364,7 @@ impl Receiver {
         let finishes = self.is_finished() && !was_finished;
         let brings_data = self.rcv_nxt - u64::from(finishes) > before;
         if finishes {
-            self.acks.on_fin(now, brings_data);
+            self.acks.on_fin(now, arrival.srtt, brings_data);
         }
         if !self.reader.is_immediate() {
             self.reader.add(self.payload_octets() - had);
@@ -442,7 +442,8 @@ impl Receiver {
     #[inline]
     fn acknowledge(&mut self, now: SimTime, octets: u64, arrival: &Arrival, held: u64) {
         let opens = arrival.len >= self.mss && self.opens_window(held);
-        let data = Data { octets, mss: self.mss, rto: arrival.rto, window: self.advertised(), opens };
+        let data =
+            Data { octets, mss: self.mss, rto: arrival.rto, srtt: arrival.srtt, window: self.advertised(), opens };
         self.acks.on_data(now, &data);
         if arrival.is_pushed || octets < self.mss {
             self.note_push(now, octets >= self.mss);
