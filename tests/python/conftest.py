@@ -15,7 +15,7 @@ import pytest
 import ackclock
 import command_line
 from ackclock.base import study_files
-from ackclock.claims import locations
+from ackclock.claims import Finding, Folder, Laboratory, judge, locations
 from networks import dumbbell
 
 if study_files.folder() is not None:
@@ -107,3 +107,15 @@ def _plain_output(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "COLUMNS", "ACKCLOCK_DEBUG", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHONUNBUFFERED", os.environ.get("PYTHONUNBUFFERED", ""))
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Laboratory:
+    """Two seeds of each claim: a record that rests on more decides, and begins with theirs."""
+    return Laboratory(seeds=2)
+
+
+@pytest.fixture(scope="module")
+def findings(folder: Folder, laboratory: Laboratory) -> list[Finding]:
+    """What the study that the file's fixture `folder` names finds, simulated once for the file."""
+    return judge(folder.claims, laboratory, folder.recorded)

@@ -13,6 +13,7 @@ import pytest
 
 from ackclock.claims import Folder, load_folders
 from ackclock.claims.folder import load_module
+from verdicts import Verdicts
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-controllers.md"
 
@@ -121,3 +122,7 @@ def test_prague_is_as_uneven_either_way(folder: Folder) -> None:
         return SimpleNamespace(flow=rates.__getitem__)
 
     assert marks.unevenness({"4 Mbit/s 20 ms": of(1.0, 2.0), "8 Mbit/s 20 ms": of(3.0, 2.0)}).value == 2.0
+
+
+class TestVerdicts(Verdicts):
+    """Claims of this study, in their short form."""

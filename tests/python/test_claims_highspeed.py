@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario, run
-from ackclock.claims import Finding, judge, load_folders
+from ackclock.claims import Finding, Measured, judge, load_folders
 from ackclock.claims.folder import Claim, Folder, load_module
 from ackclock.claims.ledger import Laboratory
+from verdicts import Verdicts
 
 pytestmark = pytest.mark.long
 
@@ -35,10 +36,8 @@ def buffers(folder: Folder) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def findings(folder: Folder) -> dict[str, Finding]:
-    """Findings of H2, H3 and H7, as every day simulates them."""
-    wanted = [claim for claim in folder.claims if re.match("H2|H3|H7", claim.id) and not claim.study.costly]
-    return {finding.claim.id: finding for finding in judge(wanted, Laboratory(), folder.recorded)}
+def measured(findings: list[Finding]) -> dict[str, Measured]:
+    return {finding.claim.id: finding.measured for finding in findings}
 
 
 def costly(folder: Folder) -> list[Claim]:
@@ -57,28 +56,28 @@ def test_every_claim_of_the_thesis_is_there(folder: Folder) -> None:
     assert {"H1a", "H1b", "H2a", "H3a", "H3b", "H4a", "H4b", "H6a"} <= families
 
 
-def test_48_mib_more_in_two_buffers_take_what_the_link_takes_for_them(findings: dict[str, Finding]) -> None:
+def test_48_mib_more_in_two_buffers_take_what_the_link_takes_for_them(measured: dict[str, Measured]) -> None:
     """2 x 48 x 2^20 octets at 94.15 Mbit/s are 8.554 s."""
-    measured = findings["H2a"].measured.also
+    also = measured["H2a"].also
     expected_s = 2 * 48 * 2**20 * 8 / (LINK_MBPS * 1e6)
-    assert (measured["64 MiB ms"] - measured["16 MiB ms"]) / 1e3 == pytest.approx(expected_s, rel=1e-3)
-    assert measured["64 MiB Mbit/s"] == pytest.approx(LINK_MBPS, rel=1e-3)
+    assert (also["64 MiB ms"] - also["16 MiB ms"]) / 1e3 == pytest.approx(expected_s, rel=1e-3)
+    assert also["64 MiB Mbit/s"] == pytest.approx(LINK_MBPS, rel=1e-3)
 
 
-def test_a_buffer_below_the_path_is_sent_once_a_round_trip(findings: dict[str, Finding]) -> None:
+def test_a_buffer_below_the_path_is_sent_once_a_round_trip(measured: dict[str, Measured]) -> None:
     """All of 64 KiB are in flight for 26 ms, and what ACKs wait for: less than 2.5 ms."""
-    rate = findings["H2b"].measured.also["64 KiB Mbit/s"]
+    rate = measured["H2b"].also["64 KiB Mbit/s"]
     assert 65536 * 8 / 28.5e-3 / 1e6 < rate < 65536 * 8 / 26e-3 / 1e6
 
 
-def test_one_loss_takes_reno_half_a_window_of_round_trips(findings: dict[str, Finding]) -> None:
+def test_one_loss_takes_reno_half_a_window_of_round_trips(measured: dict[str, Measured]) -> None:
     """A path of 1 Gbit/s and 28 ms holds 2275 frames of 1538 octets; a segment in each round trip makes up for half."""
     window = 1e9 * 28e-3 / 8 / 1538
-    assert findings["H7b"].measured.value == pytest.approx(window / 2 * 28e-3, rel=0.01)
-    assert findings["H7a"].measured.also["reno %"] == pytest.approx(75.0, abs=1.0), "half to all of it, evenly"
+    assert measured["H7b"].value == pytest.approx(window / 2 * 28e-3, rel=0.01)
+    assert measured["H7a"].also["reno %"] == pytest.approx(75.0, abs=1.0), "half to all of it, evenly"
 
 
-def test_one_loss_takes_highspeed_what_rfc_3649_says(findings: dict[str, Finding]) -> None:
+def test_one_loss_takes_highspeed_what_rfc_3649_says(measured: dict[str, Measured]) -> None:
     """Section 5: b from 0.5 at 38 to 0.1 at 83000 segments, p = 0.078 / w^1.2, a = w^2 p 2 b / (2 - b)."""
 
     def decrease(w: float) -> float:
@@ -88,15 +87,15 @@ def test_one_loss_takes_highspeed_what_rfc_3649_says(findings: dict[str, Finding
     while window < 2275.0:
         b = decrease(window)
         window, trips = window + window**2 * 0.078 / window**1.2 * 2 * b / (2 - b), trips + 1
-    assert findings["H7c"].measured.value == pytest.approx(trips * 28e-3, abs=0.06), "and a round trip or two of repair"
+    assert measured["H7c"].value == pytest.approx(trips * 28e-3, abs=0.06), "and a round trip or two of repair"
 
 
-def test_signals_closer_than_the_law_hold_latency_and_wider_ones_do_not(findings: dict[str, Finding]) -> None:
+def test_signals_closer_than_the_law_hold_latency_and_wider_ones_do_not(measured: dict[str, Measured]) -> None:
     """Beyond it the buffers fill: two of 4 MiB, less what is in flight, hold 0.6 to 0.71 s of 94.15 Mbit/s."""
-    measured = findings["H3c"].measured.also
+    also = measured["H3c"].also
     for trip in ("2 ms", "6 ms", "14 ms"):
-        assert measured[f"{trip}, half: mean ms"] < 1.0
-        assert 600 < measured[f"{trip}, double: mean ms"] < 8 * 2 * 4 * 2**20 / (LINK_MBPS * 1e3)
+        assert also[f"{trip}, half: mean ms"] < 1.0
+        assert 600 < also[f"{trip}, double: mean ms"] < 8 * 2 * 4 * 2**20 / (LINK_MBPS * 1e3)
 
 
 def test_what_is_costly_is_on_record_and_not_simulated(folder: Folder) -> None:
@@ -161,3 +160,7 @@ def test_the_page_has_the_regions_on_record(folder: Folder) -> None:
         assert found is not None
         assert said[name].format(*found.groups()) in page
     assert len(counted) == 2
+
+
+class TestVerdicts(Verdicts):
+    """Claims of this study, in their short form."""

@@ -19,6 +19,7 @@ from ackclock.claims.run_store import TRIES
 from ackclock.running import kernel
 from networks import dumbbell
 from pages import assert_written
+from verdicts import Verdicts
 
 ROOT = Path(__file__).parents[2]
 PAGE, RESULTS = ROOT / "docs" / "explanation" / "truth.md", ROOT / "studies" / "kernel" / "RESULTS.md"
@@ -276,3 +277,7 @@ def test_the_short_form_of_the_first_claim(folder: Folder, same: ModuleType, cla
     assert theirs["goodput"] == pytest.approx(ours["goodput"], rel=0.02)
     assert theirs["window"] == pytest.approx(ours["window"], rel=0.1)
     assert theirs["SRTT"] == pytest.approx(ours["SRTT"], rel=0.1)
+
+
+class TestVerdicts(Verdicts):
+    """Claims of this study, in their short form."""

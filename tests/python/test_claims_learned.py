@@ -24,6 +24,7 @@ from ackclock.claims.folder import Folder, load_module, select
 from ackclock.claims.ledger import Laboratory
 from ackclock.scenario import example_files
 from pages import assert_written
+from verdicts import Verdicts
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.long
@@ -169,3 +170,7 @@ def test_the_page_has_the_verdicts_on_record_as_signs(folder: Folder, measure: M
 def test_families_have_their_files(folder: Folder) -> None:
     for part in ("train", "test"):
         assert {path.stem for path in (folder.path / part).iterdir()} == set(FAMILIES)
+
+
+class TestVerdicts(Verdicts):
+    """Claims of this study, in their short form."""

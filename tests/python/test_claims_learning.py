@@ -12,6 +12,7 @@ from ackclock.claims import Measured, judge, load_folders, run_store
 from ackclock.claims.folder import Claim, Folder, load_module
 from ackclock.claims.ledger import Laboratory, measured_of
 from ackclock.claims.measured import mean
+from verdicts import Verdicts
 
 pytestmark = pytest.mark.long
 
@@ -116,3 +117,7 @@ def test_kept_results_are_not_simulated_again(folder: Folder, tmp_path: Path, mo
     assert again.flows.equals(first.flows)
     with pytest.raises(AssertionError, match="simulated again"):
         run_store.run_or_load(Scenario.load(str(folder.path / "single.toml"), ['duration="3 s"']), tmp_path / "kept")
+
+
+class TestVerdicts(Verdicts):
+    """Claims of this study, in their short form."""

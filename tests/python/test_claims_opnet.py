@@ -5,14 +5,16 @@ ACKCLOCK_UPDATE_DOCS=1 writes the table that `<!-- claims: O -->` opens.
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from record_tables import statements
 
-from ackclock.claims import Finding, judge, load_folders
+from ackclock.claims import Finding, Folder, judge, load_folders
 from ackclock.claims.ledger import Laboratory
 from conftest import Cli
 from pages import assert_written
+from verdicts import Verdicts
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # all of its grid: some 15 s of CPU
 
@@ -21,8 +23,12 @@ TABLE = re.compile(r"<!-- claims: O -->\n.*?<!-- end of claims -->", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def findings() -> list[Finding]:
-    folder = next(folder for folder in load_folders() if folder.path.name == "opnet-17")
+def folder() -> Folder:
+    return next(folder for folder in load_folders() if folder.path.name == "opnet-17")
+
+
+@pytest.fixture(scope="module")
+def findings(folder: Folder) -> list[Finding]:
     return judge(folder.claims, Laboratory(full=True), folder.recorded)
 
 
@@ -81,3 +87,31 @@ def test_a_terminal_shows_no_column_that_would_be_empty(cli: Cli, tmp_path: Path
     assert ">95 %<" not in page
     assert ">from<" not in page
     assert "from" in titles("V12c"), "it is on record"
+
+
+class TestVerdicts(Verdicts):
+    """Claims of this study, in their short form."""
+
+
+def test_measured_windows_and_rates_agree_with_arithmetic(findings: list[Finding]) -> None:
+    measured = {finding.claim.id: finding.measured for finding in findings}
+    assert measured["O3a"].value == pytest.approx(44 * 1460 / 1000), "whole segments of a window of 65,535 bytes"
+    rtt_s = measured["O7a"].also["mean RTT ms"] / 1000
+    assert measured["O7a"].value == pytest.approx(44 * 1508 * 8 / rtt_s / 1e6, rel=0.01)
+    assert measured["O2b"].value == pytest.approx(44.736, rel=1e-3)
+
+
+def test_no_measured_rate_is_above_the_link(findings: list[Finding]) -> None:
+    limits = {"lfn": 44.736, "lan": 44.736, "satellite": 1.544}
+    for finding in findings:
+        if finding.claim.study.name in limits and finding.claim.unit == "Mbit/s":
+            values = [finding.measured.value, *(measured.value for _, measured, _ in finding.others)]
+            assert max(values) <= limits[finding.claim.study.name] * 1.001, finding.claim.id
+
+
+def test_other_choices_are_named(findings: list[Finding]) -> None:
+    entry: dict[str, Any] = next(finding for finding in findings if finding.claim.id == "O4a").as_dict()
+    grown = [other for other in entry["other_choices"] if other["choices"]["growth"] == "yes"]
+    assert grown
+    assert all(other["verdict"] == "differs" and other["measured"] > 200 for other in grown)
+    assert (entry["choices_agreeing"], entry["choices_tried"]) == (12, 24), "half of the grid: where nothing grows"

@@ -16,9 +16,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ackclock.claims import Folder, load_folders
+from ackclock.claims import Finding, Folder, Laboratory, load_folders
 from ackclock.claims.folder import load_module
 from pages import assert_written
+from verdicts import Verdicts
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims-vegas.md"
 FOLDER = Path(__file__).parents[2] / "studies" / "vegas-1999"
@@ -167,3 +168,68 @@ def _steady(**rates: float) -> SimpleNamespace:
     """Results of connections with constant rates in bit/s."""
     rows = [(flow, time / 5, rate) for flow, rate in rates.items() for time in range(1, 151)]
     return SimpleNamespace(flows=pl.DataFrame(rows, schema=["flow", "time_s", "goodput_bps"], orient="row"))
+
+
+class TestVerdicts(Verdicts):
+    """Claims of this study, in their short form."""
+
+
+@pytest.mark.parametrize(("claim", "most"), [("V7a", 0.0), ("V10", 20.0)])
+def test_what_must_be_exact_is_so_over_the_whole_grid(findings: list[Finding], claim: str, most: float) -> None:
+    """An offset of whole ticks cancels in the paper's equations; V10 leaves two ticks of 10 us for rounding."""
+    finding = next(finding for finding in findings if finding.claim.id == claim)
+    measured = [finding.measured, *(other for _, other, _ in finding.others)]
+    assert [m.value for m in measured if m.value is None or m.value > most] == []
+    cells = {"V7a": 3 * 2, "V10": 3 * 3 * 3 * 2}
+    assert len(measured) == cells[claim], "delays and queues of the quick grid, and for V10 constants and rates"
+    if claim == "V7a":
+        assert all(min(m.also.values()) > 1000 for m in measured), "bins are compared, not none"
+
+
+def test_the_ack_clock_sets_the_rate_where_acks_congest_the_way_back(findings: list[Finding]) -> None:
+    """30,000 bit/s carry 93.75 ACKs of 40 bytes a second, each for a segment of 500 bytes: 375 kbit/s."""
+    finding = next(finding for finding in findings if finding.claim.id == "V9a")
+    assert finding.measured.also["50:1, Vegas kbit/s"] == pytest.approx(375.0, rel=1e-3)
+
+
+def test_vegas_statements_hold_together_where_the_record_has_them_so(folder: Folder, findings: list[Finding]) -> None:
+    """Each cell of the quick grid has the statements that the record of the whole grid has in it."""
+    region = next(finding.region for finding in findings if finding.claim.id == "V1a")
+    assert region is not None
+    (record,) = json.loads((folder.path / "regions.json").read_text())["regions"]
+    cells = itertools.product(*(choice["options"] for choice in record["choices"]))
+    held = dict(zip(cells, record["held"], strict=True))
+    ours = {
+        tuple(option.name for option in cell): sum((verdict == "agrees") << i for i, verdict in enumerate(verdicts))
+        for cell, verdicts in region.cells.items()
+    }
+    assert record["ids"] == list(region.ids)
+    assert len(ours) == 3 * 3 * 3 * 2
+    assert ours == {cell: held[cell] for cell in ours}
+    first = dict(zip(region.ids, next(iter(region.cells.values())), strict=True))
+    assert [claim for claim, verdict in first.items() if verdict != "agrees"] == ["V2a"]
+
+
+def test_the_count_of_what_holds_together_has_every_such_claim(folder: Folder) -> None:
+    """V15 reads the file by itself: claims that hold together are written out, and take nothing from others."""
+    counted = load_module(folder.path / "measure.py")._together()
+    (record,) = json.loads((folder.path / "regions.json").read_text())["regions"]
+    assert [claim["id"] for claim in counted] == record["ids"]
+    assert not any("like" in claim for claim in counted)
+
+
+def test_the_tick_bounds_the_rate_as_the_law_says(findings: list[Finding]) -> None:
+    """4 segments of 1448 octets a millisecond: 46.3 Mbit/s; 2 of them 23.2; a flow is between, whatever the link."""
+    measured = next(finding.measured for finding in findings if finding.claim.id == "V12a").also
+    assert all(23.2 < measured[f"{link}, 1 ms: Mbit/s"] < 46.4 for link in ("1 Gbit/s", "100 Mbit/s"))
+
+
+def test_a_scenario_that_claims_share_is_simulated_once(laboratory: Laboratory, findings: list[Finding]) -> None:
+    """V9n and V14a ask for some of the same queues; what V8b has asked for is not simulated again."""
+    studies = {finding.claim.id: finding.claim.study for finding in findings}
+    of_both = (laboratory.runs(studies[i], c) for i in ("V9n", "V14a") for c in laboratory.grid(studies[i]))
+    asked = [id(results) for runs in of_both for results in runs.values()]
+    assert 100 < len(set(asked)) < len(asked)
+    before = len(laboratory)
+    laboratory.simulate([studies["V8b"]])
+    assert len(laboratory) == before
