@@ -1,13 +1,11 @@
 //! Decisions of user space for a real connection, and what becomes of it when they stop or are absurd. Needs root, `ip` and `tc`;
 //! says so and passes where they are missing.
 
-mod lab;
-
 use std::time::{Duration, Instant};
 
+use crate::lab::Lab;
 use ackclock_bpf::agent::{Agent, Counters, Decision, NAME, Observation};
 use ackclock_bpf::command::Group;
-use lab::Lab;
 
 /// Linux's number of the state without losses, `TCP_CA_Open`.
 const OPEN: u32 = 0;

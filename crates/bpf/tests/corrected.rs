@@ -1,13 +1,11 @@
 //! The kernel's own CUBIC with a factor from user space, on a real connection: without one it is CUBIC, with one the
 //! window is as decided. Needs root, `ip` and `tc`; says so and passes where they are missing.
 
-mod lab;
-
 use std::time::Duration;
 
+use crate::lab::Lab;
 use ackclock_bpf::agent::{Agent, CORRECTED_NAME, Counters, Decision, Observation};
 use ackclock_bpf::command::Group;
-use lab::Lab;
 
 /// Observations of a connection of some seconds with these decisions.
 fn run(

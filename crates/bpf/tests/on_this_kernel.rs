@@ -1,15 +1,12 @@
 //! Controllers on this machine's own kernel and sockets: what losses leave and what round trips add is what each one's paper says.
 //! Needs root, `ip` and `tc`; says so and passes where they are missing.
 
-mod lab;
-mod records;
-
+use crate::lab::Lab;
+use crate::records::run;
 use ackclock_bpf::Assignment;
 use ackclock_bpf::machine;
 use ackclock_bpf::registration::{self, Order, Registration};
 use ackclock_bpf::trace::{Kind, Record};
-use lab::Lab;
-use records::run;
 
 /// The kernel's state of a fast recovery.
 const RECOVERY: u32 = 3;

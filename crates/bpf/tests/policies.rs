@@ -1,12 +1,11 @@
 //! A trained policy in whole numbers decides in the kernel as in the engine, bit for bit, in time; and its connections get another
 //! while they run. What needs root says so.
 
-mod lab;
-mod records;
-
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::lab::Lab;
+use crate::records::run;
 use ackclock_agent::policy::Policy as Trained;
 use ackclock_agent::policy::quantised::{Memory, Quantised, Sight};
 use ackclock_bpf::machine;
@@ -15,8 +14,6 @@ use ackclock_bpf::registration::{self, Order, Registration};
 use ackclock_bpf::replay::AskedPolicy;
 use ackclock_bpf::trace::{Kind, Record};
 use ackclock_units::RandomStream;
-use lab::Lab;
-use records::run;
 
 /// Linux's number of the state without losses, `TCP_CA_Open`.
 const OPEN: u32 = 0;

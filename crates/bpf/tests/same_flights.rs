@@ -1,15 +1,13 @@
 //! The rules in C of controllers with a rate of their own give the numbers of the controllers in Rust, event for event of simulated
 //! connections.
 
-mod mirror;
-
 use std::sync::{Arc, Mutex};
 
+use crate::mirror::{Apart, Mirror, Told};
 use ackclock::{Run, dumbbell};
 use ackclock_bpf::replay::Replay;
 use ackclock_bpf::{Flight, FlightEvent, Program, Report, host, machine};
 use ackclock_units::SimDuration;
-use mirror::{Apart, Mirror, Told};
 
 /// A connection's path: rate, round trip, queue, and who is there beside it.
 const PATHS: [(&str, &str, &str, &str); 4] = [

@@ -1,14 +1,12 @@
 //! The rules in C give the numbers of the controllers in Rust, on the same events: cwnd and ssthresh after each of them.
 
-mod path;
-
 use std::sync::Once;
 
+use crate::path::{MSS, Path, Sender, tell, translate};
 use ackclock_bpf::replay::Replay;
 use ackclock_bpf::{Event, Exchange, PROGRAMS, Program, host, machine};
 use ackclock_cc::{CongestionController, Controller, ControllerConfig};
 use ackclock_units::Bytes;
-use path::{MSS, Path, Sender, tell, translate};
 
 const INITIAL_WINDOW: u32 = 10;
 /// RFC 3465's L, which the controllers in Rust have.

@@ -1,11 +1,9 @@
 //! The disciplines beside each other, on a model of both sides.
 
-mod model;
-
 use ackclock_relay::{CodelWindowConfig, CreditConfig, DisciplineConfig, DrainRateConfig, NotSentConfig};
 use ackclock_units::{Bandwidth, SimDuration};
 
-use model::{Measured, Path, run};
+use crate::model::{self, Measured, Path, run};
 
 /// A path whose rate is the first one for half of the run, then the second; its queue holds what is under way at the higher
 /// of them. A run has 6 s, or 60 round trips: in fewer, what the start of a flow lets in too much is more than a hundredth.

@@ -62,18 +62,22 @@ mod vegas;
 mod windows;
 mod wrong_values;
 
-/// Each file of tests of a crate that has a suite is a module of it.
+/// Each file of tests of a crate whose manifest names the programs is a module of one of them.
 #[test]
-fn every_file_is_in_the_suite_of_its_crate() {
+fn every_file_is_in_a_program_of_its_crate() {
     let files = |folder: &Path| std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let suites = files(&crates).map(|folder| folder.join("tests/suite.rs")).filter(|suite| suite.is_file());
-    for suite in suites {
-        let text = std::fs::read_to_string(&suite).expect("a suite");
-        for file in files(suite.parent().expect("its folder")).filter(|file| file.extension() == Some("rs".as_ref())) {
+    for tests in files(&crates).map(|folder| folder.join("tests")).filter(|tests| tests.join("suite.rs").is_file()) {
+        let manifest = std::fs::read_to_string(tests.join("../Cargo.toml")).expect("a manifest");
+        let named = manifest.split("[[test]]\nname = \"").skip(1).filter_map(|rest| rest.split('"').next());
+        let programs: Vec<&str> = named.collect();
+        let read =
+            |program: &&str| std::fs::read_to_string(tests.join(program).with_extension("rs")).expect("a program");
+        let text: String = programs.iter().map(read).collect();
+        for file in files(&tests).filter(|file| file.extension() == Some("rs".as_ref())) {
             let name = file.file_stem().expect("a name").to_string_lossy();
-            let is_in = name == "suite" || text.contains(&format!("\nmod {name};\n"));
-            assert!(is_in, "{}: the module {name} is missing; add `mod {name};`", suite.display());
+            let is_in = programs.contains(&&*name) || text.contains(&format!("\nmod {name};\n"));
+            assert!(is_in, "{}: the module {name} is missing in {programs:?}; add `mod {name};`", tests.display());
         }
     }
 }
