@@ -18,6 +18,8 @@ from ackclock.base import study_files
 from ackclock.claims import Finding, Folder, Laboratory, judge, locations
 from networks import dumbbell
 
+pytest.register_assert_rewrite("verdicts")
+
 if study_files.folder() is not None:
     locations.make_importable()
 
