@@ -84,6 +84,7 @@ impl SackReport {
 pub(super) struct AckOutcome {
     pub(super) prior_una: u64,
     pub(super) prior_flight_size: u64,
+    pub(super) prior_pipe: u64,
     pub(super) prior_sacked: u64,
     pub(super) delivered: u64,
     pub(super) newly_sacked: u64,
@@ -186,7 +187,7 @@ impl AckProcessor {
     }
 
     fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        let prior_flight_size = self.flight.board.flight_size();
+        let (prior_flight_size, prior_pipe) = (self.flight.board.flight_size(), self.flight.board.pipe());
         let prior_sacked = self.flight.board.sacked();
         let una = self.flight.board.una();
         let advanced = ack.ack > una;
@@ -227,6 +228,7 @@ impl AckProcessor {
         AckOutcome {
             prior_una: una,
             prior_flight_size,
+            prior_pipe,
             prior_sacked,
             delivered,
             newly_sacked,
@@ -360,7 +362,7 @@ impl AckProcessor {
         let sent_at = own.or_else(|| Some(self.flight.clock.time_of(echo.filter(|echo| *echo != 0)?, now)));
         //= rfc6298-3-one-a-round-trip
         if let Some(sent_at) = sent_at {
-            let newest = sacked.and_then(|sacked| sacked.newest).or(acked.newest);
+            let newest = own.and(sacked.and_then(|sacked| sacked.newest).or(acked.newest));
             self.flight.take_sample(now, sent_at, newest);
         }
     }
