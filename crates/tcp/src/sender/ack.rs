@@ -4,8 +4,8 @@ mod fast_path;
 
 use std::sync::Arc;
 
-use ackclock_cc::{CongestionController, Controller, SegmentTimestamps};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_cc::{CongestionController, Controller, EchoEvent, SegmentTimestamps};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Flags;
 
 use super::congestion::Congestion;
@@ -219,6 +219,7 @@ impl AckProcessor {
         let reported = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight_size > 0 { reported } else { 0 };
+        self.report_echo(delivered, marked);
         self.flight.counters.delivered_ce += (marked * self.flight.board.mss()).min(delivered);
         let is_duplicate = prior_flight_size > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
         self.flight.recovery.count_duplicate(is_duplicate, advanced, prior_flight_size);
@@ -395,6 +396,20 @@ impl AckProcessor {
         if self.flight.ecn.is_on() {
             let marked = self.marked_of(flags, delivered);
             debug_assert_eq!(marked, 0, "no mark is reported");
+            self.report_echo(delivered, 0);
+        }
+    }
+
+    /// Reports the feedback of an ACK to the controller.
+    fn report_echo(&mut self, delivered: u64, marked: u64) {
+        let Flight { board, ecn, congestion, .. } = &mut self.flight;
+        if ecn.is_on() {
+            congestion.controller.on_echo(&EchoEvent {
+                snd_una: board.una(),
+                snd_nxt: board.high_data(),
+                newly_acked: Bytes(delivered),
+                newly_ce_marked: Bytes((marked * board.mss()).min(delivered)),
+            });
         }
     }
 
