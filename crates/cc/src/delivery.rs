@@ -53,6 +53,8 @@ pub struct DeliveryReport {
     pub lost: Bytes,
     /// The octets thought to be in the network, RFC 6675's pipe (`C.inflight`).
     pub inflight: Bytes,
+    /// The octets thought to be in the network before the ACK (Linux's `prior_in_flight`).
+    pub prior_inflight: Bytes,
     /// The kind of recovery under way.
     pub repair: Repair,
     /// True if the receiver reports out-of-order data, so that several losses in a round trip are found.

@@ -137,6 +137,19 @@ impl Growth {
     }
 }
 
+/// The feedback of an ACK on a connection with ECN, also of one that delivers nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct EchoEvent {
+    /// SND.UNA after the ACK and SND.NXT, octets since the connection's beginning.
+    pub snd_una: u64,
+    /// The next sequence number to send.
+    pub snd_nxt: u64,
+    /// The octets delivered by the ACK, and the marked ones among them: as in [`AckEvent`].
+    pub newly_acked: Bytes,
+    /// The marked octets among the newly delivered.
+    pub newly_ce_marked: Bytes,
+}
+
 /// The cause of a congestion episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionCause {

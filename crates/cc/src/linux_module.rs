@@ -7,6 +7,7 @@
 //! that begins an episode is measured after the decrease.
 
 mod bic;
+mod dctcp;
 mod highspeed;
 mod htcp;
 mod hybla;
@@ -23,10 +24,11 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionCause, CongestionEvent, EchoEvent, RestartCause, RestartEvent, SendEvent};
 use crate::segment_window::SegmentWindow;
 
 pub(crate) use bic::Bic;
+pub(crate) use dctcp::Dctcp;
 pub(crate) use highspeed::HighSpeed;
 pub(crate) use htcp::Htcp;
 pub(crate) use hybla::Hybla;
@@ -136,6 +138,14 @@ enum State {
 trait Module: Debug + Send + Sync {
     /// Takes every ACK before the window grows (`pkts_acked`).
     fn on_ack(&mut self, _acked: &Acked) {}
+
+    /// Takes every ACK on a connection with ECN, before an episode that begins with it (`in_ack_event`).
+    fn on_echo(&mut self, _echo: &EchoEvent) {}
+
+    /// The ssthresh, at least two, that a loss leaves which is found while the answer to a mark lasts, with a window of `cwnd`.
+    fn on_loss_in_answer(&mut self, _cwnd: u64) -> Option<u64> {
+        None
+    }
 
     /// Takes the first round trip, that of the handshake (`init`).
     fn on_handshake(&mut self, _window: &mut SegmentWindow, _srtt: SimDuration) {}
@@ -290,6 +300,16 @@ impl CongestionController for LinuxModule {
                 snd_nxt: ack.snd_nxt,
             };
             self.module.grow(&mut self.window, &growth);
+        }
+    }
+
+    fn on_echo(&mut self, echo: &EchoEvent) {
+        self.module.on_echo(echo);
+    }
+
+    fn on_loss_in_answer(&mut self, window: Bytes) {
+        if let Some(ssthresh) = self.module.on_loss_in_answer(window.0 / self.mss) {
+            self.window.set(ssthresh.max(2));
         }
     }
 

@@ -107,7 +107,7 @@ impl Plan {
             });
             let mut options = [None, None];
             for (side, tcp) in [&flow.sender, &flow.receiver].into_iter().enumerate() {
-                let (host, socket) = switches::plan(tcp, &place, &mut refusals);
+                let (host, socket) = switches::plan(tcp, &flow.controller_name, &place, &mut refusals);
                 options[side] = Some(socket);
                 match &sides[side] {
                     None => sides[side] = Some(host),

@@ -226,7 +226,8 @@ impl Sender {
             }
         }
         if let Some(rates) = &mut self.rates {
-            rates.on_sent(now, packet.span(), self.log.in_flight(), u64::from(packet.size), false);
+            let in_flight = self.log.in_flight();
+            rates.on_sent(now, packet.span(), in_flight, in_flight <= packet.size.into(), false);
         }
         // The handshake is none of the initial window, which leaves at once (section 7.7).
         if self.pacer.is_active() && payload > 0 {

@@ -103,8 +103,9 @@ impl ControllerFeed {
     #[inline]
     pub(crate) fn on_sent(&mut self, now: SimTime, range: Range, board: &Scoreboard, is_retransmission: bool) {
         if let Some(rates) = &mut self.rates {
-            let weight = board.weight(range.len());
-            rates.on_sent(now, range, board.pipe().max(weight), weight, is_retransmission);
+            let inflight = board.pipe().max(board.weight(range.len()));
+            let begins_flight = !is_retransmission && board.una() == range.start;
+            rates.on_sent(now, range, inflight, begins_flight, is_retransmission);
         }
     }
 
@@ -160,6 +161,7 @@ impl ControllerFeed {
         &mut self,
         min_rtt: SimDuration,
         board: &Scoreboard,
+        prior_inflight: u64,
         recovery: &Recovery,
         next_departure: SimTime,
     ) -> Option<DeliveryReport> {
@@ -172,6 +174,7 @@ impl ControllerFeed {
             delivered: Bytes(rates.delivered()),
             lost: Bytes(rates.lost()),
             inflight: Bytes(board.pipe()),
+            prior_inflight: Bytes(prior_inflight),
             repair: match recovery.phase() {
                 Phase::Open | Phase::Cwr { .. } => Repair::None,
                 Phase::Fast(_) => Repair::Fast,
@@ -187,6 +190,28 @@ impl ControllerFeed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Counting;
+
+    /// Linux asks for `packets_out`, and not for what loss detection takes to be in the network.
+    #[test]
+    fn a_flight_goes_on_while_something_is_outstanding_that_is_taken_for_lost() {
+        let ms = |ms: u64| SimTime(ms * 1_000_000);
+        let mut feed = ControllerFeed::default();
+        feed.settle(Demands { samples: true, ..Demands::default() }, AppLimitedFrom::Idle);
+        let mut board = Scoreboard::new(Counting::Octets, 1_000);
+        let mut send = |now, board: &mut Scoreboard| {
+            let start = board.high_data();
+            board.on_new_data(1_000, now);
+            feed.on_sent(now, Range { start, end: start + 1_000 }, board, false);
+        };
+        send(ms(0), &mut board);
+        board.mark_all_lost(|_| true);
+        send(ms(100), &mut board);
+        let rates = feed.rates.as_mut().expect("they are wanted");
+        rates.on_delivered(Range { start: board.una() + 1_000, end: board.high_data() }, ms(150));
+        let sample = rates.take_sample(SimDuration::ZERO, board.una()).expect("its record is there");
+        assert_eq!(sample.interval, SimDuration::from_millis(150));
+    }
 
     fn sample(delivered: u64, interval_ms: u64, is_app_limited: bool) -> RateSample {
         let (lost, prior) = (Bytes(0), Bytes(0));

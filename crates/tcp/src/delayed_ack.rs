@@ -229,6 +229,11 @@ impl DelayedAcks {
         self.deadline
     }
 
+    /// An ACK of data in order waits for its time.
+    pub(crate) fn is_delayed(&self) -> bool {
+        self.deadline != SimTime::NEVER && !self.gathers
+    }
+
     /// The next ACKs are not delayed, as many as at the start, or from now on they are again (`TCP_QUICKACK`).
     pub(crate) fn set_quick(&mut self, quick: bool) {
         self.quick = if quick { self.config.quickacks.max(1) } else { 0 };

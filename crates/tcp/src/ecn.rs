@@ -5,8 +5,7 @@
 //!
 //! Departures: without the `AccECN` option ([`crate::accurate_ecn`]) a sender corrects for wraps of the ACE field only by the
 //! marks that the acknowledged segments make possible (appendix A.1 without the safety of A.2.1).
-//! Of DCTCP's echo: one ACK goes out at a change, in the new state, and not two. Retransmissions, SYNs, and pure ACKs without their own
-//! congestion control (RFC 5690) are not ECN-capable.
+//! Retransmissions, SYNs, and pure ACKs without their own congestion control (RFC 5690) are not ECN-capable.
 
 use ackclock_cc::{CongestionController, Controller};
 use ackclock_wire::{AccurateEcn, Ecn, Flags};
@@ -372,6 +371,11 @@ impl EcnReceiver {
         }
     }
 
+    /// True if a segment that has just arrived differs from those before it, of which a delayed ACK is to tell first.
+    pub(crate) fn changes(&self, ecn: Ecn, payload: u32) -> bool {
+        self.feedback == Feedback::Exact && payload > 0 && self.echoes != (ecn == Ecn::Ce)
+    }
+
     /// A segment arrived, with payload or without. Returns true if that is to be acknowledged at once: the first mark,
     /// and the answer to it.
     pub(crate) fn on_segment(&mut self, flags: Flags, ecn: Ecn, payload: u32) -> bool {
@@ -391,7 +395,9 @@ impl EcnReceiver {
                 begins || answered
             }
             //= rfc8257-3.2-echo
-            Feedback::Exact => has_payload && std::mem::replace(&mut self.echoes, is_marked) != is_marked,
+            Feedback::Exact => {
+                has_payload && (std::mem::replace(&mut self.echoes, is_marked) != is_marked || flags.has(Flags::CWR))
+            }
             Feedback::Accurate => {
                 //= rfc9768-3.2.2-all-packets
                 self.marked += u64::from(is_marked);
@@ -414,7 +420,6 @@ impl EcnReceiver {
             return flags;
         }
         match self.feedback {
-            //= rfc8257-3.2-two-acks
             Feedback::Classic | Feedback::Exact if self.echoes => Flags::ECE,
             //= rfc9768-3.2.2-counter
             Feedback::Accurate => ace_flags(self.marked),

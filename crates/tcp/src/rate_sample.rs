@@ -77,9 +77,10 @@ impl RateSampler {
         self.app_limited_until.is_some()
     }
 
-    /// A segment left; `inflight` includes it, counting it as `weight`.
-    pub fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, weight: u64, is_retransmission: bool) {
-        if inflight <= weight {
+    /// A segment left; `inflight` includes it. It begins a flight if nothing was outstanding: what is taken for lost may be in
+    /// the network all the same.
+    pub fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, begins_flight: bool, is_retransmission: bool) {
+        if begins_flight {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
         let record = Record {
@@ -200,7 +201,7 @@ mod tests {
     /// Sends segments 0 to 3 at 0, 1, 2 and 3 ms, and delivers each 10 ms later.
     fn four_segments(sampler: &mut RateSampler) -> Vec<RateSample> {
         for number in 0..4 {
-            sampler.on_sent(SimTime(number * MS), segment(number), (number + 1) * 1_000, 1_000, false);
+            sampler.on_sent(SimTime(number * MS), segment(number), (number + 1) * 1_000, number == 0, false);
         }
         let deliver = |number| {
             sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
@@ -219,7 +220,7 @@ mod tests {
             assert_eq!(sample.interval, SimDuration((10 + number) * MS));
         }
         // The next leaves at 14 ms, when 4 segments have been delivered (the last at 13 ms); its flight starts anew.
-        sampler.on_sent(SimTime(14 * MS), segment(4), 1_000, 1_000, false);
+        sampler.on_sent(SimTime(14 * MS), segment(4), 1_000, true, false);
         sampler.on_delivered(segment(4), SimTime(24 * MS));
         let sample = sampler.take_sample(SimDuration::ZERO, segment(4).end).expect("a sample");
         assert_eq!((sample.delivered, sample.interval), (Bytes(1_000), SimDuration(10 * MS)));
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn acks_that_come_sooner_than_a_round_trip_tell_no_rate() {
         let mut sampler = RateSampler::default();
-        sampler.on_sent(SimTime(0), segment(0), 1_000, 1_000, false);
+        sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
         sampler.on_delivered(segment(0), SimTime(2 * MS));
         let sample = sampler.take_sample(SimDuration(10 * MS), segment(0).end).expect("a sample");
         assert_eq!(sample.rate(), None);
@@ -241,12 +242,12 @@ mod tests {
             sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
             sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("a sample").is_app_limited
         };
-        sampler.on_sent(SimTime(0), segment(0), 1_000, 1_000, false);
+        sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
         sampler.on_application_limited(1_000);
-        sampler.on_sent(SimTime(1), segment(1), 2_000, 1_000, false);
+        sampler.on_sent(SimTime(1), segment(1), 2_000, false, false);
         assert!(!is_limited(&mut sampler, 0));
         assert!(is_limited(&mut sampler, 1)); // 2000 delivered, more than the 1000 in flight at the limit
-        sampler.on_sent(SimTime(12 * MS), segment(2), 1_000, 1_000, false);
+        sampler.on_sent(SimTime(12 * MS), segment(2), 1_000, true, false);
         assert!(!is_limited(&mut sampler, 2));
     }
 
@@ -257,10 +258,10 @@ mod tests {
             sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
             sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("a sample").is_app_limited
         };
-        sampler.on_sent(SimTime(0), segment(0), 1_000, 1_000, false);
-        sampler.on_sent(SimTime(0), segment(1), 2_000, 1_000, false);
+        sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
+        sampler.on_sent(SimTime(0), segment(1), 2_000, false, false);
         assert!(is_limited(&mut sampler, 0));
-        sampler.on_sent(SimTime(10 * MS), segment(2), 2_000, 1_000, false);
+        sampler.on_sent(SimTime(10 * MS), segment(2), 2_000, false, false);
         assert!(is_limited(&mut sampler, 1));
         assert!(!is_limited(&mut sampler, 2));
     }
@@ -268,8 +269,8 @@ mod tests {
     #[test]
     fn a_duplicate_that_counts_as_delivered_is_in_the_next_sample() {
         let mut sampler = RateSampler::default();
-        sampler.on_sent(SimTime(0), segment(0), 1_000, 1_000, false);
-        sampler.on_sent(SimTime(1), segment(1), 2_000, 1_000, false);
+        sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
+        sampler.on_sent(SimTime(1), segment(1), 2_000, false, false);
         sampler.on_duplicate(SimTime(9 * MS), 1_000);
         sampler.on_delivered(segment(0), SimTime(10 * MS));
         let sample = sampler.take_sample(SimDuration::ZERO, segment(0).end).expect("a sample");
@@ -280,13 +281,13 @@ mod tests {
     fn a_loss_tells_what_was_in_flight_and_what_was_lost_since() {
         let mut sampler = RateSampler::default();
         for number in 0..3 {
-            sampler.on_sent(SimTime(number), segment(number), (number + 1) * 1_000, 1_000, false);
+            sampler.on_sent(SimTime(number), segment(number), (number + 1) * 1_000, number == 0, false);
         }
         sampler.on_lost(segment(0), SimTime(9));
         let report = sampler.on_lost(segment(1), SimTime(9)).expect("a report");
         assert_eq!((report.tx_in_flight, report.lost, report.sent_at), (Bytes(2_000), Bytes(2_000), SimTime(1)));
         // A retransmission is a new departure: nothing has been lost since.
-        sampler.on_sent(SimTime(10), segment(0), 2_000, 1_000, true);
+        sampler.on_sent(SimTime(10), segment(0), 2_000, false, true);
         let report = sampler.on_delivered(segment(0), SimTime(20)).expect("a report");
         assert_eq!((report.lost, report.sent_at, report.is_retransmission), (Bytes(0), SimTime(10), true));
     }

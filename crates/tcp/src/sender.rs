@@ -172,7 +172,7 @@ impl Sender {
         let lost_before = std::mem::take(&mut flight.congestion.lost_by_timer);
         let (min_rtt, next_departure) = (flight.rto.stats().min_rtt, transmitter.pacer.next());
         let (board, feed) = (&flight.board, &mut flight.congestion.feed);
-        let delivery = feed.delivery_report(min_rtt, board, &flight.recovery, next_departure);
+        let delivery = feed.delivery_report(min_rtt, board, outcome.prior_pipe, &flight.recovery, next_departure);
         let event = AckEvent {
             now,
             newly_acked: Bytes(outcome.delivered),

@@ -1,7 +1,7 @@
 //! The application's other calls: it answers a SYN itself, bounds its window, signals congestion, stops reading.
 
 use crate::common::{ACCEPTOR, OPENER, Pair, plain};
-use ackclock_tcp::{ConnectionError, EcnConfig, EcnMode, Endpoint, SocketOption, State, TcpConfig};
+use ackclock_tcp::{ConnectionError, DelayedAck, EcnConfig, EcnMode, Endpoint, SocketOption, State, TcpConfig};
 use ackclock_units::{Bandwidth, Bytes, SimDuration};
 use ackclock_wire::Flags;
 
@@ -173,4 +173,22 @@ fn a_rest_whose_timeout_is_over_waits_for_the_pacer() {
     pair.call(OPENER, |end, now, out| end.write(now, Bytes(10_100), out));
     pair.run_for(SimDuration::from_secs(30));
     assert_eq!(pair.ends[ACCEPTOR].received(), Bytes(10_100));
+}
+
+/// RFC 8257 section 3.2: a delayed ACK leaves in the old state before the one that tells of the change.
+//= rfc8257-3.2-two-acks
+#[test]
+fn the_exact_echo_first_acknowledges_what_came_before_a_change() {
+    let ecn = EcnConfig { mode: EcnMode::Request, accurate: false, dctcp_feedback: true, ..TcpConfig::default().ecn };
+    let delayed_ack = DelayedAck { segments: 2, count_octets: false, ..plain().delayed_ack };
+    let config = TcpConfig { ecn, delayed_ack, ..plain() };
+    let mut pair = Pair::new(&config, &config);
+    pair.open();
+    pair.mark = Box::new(|end, segment| end == OPENER && [1, 2].contains(&(segment.seq.0 / 1_000)));
+    pair.write(OPENER, 5_000);
+    pair.run_for(SimDuration::from_secs(1));
+    let acks = pair.seen.iter().filter(|seen| seen.from == ACCEPTOR && !seen.segment.flags.has(Flags::SYN));
+    let told: Vec<(u32, bool)> =
+        acks.map(|seen| (seen.segment.ack.0 / 1_000, seen.segment.flags.has(Flags::ECE))).collect();
+    assert_eq!(told, [(1, false), (2, true), (3, true), (4, false), (5, false)]);
 }

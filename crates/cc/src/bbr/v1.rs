@@ -209,11 +209,10 @@ impl Bbr {
             return;
         }
         let is_full_length = self.min_rtt.is_none_or(|rtt| ack.now.saturating_since(self.phase_began) > rtt);
-        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.lost_now().0;
         let is_over = if self.pacing_gain > 1.0 {
-            is_full_length && (ack.lost_now().0 > 0 || prior_inflight >= self.inflight(self.pacing_gain))
+            is_full_length && (ack.lost_now().0 > 0 || delivery.prior_inflight.0 >= self.inflight(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
-            is_full_length || prior_inflight <= self.inflight(1.0)
+            is_full_length || delivery.prior_inflight.0 <= self.inflight(1.0)
         } else {
             is_full_length
         };

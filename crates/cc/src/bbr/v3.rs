@@ -212,7 +212,7 @@ impl Bbr3 {
         let loss_round_ends = self.update_latest_signals(delivery);
         self.update_bandwidth(delivery);
         let ranges = self.update_congestion_signals(loss_round_ends);
-        self.note_use_of_window(ack, delivery);
+        self.note_use_of_window(delivery);
         self.update_aggregation(ack);
         self.check_full_pipe(&sample);
         self.check_startup_done(&sample, loss_round_ends.then_some(ranges), delivery);
@@ -243,12 +243,11 @@ impl Bbr3 {
     }
 
     /// Records whether the window was full at some moment of this round or the last (`C.is_cwnd_limited`).
-    fn note_use_of_window(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
+    fn note_use_of_window(&mut self, delivery: &DeliveryReport) {
         if self.rounds.starts {
             self.filled_window = std::mem::take(&mut self.fills_window);
         }
-        let prior_inflight = delivery.inflight.0 + ack.newly_acked.0 + ack.lost_now().0;
-        self.fills_window |= prior_inflight + self.mss > self.cwnd;
+        self.fills_window |= delivery.prior_inflight.0 + self.mss > self.cwnd;
     }
 
     fn is_cwnd_limited(&self) -> bool {

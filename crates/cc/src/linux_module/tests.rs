@@ -6,6 +6,8 @@ use super::*;
 use crate::classic::{
     BicConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig, VenoConfig, WestwoodConfig, YeahConfig,
 };
+use crate::dctcp::DctcpConfig;
+use crate::event::EchoEvent;
 use crate::testing::{ack, loss, recovering, restart};
 use crate::vegas::{VegasConfig, VegasVariant};
 
@@ -412,4 +414,47 @@ fn an_episode_that_begins_where_the_last_ends_decreases_from_what_that_leaves() 
     bic.on_recovery_end(at(1.1));
     bic.on_congestion(&CongestionEvent { now: at(1.1), ..loss(20 * MSS) });
     assert_eq!(bic.ssthresh(), Some(Bytes(15 * MSS))); // 20 * 819 / 1024, as the event says
+}
+
+/// `dctcp_update_alpha`: a sixteenth goes, and what the marked fraction is worth in 1024ths over 16 comes.
+#[test]
+fn dctcps_alpha_moves_once_a_flight_before_a_mark_is_answered() {
+    let mut dctcp = module(Dctcp::new(&DctcpConfig::default(), MSS), 20);
+    let mut echo = |snd_una, snd_nxt, segments: u64, marked: u64| {
+        let (newly_acked, newly_ce_marked) = (Bytes(segments * MSS), Bytes(marked * MSS));
+        dctcp.on_echo(&EchoEvent { snd_una, snd_nxt, newly_acked, newly_ce_marked });
+        let mut alpha = f64::NAN;
+        dctcp.inspect(&mut |_, value| alpha = value * 1_024.0);
+        (alpha as u64, dctcp.clone())
+    };
+    assert_eq!(echo(2_001, 22_001, 2, 0).0, 960); // 1024 - 64, with the first ACK of data
+    assert_eq!(echo(12_001, 32_001, 10, 0).0, 960);
+    let (alpha, mut marked) = echo(22_001, 42_001, 10, 7);
+    assert_eq!(alpha, 922); // 960 - 60, and 7 * 64 / 20
+    marked.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(20 * MSS) });
+    assert_eq!(marked.ssthresh(), Some(Bytes(11 * MSS))); // 20 - (20 * 922 >> 11)
+    marked.on_loss_in_answer(Bytes(16 * MSS));
+    assert_eq!((marked.ssthresh(), marked.cwnd()), (Some(Bytes(8 * MSS)), Bytes(8 * MSS))); // `dctcp_react_to_loss`
+}
+
+/// `min_not_zero(alpha, alpha >> dctcp_shift_g)`: what is less than 16 goes at once.
+#[test]
+fn dctcps_alpha_ends_at_nothing_and_a_loss_halves() {
+    let config = DctcpConfig { initial_alpha: 17.0 / 1_024.0, ..DctcpConfig::default() };
+    let mut dctcp = module(Dctcp::new(&config, MSS), 21);
+    let mut alphas = (1..4).map(|flight| {
+        let acked = Bytes(MSS);
+        dctcp.on_echo(&EchoEvent {
+            snd_una: flight,
+            snd_nxt: flight + 1,
+            newly_acked: acked,
+            newly_ce_marked: Bytes(0),
+        });
+        let mut alpha = f64::NAN;
+        dctcp.inspect(&mut |_, value| alpha = value * 1_024.0);
+        alpha as u64
+    });
+    assert_eq!((alphas.next(), alphas.next(), alphas.next()), (Some(16), Some(15), Some(0)));
+    dctcp.on_congestion(&loss(21 * MSS));
+    assert_eq!(dctcp.ssthresh(), Some(Bytes(10 * MSS)));
 }

@@ -42,7 +42,7 @@ pub struct SocketOptions {
 impl HostPlan {
     /// Plan for hosts with the profile's own settings.
     pub(super) fn of_the_profile() -> Self {
-        plan(&linux(), "", &mut Vec::new()).0
+        plan(&linux(), "", "", &mut Vec::new()).0
     }
 
     /// Refusal of two flows with different parameters on one side of the network.
@@ -77,11 +77,19 @@ fn max_segment(tcp: &TcpConfig) -> u32 {
     tcp.mss + if tcp.timestamps { TIMESTAMPS } else { 0 }
 }
 
-/// Plan for the switches of one end.
-pub(super) fn plan(tcp: &TcpConfig, place: &str, refusals: &mut Vec<Refusal>) -> (HostPlan, SocketOptions) {
+/// Plan for the switches of one end, whose sockets have this controller.
+pub(super) fn plan(
+    tcp: &TcpConfig,
+    controller: &str,
+    place: &str,
+    refusals: &mut Vec<Refusal>,
+) -> (HostPlan, SocketOptions) {
     let (asked, comes) = (table_of(tcp), table_of(&linux()));
     for name in differing(&asked, &comes) {
         let value = asked.get(name).unwrap_or(&Value::Null);
+        if name == "dctcp_feedback" && controller == "dctcp" {
+            continue; // the module's own
+        }
         if let Some(reason) = reason_against(name, value, &asked).or_else(|| out_of_range(name, tcp)) {
             let known = comes.get(name).map_or("left out".to_owned(), Value::to_string);
             refusals.push(Refusal {

@@ -13,7 +13,7 @@ fn planned(lines: &str) -> Result<Plan, Vec<Refusal>> {
         "#
     );
     let scenario = Scenario::parse(&text, "plan.toml", &[]).expect("a right scenario");
-    Plan::new(scenario.config(), &["reno".to_owned(), "cubic".to_owned(), "bbr".to_owned()])
+    Plan::new(scenario.config(), &["reno", "cubic", "bbr", "dctcp"].map(str::to_owned))
 }
 
 fn places(lines: &str) -> Vec<String> {
@@ -54,6 +54,16 @@ fn captures_refusals_and_resets_are_taken() {
     let lines = "[[flow]]\nname = \"a\"\ncontroller = \"cubic\"\ncapture = true\nabort_at = \"500 ms\"\n\
                  [[flow]]\nname = \"b\"\ncontroller = \"cubic\"\naccepts = false";
     assert!(planned(lines).is_ok());
+}
+
+/// The module asks for ECN and echoes marks exactly by itself; any other controller has no such echo.
+#[test]
+fn the_exact_echo_is_dctcps_alone() {
+    let plan = planned("[[flow]]\nname = \"a\"\ncontroller = \"dctcp\"").expect("it can");
+    assert_eq!((plan.flows[0].controller.as_str(), &*plan.sides[1].parameters["net.ipv4.tcp_ecn"]), ("dctcp", "1"));
+    let refused = planned("[tcp]\ndctcp_feedback = true\n[[flow]]\nname = \"a\"\ncontroller = \"reno\"");
+    let places: Vec<String> = refused.expect_err("it cannot").into_iter().map(|refusal| refusal.place).collect();
+    assert_eq!(places, ["flow[0].tcp.dctcp_feedback"]);
 }
 
 #[test]

@@ -197,7 +197,7 @@ impl Sender {
             reduced_window: None,
             round: self.rounds.count(),
             is_paced: self.pacer.is_active(),
-            delivery: self.delivery_report(settled),
+            delivery: self.delivery_report(settled, outcome.prior_flight),
         };
         self.controller.on_ack(&event);
         let in_flight = self.log.in_flight();
@@ -207,13 +207,14 @@ impl Sender {
         self.note_pacing();
     }
 
-    fn delivery_report(&mut self, settled: u64) -> Option<DeliveryReport> {
+    fn delivery_report(&mut self, settled: u64, prior_flight: u64) -> Option<DeliveryReport> {
         let rates = self.rates.as_mut()?;
         let sample = rates.take_sample(self.rtt.stats().min_rtt, settled);
         Some(DeliveryReport {
             delivered: Bytes(rates.delivered()),
             lost: Bytes(rates.lost()),
             inflight: Bytes(self.log.in_flight()),
+            prior_inflight: Bytes(prior_flight),
             repair: self.repairing.what(),
             has_sack: true,
             next_departure: self.pacer.next(),

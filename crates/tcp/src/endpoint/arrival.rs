@@ -101,6 +101,10 @@ impl Endpoint {
         if segment.payload > 0 && self.ecn.tells_of_congestion(segment.flags, segment.ecn) {
             self.receiver.acks.on_congestion();
         }
+        //= rfc8257-3.2-two-acks
+        if self.ecn.changes(segment.ecn, segment.payload) && self.receiver.acks.is_delayed() {
+            self.send_ack(now, out);
+        }
         if self.ecn.on_segment(segment.flags, segment.ecn, segment.payload) {
             self.receiver.request_ack();
         }

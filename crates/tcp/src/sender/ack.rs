@@ -4,8 +4,8 @@ mod fast_path;
 
 use std::sync::Arc;
 
-use ackclock_cc::{CongestionController, Controller, SegmentTimestamps};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_cc::{CongestionController, Controller, EchoEvent, SegmentTimestamps};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::Flags;
 
 use super::congestion::Congestion;
@@ -84,6 +84,7 @@ impl SackReport {
 pub(super) struct AckOutcome {
     pub(super) prior_una: u64,
     pub(super) prior_flight_size: u64,
+    pub(super) prior_pipe: u64,
     pub(super) prior_sacked: u64,
     pub(super) delivered: u64,
     pub(super) newly_sacked: u64,
@@ -186,7 +187,7 @@ impl AckProcessor {
     }
 
     fn update_scoreboard(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        let prior_flight_size = self.flight.board.flight_size();
+        let (prior_flight_size, prior_pipe) = (self.flight.board.flight_size(), self.flight.board.pipe());
         let prior_sacked = self.flight.board.sacked();
         let una = self.flight.board.una();
         let advanced = ack.ack > una;
@@ -218,6 +219,7 @@ impl AckProcessor {
         let reported = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight_size > 0 { reported } else { 0 };
+        self.report_echo(delivered, marked);
         self.flight.counters.delivered_ce += (marked * self.flight.board.mss()).min(delivered);
         let is_duplicate = prior_flight_size > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
         self.flight.recovery.count_duplicate(is_duplicate, advanced, prior_flight_size);
@@ -227,6 +229,7 @@ impl AckProcessor {
         AckOutcome {
             prior_una: una,
             prior_flight_size,
+            prior_pipe,
             prior_sacked,
             delivered,
             newly_sacked,
@@ -360,7 +363,7 @@ impl AckProcessor {
         let sent_at = own.or_else(|| Some(self.flight.clock.time_of(echo.filter(|echo| *echo != 0)?, now)));
         //= rfc6298-3-one-a-round-trip
         if let Some(sent_at) = sent_at {
-            let newest = sacked.and_then(|sacked| sacked.newest).or(acked.newest);
+            let newest = own.and(sacked.and_then(|sacked| sacked.newest).or(acked.newest));
             self.flight.take_sample(now, sent_at, newest);
         }
     }
@@ -393,6 +396,20 @@ impl AckProcessor {
         if self.flight.ecn.is_on() {
             let marked = self.marked_of(flags, delivered);
             debug_assert_eq!(marked, 0, "no mark is reported");
+            self.report_echo(delivered, 0);
+        }
+    }
+
+    /// Reports the feedback of an ACK to the controller.
+    fn report_echo(&mut self, delivered: u64, marked: u64) {
+        let Flight { board, ecn, congestion, .. } = &mut self.flight;
+        if ecn.is_on() {
+            congestion.controller.on_echo(&EchoEvent {
+                snd_una: board.una(),
+                snd_nxt: board.high_data(),
+                newly_acked: Bytes(delivered),
+                newly_ce_marked: Bytes((marked * board.mss()).min(delivered)),
+            });
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) struct Policer {
     delivered: u64,
     lost: u64,
     rounds: u32,
-    /// Both counts at the latest ACK, for resets between ACKs.
+    /// Both counts by now, for resets between samples.
     latest: (u64, u64),
 }
 
@@ -72,27 +72,21 @@ impl Policer {
         self.rounds = 0;
     }
 
+    /// Takes the number of segments delivered so far. An undo comes before the sample of its ACK.
+    pub(super) fn on_delivered(&mut self, segments: u64) {
+        self.latest.0 = segments;
+    }
+
     /// Counts lost segments. Those that a timeout marks count before the module hears of the timeout
     /// (`tcp_enter_loss`).
     pub(super) fn on_lost(&mut self, segments: u64) {
         self.latest.1 += segments;
     }
 
-    /// Counts a timeout as a loss at the end of a round; `octets_per_second` is as in [`Self::on_sample`].
-    pub(super) fn on_timeout(&mut self, now: SimTime, octets_per_second: impl Fn(u64) -> u64) {
+    /// A timeout as a sample: a loss at the end of a round.
+    pub(super) fn at_timeout(&self, now: SimTime, probes_bandwidth: bool) -> Moment {
         let (delivered, lost) = self.latest;
-        let at = Moment {
-            now,
-            delivered,
-            lost,
-            has_lost: true,
-            is_app_limited: false,
-            round_starts: true,
-            probes_bandwidth: false,
-        };
-        if !self.is_used {
-            self.sample(&at, octets_per_second);
-        }
+        Moment { now, delivered, lost, has_lost: true, is_app_limited: false, round_starts: true, probes_bandwidth }
     }
 
     /// Takes a rate sample; `octets_per_second` converts a rate.
@@ -198,12 +192,26 @@ mod tests {
         round(&mut policer, &mut at, 0);
         at.lost += 100;
         policer.on_lost(100);
-        policer.on_timeout(at.now, |_| u64::MAX);
+        policer.on_sample(&policer.at_timeout(at.now, true), |_| u64::MAX);
         // After three rounds 300 have arrived and 30 have not: a tenth. With the 100 it would be more than two fifths.
         for _ in 0..16 {
             assert_eq!(round(&mut policer, &mut at, 10), Verdict::None);
             assert_eq!(policer.rate, 0);
         }
+    }
+
+    /// `bbr_set_state` hands a timeout to `bbr_lt_bw_sampling` as the end of a round, whether BBR paces at the rate or not.
+    #[test]
+    fn a_timeout_counts_among_the_rounds_for_which_the_rate_holds() {
+        let (mut policer, mut at) = start();
+        for _ in 0..8 {
+            round(&mut policer, &mut at, 25);
+        }
+        for _ in 1..48 {
+            let timeout = policer.at_timeout(at.now, true);
+            assert_eq!(policer.on_sample(&timeout, |_| u64::MAX), Verdict::None);
+        }
+        assert_eq!(round(&mut policer, &mut at, 0), Verdict::Forgotten);
     }
 
     #[test]

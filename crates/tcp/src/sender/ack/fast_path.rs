@@ -28,7 +28,7 @@ impl AckProcessor {
     }
 
     pub(super) fn on_plain_ack(&mut self, now: SimTime, ack: &IncomingAck<'_>) -> AckOutcome {
-        let prior_flight_size = self.flight.board.flight_size();
+        let (prior_flight_size, prior_pipe) = (self.flight.board.flight_size(), self.flight.board.pipe());
         let (delivered, times) = self.acknowledge_in_order(now, ack);
         self.flight.timer.on_progress();
         self.flight.rto.on_new_ack();
@@ -37,7 +37,8 @@ impl AckProcessor {
         let new_round = self.rounds.on_ack(ack.ack, self.flight.board.high_data());
         self.count_delivered(delivered, new_round, true);
         self.take_silence(ack.flags, delivered);
-        AckOutcome { prior_flight_size, delivered, advanced: true, restarts_timer: true, ..AckOutcome::default() }
+        let outcome = AckOutcome { prior_flight_size, prior_pipe, delivered, ..AckOutcome::default() };
+        AckOutcome { advanced: true, restarts_timer: true, ..outcome }
     }
 
     /// New end of the highest SACKed range, if the ACK reports nothing else, in the midst of a recovery.
@@ -56,7 +57,7 @@ impl AckProcessor {
 
     /// Nothing is acknowledged by such an ACK, nor does anything begin or end.
     pub(super) fn on_lengthened_sack(&mut self, now: SimTime, ack: &IncomingAck<'_>, sacked_to: u64) -> AckOutcome {
-        let prior_flight_size = self.flight.board.flight_size();
+        let (prior_flight_size, prior_pipe) = (self.flight.board.flight_size(), self.flight.board.pipe());
         let reduced_window = self.flight.recovery.phase().reduced_window();
         let (delivered, times) = self.sack_in_order(now, sacked_to);
         // Retransmitted segments give no sample when they are SACKed.
@@ -68,6 +69,7 @@ impl AckProcessor {
         let restarts_timer = self.sack_restarts_timer(times.oldest);
         let mut outcome = AckOutcome {
             prior_flight_size,
+            prior_pipe,
             delivered,
             newly_sacked: delivered,
             was_reducing: true,

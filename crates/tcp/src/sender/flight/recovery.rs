@@ -2,7 +2,7 @@
 
 use ackclock_cc::{CongestionCause, CongestionController, RestartCause};
 use ackclock_events::{Event, RecoveryCause};
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::Flight;
 use crate::config::{Counting, DecreaseFrom, LossRecovery, TimeoutInRecovery};
@@ -152,12 +152,24 @@ impl Flight {
         let is_sack = self.recovery.method() == LossRecovery::Sack;
         let until = answered.filter(|_| is_sack).unwrap_or_else(|| self.board.high_data());
         self.recovery.enter_fast(until, window);
+        if answered.is_some() {
+            self.report_loss_in_answer();
+        }
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
         if !self.timer.waits_for_reordering() {
             self.timer.start(now + self.rto.rto());
         }
         outcome.restarts_timer = false;
+    }
+
+    /// Reports a loss whose window has been reduced for a mark already: the controller may want a smaller one.
+    fn report_loss_in_answer(&mut self) {
+        let window = self.recovery.phase().reduced_window().unwrap_or(self.congestion.cwnd());
+        self.congestion.controller.on_loss_in_answer(Bytes(window));
+        if let Some(ssthresh) = self.congestion.controller.ssthresh() {
+            self.recovery.reduce_to(ssthresh.0);
+        }
     }
 
     /// The end of the window of data that the answer to a mark stands for. What is lost behind it is a sign of its own (RFC 3168 section
