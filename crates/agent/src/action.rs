@@ -22,7 +22,7 @@ pub const ACTIONS: &[Described] = &[
     },
     Described {
         name: "aurora",
-        what: "a in [-most, most]: the pacing rate times 1 + step a, or divided by 1 - step a",
+        what: "a in [-1, 1]: the pacing rate times 1 + step a, or divided by 1 - step a",
         source: "Jay et al., ICML 2019, equation (1)",
     },
     Described {
@@ -75,9 +75,6 @@ pub enum Action {
         /// Size of the change by an action of 1.
         #[serde(default = "default_step")]
         step: f64,
-        /// Largest action; the authors' has no bound.
-        #[serde(default = "one")]
-        most: f64,
     },
     /// A power of two that multiplies the window of the flow's own controller.
     Orca,
@@ -112,10 +109,6 @@ fn default_deltas() -> Vec<i32> {
 
 fn default_step() -> f64 {
     0.025
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 fn half_octave() -> f64 {
@@ -177,8 +170,9 @@ impl Action {
         match self {
             Self::Deltas { segments } => ActionSpace::Discrete(segments.len()),
             Self::CubicPace => ActionSpace::Discrete(CUBIC_STEPS.len()),
-            Self::Aurora { most, .. } => ActionSpace::Range(-most, *most),
-            Self::PacedWindow { .. } | Self::PacingRate { .. } | Self::Cwnd { .. } => ActionSpace::Range(-1.0, 1.0),
+            Self::Aurora { .. } | Self::PacedWindow { .. } | Self::PacingRate { .. } | Self::Cwnd { .. } => {
+                ActionSpace::Range(-1.0, 1.0)
+            }
             Self::Orca => ActionSpace::Range(-2.0, 2.0),
         }
     }
@@ -199,11 +193,8 @@ impl Action {
             Self::Deltas { segments } if segments.is_empty() => {
                 Some(("segments", "is empty; give at least one number of segments to add".to_owned()))
             }
-            Self::Aurora { step, .. } | Self::PacedWindow { step, .. } if !(*step > 0.0 && *step <= 10.0) => {
+            Self::Aurora { step } | Self::PacedWindow { step, .. } if !(*step > 0.0 && *step <= 10.0) => {
                 Some(("step", format!("= {step:?} is out of range; give a number above 0, at most 10")))
-            }
-            Self::Aurora { most, .. } if !(*most > 0.0 && *most <= 1e6) => {
-                Some(("most", format!("= {most:?} is out of range; give a number above 0, at most 1000000")))
             }
             Self::PacedWindow { gain, .. } if !(*gain > 0.0 && *gain <= 100.0) => {
                 Some(("gain", format!("= {gain:?} is out of range; give a number above 0, at most 100")))
@@ -249,7 +240,7 @@ impl Action {
                 let segments = between(*low_segments as f64, *high_segments as f64, value);
                 window((segments * ground.mss.0 as f64) as u64, ground)
             }
-            Self::Aurora { step, .. } => {
+            Self::Aurora { step } => {
                 let rate = ground.rate();
                 rate_and_window(
                     if value < 0.0 { rate / (1.0 - step * value) } else { rate * (1.0 + step * value) },
@@ -324,15 +315,12 @@ mod tests {
 
     #[test]
     fn aurora_multiplies_and_divides_so_that_up_and_down_cancel() {
-        let action = Action::Aurora { step: 0.5, most: 1.0 };
+        let action = Action::Aurora { step: 0.5 };
         let up = action.setting(1.0, &ground());
         // 20 000 B * 8 / 0.1 s = 1.6 Mbit/s; times 1.5; two round trips of it are 60 000 B
         assert_eq!(up, Setting { cwnd: Bytes(60_000), pacing_rate: Some(Bandwidth(2_400_000)) });
         let down = action.setting(-1.0, &Ground { pacing_rate: up.pacing_rate, ..ground() });
         assert_eq!(down.pacing_rate, Some(Bandwidth(1_600_000)));
-        let far = |most| Action::Aurora { step: 0.5, most }.setting(6.0, &ground()).pacing_rate;
-        assert_eq!(far(10.0), Some(Bandwidth(6_400_000))); // times 1 + 0.5 * 6
-        assert_eq!(far(1.0), up.pacing_rate);
     }
 
     #[test]

@@ -65,11 +65,7 @@ pub enum Reward {
     /// `dqn` of [`REWARDS`]: cwnd / RTT over the largest so far, -1 after a loss.
     Dqn,
     /// `aurora` of [`REWARDS`]: throughput less latency and loss.
-    Aurora {
-        /// Factor of the reward; 0.001 in the authors' training.
-        #[serde(default = "one")]
-        scale: f64,
-    },
+    Aurora,
     /// `orca` of [`REWARDS`]: power with a price on losses, over the best so far.
     Orca {
         /// Cost of lost traffic as a multiple of delivered traffic; 5 in the paper's code.
@@ -127,7 +123,6 @@ impl Reward {
         };
         let finite = |name, value| within(name, value, MOST_WEIGHT);
         match *self {
-            Self::Aurora { scale } => finite("scale", scale),
             Self::Orca { loss_weight, delay_slack } => {
                 finite("loss_weight", loss_weight).or_else(|| finite("delay_slack", delay_slack))
             }
@@ -138,7 +133,7 @@ impl Reward {
             Self::AlphaFairness { alpha, delay_weight } => {
                 within("alpha", alpha, MOST_ALPHA).or_else(|| finite("delay_weight", delay_weight))
             }
-            Self::Dqn | Self::Power | Self::None => None,
+            Self::Dqn | Self::Aurora | Self::Power | Self::None => None,
         }
     }
 
@@ -147,9 +142,9 @@ impl Reward {
         match *self {
             Self::Dqn if view.interval.loss_episodes > 0 => -1.0,
             Self::Dqn => share(view.window_rate(), view.memory.max_window_rate.max(view.window_rate())),
-            Self::Aurora { scale } => {
+            Self::Aurora => {
                 let packets = view.delivery_rate() / (view.mss.0 as f64 * 8.0);
-                scale * (10.0 * packets - rtt_ms(view) - 2_000.0 * view.interval.loss_fraction())
+                10.0 * packets - rtt_ms(view) - 2_000.0 * view.interval.loss_fraction()
             }
             Self::Orca { loss_weight, delay_slack } => orca(view, loss_weight, delay_slack),
             Self::LogUtility { delay_weight } => math::ln(mbps(view)) - delay_weight * math::ln(rtt_ms(view)),
