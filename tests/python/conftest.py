@@ -119,5 +119,5 @@ def laboratory() -> Laboratory:
 
 @pytest.fixture(scope="module")
 def findings(folder: Folder, laboratory: Laboratory) -> list[Finding]:
-    """What the study that the file's fixture `folder` names finds, simulated once for the file."""
+    """Findings of the study that the fixture `folder` of a file names, simulated once for the file."""
     return judge(folder.claims, laboratory, folder.recorded)

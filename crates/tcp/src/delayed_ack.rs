@@ -334,7 +334,7 @@ impl DelayedAcks {
         self.delay = self.delay.clamp(least, LONGEST.max(least));
     }
 
-    /// How long an ACK waits: for no longer than a round trip where the delay has grown with the spacing of segments (Linux).
+    /// The time for which an ACK waits: at most a round trip where the delay has grown with the spacing of segments (Linux).
     fn wait(&self, srtt: SimDuration) -> SimDuration {
         let delay = self.delay();
         if self.config.adaptive && !srtt.is_zero() { delay.min(srtt.max(self.config.timeout)) } else { delay }

@@ -42,7 +42,7 @@ def judge(
     ] = None,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Judge every built-in controller that needs no parameter and does not learn."),
+        typer.Option("--all", help="Judge every built-in controller that needs no parameter."),
     ] = False,
     verify: Annotated[
         str | None,
