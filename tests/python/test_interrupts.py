@@ -137,6 +137,22 @@ def test_a_signal_amid_the_making_of_a_class_is_a_signal(capfd: pytest.CaptureFi
     assert "interrupted" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, "no results were written"), (2, "written: kept/0, kept/1"), (420, "written: 420 in kept")]
+)
+def test_what_an_interrupted_command_has_written_is_a_line(
+    count: int, told: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(failures.storage, "placed", [Path("kept") / str(number) for number in range(count)])
+    monkeypatch.setattr(sys, "argv", ["ackclock", "claims"])
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    assert failures.guarded(stop) == failures.INTERRUPTED
+    assert capfd.readouterr().err == f"interrupted; {told}\n"
+
+
 def test_a_fault_of_the_core_is_a_line_that_says_what_to_send(capfd: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         raise PanicException("attempt to divide by zero")

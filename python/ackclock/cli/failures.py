@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ _PANIC = "PanicException"
 """Python type of a Rust panic, which is not an `Exception`."""
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_NAMED_SINGLY = 3
+"""Largest number of written files and folders that are named one by one."""
 
 
 class WorkError(RuntimeError):
@@ -119,8 +123,10 @@ def _interrupted() -> int:
         "study": "the same command goes on from here",
         "train": "the same command with --resume goes on from the last checkpoint",
     }
-    written = ", ".join(dict.fromkeys(str(path) for path in storage.placed))
-    otherwise = f"written: {written}" if written else "no results were written"
+    placed = list(dict.fromkeys(storage.placed))
+    folders = Counter(path.parent for path in placed)
+    named = placed if len(placed) <= _NAMED_SINGLY else [f"{count:,} in {folder}" for folder, count in folders.items()]
+    otherwise = f"written: {', '.join(map(str, named))}" if placed else "no results were written"
     tell(lambda: errors().print(f"interrupted; {kept.get(''.join(sys.argv[1:2]), otherwise)}", markup=False))
     return INTERRUPTED
 
