@@ -28,7 +28,8 @@ def tables(results: list[Results]) -> list[Table]:
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
     links = busy_links([result.summary for result in results])
-    found.append(_table("links", runs, links, link_cells([link for run in links for link in run]), about))
+    if any(links):  # a recording has none
+        found.append(_table("links", runs, links, link_cells([link for run in links for link in run]), about))
     likeness = likeness_table(results, runs)
     found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]
