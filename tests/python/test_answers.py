@@ -52,6 +52,8 @@ def test_scripts_are_told_of_one_by_one(answered: Made, tmp_path: Path) -> None:
     made = answered("script", good, "wrong.pkt", code=2)
     assert [entry["outcome"] for entry in made["scripts"]] == ["passed", "wrong"]
     assert made["counts"] == {"passed": 1, "failed": 0, "wrong": 1}
+    assert (made["scripts"][1]["line"], bool(made["scripts"][1]["message"])) == (1, True)
+    assert "packetdrill" in made["scripts"][1]["remedy"]
 
 
 def test_a_report_and_the_flows_of_a_capture(answered: Made, cli: Cli, scenario_file: Path) -> None:

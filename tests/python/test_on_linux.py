@@ -168,6 +168,10 @@ def test_a_study_says_where_it_ran_and_its_kept_runs_are_of_there(
     assert json.loads((kept / "manifest.json").read_text())["kernel"]["foreign_packets"] == 7
     cited = cli("cite", str(folder))
     assert "We ran Reno and CUBIC on Linux 6.12.1 in virtual time" in _said(cited.stdout)
+    assert "RFC 9438" not in cited.stdout, "the kernel has an implementation of its own"
+    cited = cli("cite", str(kept))
+    assert " on Linux 6.12.1 in virtual time, over the network of ackclock" in _said(cited.stdout)
+    assert "RFC 9438" not in cited.stdout
     other = cli(*arguments)
     assert other.returncode == 2
     assert "has runs on Linux 6.12.1, and this command runs in the simulator" in _said(other.stderr)

@@ -522,6 +522,10 @@ def test_a_recording_is_a_folder_that_other_commands_take(cli: Cli, tmp_path: Pa
     compared = cli("compare", "recorded", "recorded", "--form", "csv")
     assert compared.returncode == 0, compared.stderr
     assert "10.0.0.1:40000 > 10.0.0.2:5201" in compared.stdout
+    assert "# links" not in compared.stdout, "a recording has no links"
+    cited = " ".join(cli("cite", "recorded").stdout.split())
+    assert "We recorded 1 flow (trace on Linux " in cited and " as read by ackclock " in cited
+    assert "simulator" not in cited and "RFC" not in cited, "no algorithm of this program was at work"
     assert cli("report", "recorded", "-o", "page.html").returncode == 0
     assert cli("import", "nowhere.pcap", "-o", "other").returncode == 2
 

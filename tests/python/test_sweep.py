@@ -17,8 +17,9 @@ from ackclock.base.toml_text import toml_text
 from ackclock.experiments import grid
 from ackclock.experiments.grid import Axis, GridError, grid_of, parse_axes, parse_axis
 from ackclock.experiments.sweep.connections import averaged
-from ackclock.experiments.sweep.sweep_results import Sweep, load_sweep
+from ackclock.experiments.sweep.sweep_results import MEANS, Sweep, load_sweep
 from ackclock.experiments.sweep.tidy_tables import flow_table, half_width, means
+from ackclock.plotting import tables
 from ackclock.plotting.figures import encode
 from ackclock.stats.flow_groups import of_groups
 from conftest import Cli, command, wait_until
@@ -554,3 +555,18 @@ def test_a_grid_of_too_many_points_is_refused_before_any_is_made() -> None:
     axes = [parse_axis("seed=1..100000"), parse_axis("tcp.mss=1..1000")]
     with pytest.raises(GridError, match="at most 1,000,000 points, not 100,000,000"):
         grid_of(axes, pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("key", "mean", "half", "text"),
+    [
+        ("timeouts", 0.5, 6.4, "0.5 (0–6.9)"),
+        ("jain_index", 0.96, 0.39, "0.96 (0.57–1)"),
+        ("utilization", 0.96, 0.17, "96 (79–100)"),
+        ("goodput_bps", 4.0e6, 1.0e6, "4.0 ± 1.0"),
+    ],
+)
+def test_an_interval_of_means_goes_no_further_than_its_metric(key: str, mean: float, half: float, text: str) -> None:
+    """Means of a study were cut at what is possible, and those of a sweep were 0.5 ± 6.4 timeouts."""
+    column = next(column for column in MEANS if column.key == key)
+    assert tables.shown(tables.Estimate(mean, half, 2), column) == text

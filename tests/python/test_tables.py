@@ -4,11 +4,13 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import ackclock
-from ackclock.plotting import figures, tables
+from ackclock.plotting import figures, likeness, tables
 from ackclock.plotting.report import run_comparison
 from ackclock.plotting.tables import Column, Estimate, Table
 from ackclock.results.run_labels import common, facts, labels
@@ -76,6 +78,38 @@ def test_csv_of_runs_has_their_labels_and_all_digits() -> None:
     assert [int(text) for text in rows["a", "sent (segments)"]] == [flow["sent_segments"] for flow in alone]
     assert rows["a", "completed at (s)"] == ["", ""]
     assert [float(text) for text in rows["bottleneck", "utilization"]] == [link["utilization"] for link in used]
+
+
+def test_a_label_of_a_run_that_is_a_heading_takes_no_column_from_it() -> None:
+    """Runs named `figure` and `thing` took the cells of the columns that say what a row is."""
+    runs = [
+        ackclock.run(ackclock.dumbbell(name=name, flows=[{"name": "a"}], duration="1 s"))
+        for name in ("figure", "thing")
+    ]
+    text = tables.as_csv(run_comparison.tables(runs)[0])
+    head, *rows = csv.reader(line for line in text.splitlines() if not line.startswith("#"))
+    assert head == ["thing", "figure", "figure (2)", "thing (2)"]
+    assert len({(row[0], row[1]) for row in rows}) == len(rows) and {row[0] for row in rows} == {"a"}
+    bps = runs[0].flow("a")["goodput_bps"]
+    assert next(row[2:] for row in rows if row[1] == "goodput (Mbit/s)") == [str(bps / 1e6)] * 2
+
+
+def test_csv_of_a_recording_beside_a_simulation_has_their_labels_and_all_digits() -> None:
+    """Columns were `run0` and `run1`, and cells such as `12,346`; the score is 1.25 / 12345.678 of the goodputs."""
+    run = ackclock.run(ackclock.dumbbell(flows=[{"name": "a"}], duration="1 s"))
+
+    def of(goodput_bps: float, *, is_recorded: bool) -> Any:
+        flow = {**run.flow("a"), "goodput_bps": goodput_bps}
+        return SimpleNamespace(
+            is_recorded=is_recorded, is_of_kernel=False, summary={"flows": [flow]}, flow=lambda _: flow, flows=run.links
+        )
+
+    table = likeness.table([of(12_345_678_000.0, is_recorded=True), of(1_250_000.0, is_recorded=False)], ["b", "score"])
+    assert table is not None
+    head, first, *_ = csv.reader(line for line in tables.as_csv(table).splitlines() if not line.startswith("#"))
+    assert head == ["thing", "figure", "b", "score (2)", "score"]
+    assert first[:2] == ["a", "goodput (Mbit/s)"]
+    assert [float(cell) for cell in first[2:]] == pytest.approx([12345.678, 1.25, 1.25 / 12345.678], rel=1e-12)
 
 
 def test_json_and_html() -> None:

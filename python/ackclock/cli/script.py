@@ -125,9 +125,10 @@ def script(
             output().print(name(skipped), style="dim")
             told.append(_told(one.file, "skipped"))
             continue
-        outcome, verdict = _outcome(judge(one), trace=trace)
+        judged = judge(one)
+        outcome = _outcome(judged, trace=trace)
         counts[outcome] += 1
-        told.append(_told(one.file, outcome, verdict))
+        told.append(_told(one.file, outcome, judged))
     output().print(summary(**counts))
     if counts["wrong"] or counts["failed"]:
         raise typer.Exit(failures.WRONG_INPUT if counts["wrong"] else failures.FAILED)
@@ -148,21 +149,22 @@ class _Read(NamedTuple):
     head: Head
 
 
-def _outcome(judged: Verdict | ScriptError, *, trace: bool) -> tuple[str, Verdict | None]:
-    """Print what became of a script, and return it as a word, with the verdict if there is one."""
+def _outcome(judged: Verdict | ScriptError, *, trace: bool) -> str:
+    """Print what became of a script, and return it as a word."""
     if isinstance(judged, ScriptError):
         _say_wrong(judged)
-        return "wrong", None
+        return "wrong"
     output().print(render(judged, trace=trace), soft_wrap=True)
-    return "passed" if judged.passed else "failed", judged
+    return "passed" if judged.passed else "failed"
 
 
-def _told(file: Path, outcome: str, verdict: Verdict | None = None) -> dict[str, Any]:
-    """Return the outcome of a script as JSON data."""
-    failure = verdict.failure if verdict else None
-    return {"file": str(file), "outcome": outcome} | (
-        {"line": failure.event.line, "message": failure.message} if failure else {}
-    )
+def _told(file: Path, outcome: str, judged: Verdict | ScriptError | None = None) -> dict[str, Any]:
+    """Return the outcome of a script as JSON data, with the line and the message of what is wrong."""
+    told = {"file": str(file), "outcome": outcome}
+    if isinstance(judged, ScriptError):
+        return told | {"line": judged.line, "message": judged.message, "remedy": judged.remedy}
+    failure = judged.failure if judged else None
+    return told | ({"line": failure.event.line, "message": failure.message} if failure else {})
 
 
 def _options(definitions: list[str], tolerance_us: int | None, strict: bool) -> Options:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ackclock import _core
+from ackclock.base.printable import amount
 from ackclock.base.version import __version__
 from ackclock.experiments.store import said_place
 from ackclock.experiments.studies.study_folder import Study
@@ -31,7 +32,7 @@ def bibtex(version: str = __version__) -> str:
 def of_study(study: Study) -> str:
     """Return the paragraph of a study."""
     names = [displayed(entry.label) for entry in study.plan.controllers]
-    flows = (entry.flow.get("controller") for entry in study.plan.controllers)
+    flows = (entry.flow.get("controller") for entry in study.plan.controllers if study.on is None)
     queues = (cell.get("queue", "drop_tail") for cell in study.plan.cells)
     statistics = (
         "Means over seeds have 95 % confidence intervals by Student's t. Differences are paired by seed, and their "
@@ -55,13 +56,24 @@ def of_run(results: Results) -> str:
     """Return the paragraph of a run."""
     known = facts(results, cut=False)
     path = "; ".join(f"{key} {value}" for key, value in known.items() if key not in ("scenario", "by", "flows"))
-    flows = (flow["controller"] for flow in results.summary["flows"])
+    is_simulated = not (results.is_recorded or results.is_of_kernel)
+    flows = (flow["controller"] for flow in results.summary["flows"] if is_simulated)
     topology = results.scenario.get("topology", {})
     queue = topology.get("bottleneck", {}).get("queue", "drop_tail")
-    return (
-        f"We ran {known.get('flows', 'flows')} packet by packet in {known.get('by', 'ackclock')} of ackclock "
-        f"{results.manifest['versions']['ackclock']} [ackclock]. Conditions: {path}. {_sources(flows, [queue])}"
-    )
+    return f"{_done(results, known.get('flows', 'flows'))} Conditions: {path}. {_sources(flows, [queue])}".rstrip()
+
+
+def _done(results: Results, flows: str) -> str:
+    """Return the sentence of what was simulated, ran on a kernel, or was recorded."""
+    program = f"ackclock {results.manifest['versions']['ackclock']} [ackclock]"
+    if results.is_recorded:
+        return f"We recorded {amount(len(results.summary['flows']), 'flow')} ({results.origin}), as read by {program}."
+    kernel = results.kernel
+    if kernel is None:
+        return f"We ran {flows} packet by packet in the simulator of {program}."
+    time = "virtual" if "virtual_time" in kernel else "real"
+    trust = "" if kernel["valid"] else f" The run is not valid: {'; '.join(kernel['reasons'])}."
+    return f"We ran {flows} on Linux {kernel['release']} in {time} time, over the network of {program}.{trust}"
 
 
 def _listed(names: list[str]) -> str:

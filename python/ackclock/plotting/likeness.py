@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.plotting.tables import Column, Table, figure
+from ackclock.plotting.tables import Column, Table, columns_of_runs, figure
+from ackclock.plotting.tables.table import Figure
 from ackclock.stats.run_window import until_completed
 
 if TYPE_CHECKING:
@@ -31,23 +32,18 @@ def table(runs: Sequence["Results"], names: Sequence[str]) -> Table | None:
     """Return the scores of a measured and a simulated run; None for any other runs."""
     if len(runs) != 2 or _is_measured(runs[0]) == _is_measured(runs[1]):
         return None
+    of_runs = columns_of_runs(("thing", "figure", "score"), names)
     rows = [
-        {
-            "thing": flow,
-            "figure": quantity,
-            "run0": figure(one),
-            "run1": figure(other),
-            "score": f"{score(one, other):.3f}",
-        }
+        {"thing": flow, "figure": quantity, "score": Figure(f"{score(one, other):.3f}", score(one, other))}
+        | {column.key: Figure(figure(value), value) for column, value in zip(of_runs, (one, other), strict=True)}
         for flow in _common(runs)
         for quantity, (one, other) in _quantities(runs, flow)
     ]
     if not rows:
         return None
-    columns = [Column("thing", "flow", is_text=True), Column("figure", "quantity", is_text=True)]
-    columns += [Column("run0", names[0]), Column("run1", names[1]), Column("score", "score")]
+    words = [Column("thing", "flow", is_text=True), Column("figure", "quantity", is_text=True)]
     note = "score: the lesser of the two over the greater; means of series are over time"
-    return Table("likeness", "", columns, rows, (note,))
+    return Table("likeness", "", [*words, *of_runs, Column("score", "score")], rows, (note,))
 
 
 def _is_measured(run: "Results") -> bool:

@@ -1,7 +1,7 @@
 """Results of a sweep: a table of means with intervals, and figures over its axes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,20 +25,23 @@ if TYPE_CHECKING:
 
     from ackclock.experiments.figure_list import Drawn
 
-MEANS: Final = (
-    Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6),
-    Column("throughput_bps", "sent", "Mbit/s", factor=1e-6),
-    Column("rtt_ms_mean", "RTT", "ms"),
-    Column("rtt_ms_p95", "RTT p95", "ms"),
-    Column("added_latency_ms_mean", "added latency", "ms"),
-    Column("added_latency_ms_p99", "added p99", "ms"),
-    Column("retransmitted_segments", "resent", "segments"),
-    Column("timeouts", "timeouts"),
-    Column("completion_s", "completed at", "s"),
-    Column("completed", "completed", "runs", is_text=True),
-    Column("jain_index", "Jain"),
-    Column("utilization", "link used", "%", factor=100.0),
-    Column("queueing_delay_ms_mean", "queueing", "ms"),
+MEANS: Final = tuple(
+    replace(column, low=0.0)
+    for column in (
+        Column("goodput_bps", "goodput", "Mbit/s", factor=1e-6),
+        Column("throughput_bps", "sent", "Mbit/s", factor=1e-6),
+        Column("rtt_ms_mean", "RTT", "ms"),
+        Column("rtt_ms_p95", "RTT p95", "ms"),
+        Column("added_latency_ms_mean", "added latency", "ms"),
+        Column("added_latency_ms_p99", "added p99", "ms"),
+        Column("retransmitted_segments", "resent", "segments"),
+        Column("timeouts", "timeouts"),
+        Column("completion_s", "completed at", "s"),
+        Column("completed", "completed", "runs", is_text=True),
+        Column("jain_index", "Jain", high=1.0),
+        Column("utilization", "link used", "%", factor=100.0, high=1.0),
+        Column("queueing_delay_ms_mean", "queueing", "ms"),
+    )
 )
 _WINDOW: Final = (
     "Rates of a run are over one time: from the first flow's start, or the beginning of `measure` if that is later, to "

@@ -10,7 +10,7 @@ from ackclock.plotting.report.figures_of_merit import (
     busy_links,
     link_cells,
 )
-from ackclock.plotting.tables import Cell, Column, Entry, Table
+from ackclock.plotting.tables import Cell, Column, Entry, Table, columns_of_runs
 from ackclock.plotting.tables.table import Figure
 from ackclock.plotting.traffic_figures import GROUP_CELLS, TRAFFIC, size_rows
 from ackclock.results import Results
@@ -28,21 +28,19 @@ def tables(results: list[Results]) -> list[Table]:
         if any(entries):
             found.append(_table(title, runs, entries, cells, about))
     links = busy_links([result.summary for result in results])
-    found.append(_table("links", runs, links, link_cells([link for run in links for link in run]), about))
+    if any(links):  # a recording has none
+        found.append(_table("links", runs, links, link_cells([link for run in links for link in run]), about))
     likeness = likeness_table(results, runs)
     found += [] if likeness is None else [likeness]
     indices = [result.summary["jain_index"] for result in results]
     if any(len(of) > 1 for of in flows):  # that of a single flow is 1, whatever it had
+        columns = columns_of_runs((), runs)
         fairness = {
-            run: None if index is None else Figure(f"{index:.4f}", index)
-            for run, index in zip(runs, indices, strict=True)
+            column.key: None if index is None else Figure(f"{index:.4f}", index)
+            for column, index in zip(columns, indices, strict=True)
         }
-        found.append(Table("Jain's fairness index", about, _run_columns(runs), [fairness]))
+        found.append(Table("Jain's fairness index", about, columns, [fairness]))
     return found
-
-
-def _run_columns(runs: Sequence[str]) -> list[Column]:
-    return [Column(run, run) for run in runs]
 
 
 def _of_flows(runs: list[str], flows: Sequence[Sequence[Entry]], about: str) -> list[Table]:
@@ -83,14 +81,18 @@ def _table(
 ) -> Table:
     """Return a table with a block of rows for each flow or link, or for selected ones, and a column for each run."""
     thing = title.partition(" ")[0].removesuffix("s")
-    columns = [Column("thing", thing, is_text=True), Column("figure", "figure", is_text=True), *_run_columns(runs)]
+    words = [Column("thing", thing, is_text=True), Column("figure", "figure", is_text=True)]
+    of_runs = columns_of_runs([column.key for column in words], runs)
     by_name = [{str(entry["name"]): entry for entry in reversed(run)} for run in entries]
     names = wanted or list(dict.fromkeys(str(entry["name"]) for run in entries for entry in run))
     rows = [
         dict[str, str | None](thing=chosen, figure=metric)
-        | {label: text(run[chosen]) if chosen in run else None for label, run in zip(runs, by_name, strict=True)}
+        | {
+            column.key: text(run[chosen]) if chosen in run else None
+            for column, run in zip(of_runs, by_name, strict=True)
+        }
         for chosen in names[:SHOWN_SINGLY]
         for metric, text in cells
     ]
     more = len(names) - SHOWN_SINGLY
-    return Table(title, about, columns, rows, (f"and {more:,} more in summary.json",) if more > 0 else ())
+    return Table(title, about, [*words, *of_runs], rows, (f"and {more:,} more in summary.json",) if more > 0 else ())

@@ -1,6 +1,6 @@
 """Tables for papers, pages and programs: declared once, rendered as Markdown, LaTeX, CSV, JSON or HTML."""
 
-from ackclock.plotting.tables.cells import Cell, Entry, count_of, figure_of, of_cells
+from ackclock.plotting.tables.cells import Cell, Entry, columns_of_runs, count_of, figure_of, of_cells
 from ackclock.plotting.tables.table import Column, Table, Tag, figure, number, shown
 from ackclock.plotting.tables.table_formats import FORMS, as_csv, as_json, html, json_text, latex, markdown
 from ackclock.stats.estimates import Estimate
@@ -15,6 +15,7 @@ __all__ = [
     "Tag",
     "as_csv",
     "as_json",
+    "columns_of_runs",
     "count_of",
     "figure",
     "figure_of",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ackclock.plotting.tables.table import NONE, Column, Figure, Table, figure
+from ackclock.results.run_labels import distinct
 
 Entry = Mapping[str, Any]
 Cell = tuple[str, Callable[[Entry], str]]
@@ -31,6 +32,21 @@ def count_of(key: str) -> Callable[[Entry], Figure]:
 def count_text(value: int | None) -> Figure:
     """Format a count; a dash for none."""
     return Figure(NONE if value is None else f"{value:,}", value)
+
+
+def columns_of_runs(taken: Sequence[str], runs: Sequence[str]) -> list[Column]:
+    """Return a column for each run, whose key is the run's label, numbered where another column has it.
+
+    Args:
+        taken: Keys of the table's other columns.
+        runs: Labels of the runs.
+
+    Examples:
+        >>> [(column.key, column.title) for column in columns_of_runs(["flow", "figure"], ["figure", "b"])]
+        [('figure (2)', 'figure'), ('b', 'b')]
+    """
+    keys = distinct([*taken, *runs])[len(taken) :]
+    return [Column(key, run) for key, run in zip(keys, runs, strict=True)]
 
 
 _WORDS = ("controller", "profile", "limited by", "limited\nby")
