@@ -84,8 +84,8 @@ lint-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@rm -rf target/types && for folder in $(STUDIES); do \
-		package=target/types/$$(basename $$folder | tr - _); mkdir -p $$package; touch $$package/__init__.py; \
-		ln -s $(CURDIR)/$$folder*.py $$package; done
+		package=target/types/$$(basename $$folder | tr - _); mkdir -p $$package && touch $$package/__init__.py && \
+		ln -s $(CURDIR)/$$folder*.py $$package || exit 1; done
 	$(BIN)/mypy python studies/*.py $(PACKAGES) target/types benches/speed benches/engine/*.py docs/site/records/*.py --exclude "claims/folders/|ackclock/scenarios/"
 	$(BIN)/python -m mypy.stubtest ackclock._core --mypy-config-file tests/stubtest.ini
 	$(BIN)/python tests/stub.py

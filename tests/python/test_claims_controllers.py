@@ -125,4 +125,4 @@ def test_prague_is_as_uneven_either_way(folder: Folder) -> None:
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""

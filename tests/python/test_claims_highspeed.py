@@ -163,4 +163,4 @@ def test_the_page_has_the_regions_on_record(folder: Folder) -> None:
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""

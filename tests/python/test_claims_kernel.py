@@ -280,4 +280,4 @@ def test_the_short_form_of_the_first_claim(folder: Folder, same: ModuleType, cla
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""

@@ -173,4 +173,4 @@ def test_families_have_their_files(folder: Folder) -> None:
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""

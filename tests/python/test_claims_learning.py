@@ -120,4 +120,4 @@ def test_kept_results_are_not_simulated_again(folder: Folder, tmp_path: Path, mo
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""

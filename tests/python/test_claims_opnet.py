@@ -16,7 +16,7 @@ from conftest import Cli
 from pages import assert_written
 from verdicts import Verdicts
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # all of its grid: some 15 s of CPU
+pytestmark = pytest.mark.long  # all of its grid: some 15 s of CPU
 
 PAGE = next(each.path for each in load_folders() if each.path.name == "opnet-17") / "RESULTS.md"
 TABLE = re.compile(r"<!-- claims: O -->\n.*?<!-- end of claims -->", re.DOTALL)
@@ -90,7 +90,7 @@ def test_a_terminal_shows_no_column_that_would_be_empty(cli: Cli, tmp_path: Path
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""
 
 
 def test_measured_windows_and_rates_agree_with_arithmetic(findings: list[Finding]) -> None:

@@ -12,4 +12,4 @@ def folder() -> Folder:
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""

@@ -171,9 +171,10 @@ def _steady(**rates: float) -> SimpleNamespace:
 
 
 class TestVerdicts(Verdicts):
-    """Claims of this study, in their short form."""
+    """Claims of this study."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("claim", "most"), [("V7a", 0.0), ("V10", 20.0)])
 def test_what_must_be_exact_is_so_over_the_whole_grid(findings: list[Finding], claim: str, most: float) -> None:
     """An offset of whole ticks cancels in the paper's equations; V10 leaves two ticks of 10 us for rounding."""
@@ -186,12 +187,14 @@ def test_what_must_be_exact_is_so_over_the_whole_grid(findings: list[Finding], c
         assert all(min(m.also.values()) > 1000 for m in measured), "bins are compared, not none"
 
 
+@pytest.mark.long
 def test_the_ack_clock_sets_the_rate_where_acks_congest_the_way_back(findings: list[Finding]) -> None:
     """30,000 bit/s carry 93.75 ACKs of 40 bytes a second, each for a segment of 500 bytes: 375 kbit/s."""
     finding = next(finding for finding in findings if finding.claim.id == "V9a")
     assert finding.measured.also["50:1, Vegas kbit/s"] == pytest.approx(375.0, rel=1e-3)
 
 
+@pytest.mark.long
 def test_vegas_statements_hold_together_where_the_record_has_them_so(folder: Folder, findings: list[Finding]) -> None:
     """Each cell of the quick grid has the statements that the record of the whole grid has in it."""
     region = next(finding.region for finding in findings if finding.claim.id == "V1a")
@@ -218,12 +221,14 @@ def test_the_count_of_what_holds_together_has_every_such_claim(folder: Folder) -
     assert not any("like" in claim for claim in counted)
 
 
+@pytest.mark.long
 def test_the_tick_bounds_the_rate_as_the_law_says(findings: list[Finding]) -> None:
     """4 segments of 1448 octets a millisecond: 46.3 Mbit/s; 2 of them 23.2; a flow is between, whatever the link."""
     measured = next(finding.measured for finding in findings if finding.claim.id == "V12a").also
     assert all(23.2 < measured[f"{link}, 1 ms: Mbit/s"] < 46.4 for link in ("1 Gbit/s", "100 Mbit/s"))
 
 
+@pytest.mark.long
 def test_a_scenario_that_claims_share_is_simulated_once(laboratory: Laboratory, findings: list[Finding]) -> None:
     """V9n and V14a ask for some of the same queues; what V8b has asked for is not simulated again."""
     studies = {finding.claim.id: finding.claim.study for finding in findings}

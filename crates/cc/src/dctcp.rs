@@ -24,7 +24,8 @@ declare! {
     pub struct DctcpConfig {
         /// Source of the rules: RFC 8257, or Linux's module.
         variant: ClassicVariant = ClassicVariant::Paper,
-        /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16.
+        /// Weight of the latest window in the moving average of the marked fraction, alpha: 1/16. Linux's module takes the next
+        /// power of two below.
         gain: f64 = default(1.0 / 16.0).above(0.0).below(1.0).source("RFC 8257 section 4.1"),
         /// alpha before the first window: 1 answers the first mark as Reno does.
         initial_alpha: f64 = default(1.0).at_least(0.0).at_most(1.0),

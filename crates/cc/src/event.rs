@@ -140,11 +140,11 @@ impl Growth {
 /// The feedback of an ACK on a connection with ECN, also of one that delivers nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct EchoEvent {
-    /// SND.UNA after the ACK and SND.NXT, octets since the connection's beginning.
+    /// SND.UNA after the ACK, octets since the connection's beginning.
     pub snd_una: u64,
-    /// The next sequence number to send.
+    /// SND.NXT, likewise.
     pub snd_nxt: u64,
-    /// The octets delivered by the ACK, and the marked ones among them: as in [`AckEvent`].
+    /// The octets delivered by the ACK.
     pub newly_acked: Bytes,
     /// The marked octets among the newly delivered.
     pub newly_ce_marked: Bytes,

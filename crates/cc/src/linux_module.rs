@@ -142,7 +142,7 @@ trait Module: Debug + Send + Sync {
     /// Takes every ACK on a connection with ECN, before an episode that begins with it (`in_ack_event`).
     fn on_echo(&mut self, _echo: &EchoEvent) {}
 
-    /// The ssthresh, at least two, that a loss leaves which is found while the answer to a mark lasts, with a window of `cwnd`.
+    /// The ssthresh after a loss that is found while a mark is being answered, with a window of `cwnd`.
     fn on_loss_in_answer(&mut self, _cwnd: u64) -> Option<u64> {
         None
     }

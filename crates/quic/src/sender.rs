@@ -226,6 +226,7 @@ impl Sender {
             }
         }
         if let Some(rates) = &mut self.rates {
+            // Octets in flight are without what is declared lost, as the draft on BBR has it (`C.inflight`).
             let in_flight = self.log.in_flight();
             rates.on_sent(now, packet.span(), in_flight, in_flight <= packet.size.into(), false);
         }

@@ -334,7 +334,7 @@ impl DelayedAcks {
         self.delay = self.delay.clamp(least, LONGEST.max(least));
     }
 
-    /// The time for which an ACK waits: at most a round trip where the delay has grown with the spacing of segments (Linux).
+    /// The time for which an ACK waits: where the delay adapts, a round trip at most, or the timeout if that is more (Linux).
     fn wait(&self, srtt: SimDuration) -> SimDuration {
         let delay = self.delay();
         if self.config.adaptive && !srtt.is_zero() { delay.min(srtt.max(self.config.timeout)) } else { delay }

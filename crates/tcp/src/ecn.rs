@@ -371,7 +371,7 @@ impl EcnReceiver {
         }
     }
 
-    /// True if a segment that has just arrived differs from those before it, of which a delayed ACK is to tell first.
+    /// True if the segment's mark differs from the last one's, so that a delayed ACK leaves first.
     pub(crate) fn changes(&self, ecn: Ecn, payload: u32) -> bool {
         self.feedback == Feedback::Exact && payload > 0 && self.echoes != (ecn == Ecn::Ce)
     }

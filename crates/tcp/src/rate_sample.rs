@@ -77,8 +77,8 @@ impl RateSampler {
         self.app_limited_until.is_some()
     }
 
-    /// A segment left; `inflight` includes it. It begins a flight if nothing was outstanding: what is taken for lost may be in
-    /// the network all the same.
+    /// A segment left; `inflight` includes it. Whether it begins a flight is for the transport to say: in TCP if
+    /// nothing was outstanding, as what is taken for lost may be in the network all the same.
     pub fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, begins_flight: bool, is_retransmission: bool) {
         if begins_flight {
             (self.first_sent_at, self.delivered_at) = (now, now);

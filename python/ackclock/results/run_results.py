@@ -176,7 +176,7 @@ class Results:
 
     @property
     def is_of_kernel(self) -> bool:
-        """True if the run took place on a kernel, in real time."""
+        """True if the run took place on a kernel."""
         return "kernel" in self._origin
 
     @property

@@ -200,7 +200,7 @@ impl CongestionController for Mirror {
         let (delivered, lost_ever, inflight) = (delivery.delivered.0, delivery.lost.0, delivery.inflight.0);
         (self.delivered, self.lost) = (delivered, lost_ever);
         let newly_lost = lost_ever - lost_before;
-        let prior_inflight = inflight + ack.newly_acked.0 + ack.newly_lost.0;
+        let prior_inflight = delivery.prior_inflight.0;
         let oldest = before.saturating_sub(4_096 * self.mss);
         self.pasts.retain(|past| past.delivered >= oldest);
         self.pasts.push(Past { delivered: before, inflight: prior_inflight, lost: lost_before });

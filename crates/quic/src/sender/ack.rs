@@ -1,6 +1,6 @@
 //! The handling of an ACK (RFC 9002 appendix A.7).
 
-use ackclock_cc::{AckEvent, CongestionCause, CongestionController, DeliveryReport, Growth};
+use ackclock_cc::{AckEvent, CongestionCause, CongestionController, DeliveryReport, EchoEvent, Growth};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 use ackclock_wire::quic::{AckRange, QuicFrames};
 
@@ -148,6 +148,12 @@ impl Sender {
         self.marked_before = self.marked_before.max(count);
         outcome.marked = (marked * self.config.datagram()).min(outcome.delivered);
         self.counters.delivered_ce += outcome.marked;
+        self.controller.on_echo(&EchoEvent {
+            snd_una: self.log.settled(),
+            snd_nxt: self.log.position(),
+            newly_acked: Bytes(outcome.delivered),
+            newly_ce_marked: Bytes(outcome.marked),
+        });
         if marked > 0 {
             if !self.controller.demands().marks {
                 self.on_congestion(now, newest.at, CongestionCause::Ecn, 0);

@@ -59,8 +59,8 @@ declare! {
         timeout: SimDuration = SimDuration::from_millis(40),
         /// Number of ACKs at the start, and after an idle time, that are not delayed (Linux's quickack mode).
         quickacks: u32 = 0,
-        /// The delay follows the spacing of arriving segments, between `timeout` and 200 ms (Linux's ato), and `quickacks`
-        /// are given anew after a gap of an RTO.
+        /// The delay follows the spacing of arriving segments, from `timeout` to 200 ms or to a round trip, if that is less and not
+        /// below `timeout` (Linux's ato), and `quickacks` are given anew after a gap of an RTO.
         adaptive: bool = false,
         /// More than one full segment's octets are acknowledged at once, whatever `segments` says (Linux).
         count_octets: bool = false,
