@@ -45,10 +45,11 @@ test-all: test test-satellites test-alone test-long instructions test-slow ## ev
 	@$(MAKE) -f tests/Makefile fuzz-short
 
 # The random cases of properties are the same in every run, so that what passes here passes elsewhere; a soak takes others.
+# Each test in documentation would warn that it cannot reach make's job server.
 test-rust test-satellites: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
 test-rust: $(VENV)/.packages
 	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
-	cargo test $(TESTED)
+	env -u MAKEFLAGS cargo test $(TESTED)
 
 test-programs:
 	cargo test $(TESTED) --no-run
