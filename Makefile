@@ -49,7 +49,7 @@ test-all: test test-satellites test-alone test-long instructions test-slow ## ev
 test-rust test-satellites: export PROPTEST_RNG_SEED = $(PROPERTY_SEED)
 test-rust: $(VENV)/.packages
 	@$(if $(strip $(LACKING)),$(WITHOUT_BPF),true)
-	env -u MAKEFLAGS cargo test $(TESTED)
+	env -u MAKEFLAGS -u MFLAGS cargo test $(TESTED)
 
 test-programs:
 	cargo test $(TESTED) --no-run
