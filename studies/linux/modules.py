@@ -29,7 +29,8 @@ MODULES: Final = (
     *("reno", "cubic", "bbr", "bic", "westwood", "highspeed"),
     *("hybla", "htcp", "vegas", "veno", "scalable", "yeah", "illinois", "dctcp"),
 )
-_TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms"'
+_FIRST_TICK: Final = '"5.9937 ms"'
+_TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms", tick_offset = {_FIRST_TICK}'
 _VARIANTS: Final = {
     **dict.fromkeys(("dctcp", "highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), 'variant = "linux"'),
     **dict.fromkeys(("bic", "cubic", "htcp", "westwood"), f'variant = "linux", {_TICK}'),
@@ -40,13 +41,13 @@ SIMULATED: Final = {name: f'{{ kind = "{name}", {variant} }}' for name, variant 
 HOST: Final = (
     "tcp.small_queues=false",
     'tcp.send_autotuning={ initial = "46080 B", max = "4 MiB" }',
-    'tcp.rto.tick_offset="993.7 us"',
+    f"tcp.rto.tick_offset={_FIRST_TICK}",
 )
 """Changes of a simulated host.
 
 Nothing waits at one in virtual time, whose TUN device takes packets over at once. Its kernel is compiled with short
 headers, so that ten segments of 1,448 bytes take 46,080 of its send buffer (`SO_SNDBUF`), and not 87,040. Its timers
-fire 6.3 us before whole milliseconds.
+fire 6.3 us before whole milliseconds, those of 63 ms and more with every eighth tick.
 """
 MARKING: Final = (
     'tcp.ecn="request"',

@@ -55,6 +55,8 @@ declare! {
             .at_least(SimDuration::from_millis(1))
             .at_most(SimDuration::from_millis(10))
             .source("CONFIG_HZ = 250 of the recorded kernel and of Debian's"),
+        /// Where its ticks lie, as the time of the first one.
+        tick_offset: SimDuration = SimDuration::ZERO,
     }
     bases by variant: CubicVariant = CubicConfig::of;
     check |config, review| {

@@ -134,7 +134,7 @@ impl LinuxCubic {
     pub(crate) fn new(config: &CubicConfig, start: Start) -> Self {
         Self {
             rules: Rules::new(config),
-            clock: Jiffies::new(config.tick),
+            clock: Jiffies::new(config.tick, config.tick_offset),
             window: SegmentWindow::new(start),
             slow_start: SlowStart::new(config.hystart),
             state: State::default(),

@@ -493,7 +493,7 @@ fn timeouts_of_a_syn_are_told_of_when_they_are() {
     for lost in ["kind = \"nth\", n = 1", "kind = \"every\", k = 1"] {
         let text = format!(
             "duration = \"5 s\"\ntrace = {{ events = \"all\" }}\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
-             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", discard = [{{ {lost} }}] }}\n[[flow]]\nname = \"f\"\n"
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"10 ms\", discard = [{{ {lost} }}] }}\n[tcp]\nprofile = \"rfc\"\n[[flow]]\nname = \"f\"\n"
         );
         let (told, outcome) = watch(&scenario(&text));
         check_flows(&told, &outcome.summary, lost);

@@ -288,16 +288,16 @@ fn numbers(table: &Table, name: &str) -> Vec<f64> {
     values.clone()
 }
 
-/// Octets that a rate, sampled each 100 ms, amounts to, by the names in a column.
-fn octets(table: &Table, who: &str, rate: &str) -> BTreeMap<String, f64> {
+/// Octets that a sampled rate amounts to, by the names in a column. What is not among `starts` starts with the run.
+fn octets(table: &Table, who: &str, rate: &str, starts: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let ColumnData::Name { codes, names } = column(table, who) else { panic!("{who} holds names") };
     let mut sums = BTreeMap::new();
     let mut before: BTreeMap<u32, f64> = BTreeMap::new();
     for ((code, time), rate) in codes.iter().zip(numbers(table, "time_s")).zip(numbers(table, rate)) {
-        // The first row tells of the time since the sample before.
-        let since = before.insert(*code, time).unwrap_or(time - 0.1);
-        *sums.entry(names[*code as usize].clone()).or_insert(0.0) +=
-            if rate.is_nan() { 0.0 } else { rate * (time - since) / 8.0 };
+        // The first row, which comes when the connection is open, tells of the time since the start.
+        let name = &names[*code as usize];
+        let since = before.insert(*code, time).or_else(|| starts.get(name).copied()).unwrap_or(0.0);
+        *sums.entry(name.clone()).or_insert(0.0) += if rate.is_nan() { 0.0 } else { rate * (time - since) / 8.0 };
     }
     sums
 }
@@ -305,7 +305,8 @@ fn octets(table: &Table, who: &str, rate: &str) -> BTreeMap<String, f64> {
 #[test]
 fn series_add_up_to_the_counts() {
     let outcome = run(14, 2, 6);
-    let read = octets(&outcome.flows, "flow", "goodput_bps");
+    let starts = outcome.summary.flows.iter().map(|flow| (flow.name.clone(), flow.start_s)).collect();
+    let read = octets(&outcome.flows, "flow", "goodput_bps", &starts);
     for flow in &outcome.summary.flows {
         let (series, count) = (read[&flow.name], flow.delivered_bytes as f64);
         // Of what comes at the very end the last sample may know nothing.
@@ -324,7 +325,7 @@ fn series_add_up_to_the_counts() {
         }
         table
     };
-    let arrived = octets(&forward(&outcome.appliances), "flow", "arrived_bps");
+    let arrived = octets(&forward(&outcome.appliances), "flow", "arrived_bps", &starts);
     let count = outcome.summary.appliances[0].flows[0].forward.arrived_bytes as f64;
     assert!((arrived["bulk"] - count).abs() < 3_000.0, "{} and {count}", arrived["bulk"]);
 }

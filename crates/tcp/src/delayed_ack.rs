@@ -118,7 +118,7 @@ impl DelayedAcks {
         self.is_interactive = true;
         if !follows_data {
             self.due |= wait.is_zero();
-            self.deadline = self.deadline.min(now + wait);
+            self.deadline = self.deadline.min(self.ticks.expiry(now, wait));
         }
     }
 
@@ -152,7 +152,7 @@ impl DelayedAcks {
         if self.segments >= self.ratio {
             self.due = true;
         } else {
-            self.deadline = self.deadline.min(now + self.config.timeout);
+            self.deadline = self.deadline.min(self.ticks.expiry(now, self.config.timeout));
         }
     }
 
@@ -160,8 +160,7 @@ impl DelayedAcks {
     pub(crate) fn gather_until(&mut self, now: SimTime, deadline: SimTime) {
         self.disordered += 1;
         (self.is_owed, self.gathers) = (true, true);
-        let fires = self.ticks.expiry(self.timer, SimDuration::ZERO);
-        let first = if fires > now { fires.min(deadline) } else { deadline };
+        let first = if self.timer > now { self.timer.min(deadline) } else { deadline };
         self.deadline = self.deadline.min(first);
     }
 
@@ -272,7 +271,7 @@ impl DelayedAcks {
             self.due_after_offload(now);
         //= rfc9293-3.8.6.3-delayed-ack
         } else if self.deadline == SimTime::NEVER {
-            self.deadline = now + self.wait(data.srtt);
+            self.deadline = self.ticks.expiry(now, self.wait(data.srtt));
             self.timer = self.deadline;
         }
     }

@@ -8,6 +8,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::TcpConfig;
 use crate::rto::RtoTimer;
+use crate::ticks::Ticks;
 
 /// Purpose of the running timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub(crate) struct RetransmitTimer {
     //= rfc8985-8-one-timer
     deadline: SimTime,
     purpose: Purpose,
+    ticks: Ticks,
     /// Time of the timeout's own last restart, whatever the timer runs for now.
     restarted_at: SimTime,
     /// Timeouts in a row without progress, and since when there has been none.
@@ -41,6 +43,7 @@ impl RetransmitTimer {
         Self {
             deadline: SimTime::NEVER,
             purpose: Purpose::Retransmission,
+            ticks: Ticks::of(&config.rto),
             restarted_at: SimTime::ZERO,
             timeouts_in_a_row: 0,
             stalled_since: None,
@@ -71,18 +74,25 @@ impl RetransmitTimer {
 
     /// Runs as the retransmission timer.
     #[inline]
-    pub(crate) fn start(&mut self, deadline: SimTime) {
+    pub(crate) fn start(&mut self, now: SimTime, wait: SimDuration) {
+        self.start_at(self.ticks.expiry(now, wait));
+    }
+
+    /// Runs as the retransmission timer, and fires at exactly this time.
+    #[inline]
+    pub(crate) fn start_at(&mut self, deadline: SimTime) {
         (self.deadline, self.purpose) = (deadline, Purpose::Retransmission);
     }
 
     /// Starts the timer, but no later than the user timeout (RFC 5482).
-    pub(crate) fn start_within_user_timeout(&mut self, deadline: SimTime) {
-        self.start(self.user_deadline().map_or(deadline, |user| deadline.min(user)));
+    pub(crate) fn start_within_user_timeout(&mut self, now: SimTime, wait: SimDuration) {
+        let most = self.user_deadline().map(|user| user.saturating_since(now));
+        self.start(now, most.map_or(wait, |most| wait.min(most)));
     }
 
     /// RFC 8985 section 6.2, step 5.
-    pub(crate) fn wait_for_reordering(&mut self, until: SimTime) {
-        (self.deadline, self.purpose) = (until, Purpose::Reordering);
+    pub(crate) fn wait_for_reordering(&mut self, now: SimTime, wait: SimDuration) {
+        (self.deadline, self.purpose) = (self.ticks.expiry(now, wait), Purpose::Reordering);
     }
 
     /// It runs for reordered segments, which are due before a timeout that begins now.
@@ -91,8 +101,8 @@ impl RetransmitTimer {
     }
 
     /// RFC 8985 section 7.2.
-    pub(crate) fn wait_for_probe(&mut self, until: SimTime) {
-        (self.deadline, self.purpose) = (until, Purpose::Probe);
+    pub(crate) fn wait_for_probe(&mut self, now: SimTime, wait: SimDuration) {
+        (self.deadline, self.purpose) = (self.ticks.expiry(now, wait), Purpose::Probe);
     }
 
     /// The timeout counts from `now` on, whenever the timer next runs for it.
@@ -113,7 +123,8 @@ impl RetransmitTimer {
     pub(crate) fn rearm(&mut self, now: SimTime, first_sent: Option<SimTime>, rto: &RtoTimer) {
         let is_other = self.purpose != Purpose::Retransmission && !self.is_off();
         let from = if is_other { self.counts_from(now, first_sent, rto) } else { now };
-        self.start_within_user_timeout((from + rto.rto()).max(now + SimDuration(1_000)));
+        let wait = (from + rto.rto()).saturating_since(now).max(SimDuration(1_000));
+        self.start_within_user_timeout(now, wait);
     }
 
     /// Notes that data was acknowledged.
@@ -198,7 +209,7 @@ mod tests {
     fn after_another_purpose_the_timeout_counts_from_its_own_last_restart() {
         let mut timer = RetransmitTimer::new(&TcpConfig::default());
         timer.restart_at(at(100));
-        timer.wait_for_reordering(at(300));
+        timer.wait_for_reordering(at(100), SimDuration(200 * MS));
         timer.rearm(at(300), Some(at(50)), &rto());
         assert_eq!((timer.deadline(), timer.purpose()), (at(1_100), Purpose::Retransmission)); // 100 + 1000
         timer.rearm(at(400), Some(at(50)), &rto());
@@ -218,7 +229,7 @@ mod tests {
         let mut timer = RetransmitTimer::new(&TcpConfig { max_retries: 0, user_timeout, ..TcpConfig::default() });
         timer.stall_since(at(100));
         timer.stall_since(at(200)); // the first counts
-        timer.start_within_user_timeout(at(900));
+        timer.start_within_user_timeout(at(200), SimDuration(700 * MS));
         assert_eq!(timer.deadline(), at(600));
         assert!(timer.on_timeout(at(599)) && !timer.on_timeout(at(600)));
     }

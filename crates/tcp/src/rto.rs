@@ -175,6 +175,9 @@ impl RtoTimer {
         self.backoff = 0;
         //= rfc6298-2.4-minimum
         self.base = SimDuration(whole(timeout_ns)).clamp(self.config.min, self.config.max);
+        if self.config.estimator == RtoEstimator::Linux {
+            self.base = SimDuration(self.base.0.next_multiple_of(self.config.granularity.0)); // whole ticks
+        }
     }
 
     /// RFC 6298 sections 2.2 and 2.3. With R' the sample: RTTVAR first, from the old SRTT.

@@ -1,18 +1,25 @@
-//! The ticks of a host's timers (Linux: jiffies).
+//! The ticks of a host's timers (Linux: jiffies), which fire in time but not with every tick (Linux's timer wheel).
 //!
-//! Departures: a timer that is set for 64 ticks and more fires with the tick that it was set for, and not with an eighth.
+//! Source: the behaviour of Linux 7.3: a timer for 63 ticks and more fires with every eighth tick, one for 504 and more with every
+//! 64th, and so on, with the next of these after the tick that it was set for.
 
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::{RtoConfig, RtoEstimator};
+
+/// A timer for so many ticks fires with every eighth only, one for eight times as many with every 64th, and so on.
+const SPARSE_FROM: u64 = 63;
+const EIGHTH: u32 = 3;
+/// With every so manieth tick, as a shift, all timers fire.
+const RAREST: u32 = 21;
 
 /// See the module. Hosts without ticks have timers of any length.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ticks {
     /// Length in nanoseconds; zero without ticks.
     length: u64,
-    /// Time of the first.
-    offset: u64,
+    /// Time of a tick with which all timers fire, as nanoseconds before time zero.
+    lead: u64,
 }
 
 impl Ticks {
@@ -22,16 +29,23 @@ impl Ticks {
             return Self::default();
         }
         let length = config.granularity.0;
-        Self { length, offset: config.tick_offset.0 % length }
+        let span = length << RAREST;
+        Self { length, lead: span - config.tick_offset.0 % span }
     }
 
     /// Time at which a timer fires that is set at `now` for `wait`: with the tick after as many as have begun, so that none is early.
+    #[inline]
     pub(crate) fn expiry(self, now: SimTime, wait: SimDuration) -> SimTime {
         if self.length == 0 {
             return now + wait;
         }
-        let ticks = self.begun(now) + wait.0.div_ceil(self.length);
-        SimTime(ticks * self.length + self.offset)
+        let ticks = wait.0.div_ceil(self.length);
+        let due = self.begun(now) + ticks;
+        let mut shift = 0;
+        while shift < RAREST && ticks >= SPARSE_FROM << shift {
+            shift += EIGHTH;
+        }
+        SimTime((((due >> shift) + 1) << shift).saturating_mul(self.length) - self.lead)
     }
 
     /// True if there are more ticks between two times than a timer of `span` counts.
@@ -42,9 +56,9 @@ impl Ticks {
         self.begun(now) - self.begun(since) > span.0.div_ceil(self.length)
     }
 
-    /// Ticks up to `now`, and one.
+    /// Ticks up to `now`.
     fn begun(self, now: SimTime) -> u64 {
-        (now.0 + self.length - self.offset) / self.length
+        (now.0 + self.lead) / self.length
     }
 }
 
@@ -72,6 +86,21 @@ mod tests {
         assert_eq!(expiry(early, 129_497_900, 3_945_500), 133_993_700);
         assert_eq!(expiry(early, 129_993_700, 3_945_500), 134_993_700);
         assert_eq!(expiry(ticks(RtoEstimator::Rfc6298, 0), 129_497_900, 3_945_500), 133_443_400);
+    }
+
+    /// Linux 7.3: ticks of a millisecond lay 6.3 us before whole ones, every eighth of them 2 ms before a multiple of eight. A probe after
+    /// 213 ms and a timeout after 200 ms fired with these; by the rule one of 504 ticks fires with a 64th.
+    #[test]
+    fn a_long_timer_of_linux_fires_with_every_eighth_tick() {
+        let linux = ticks(RtoEstimator::Linux, 5_993_700);
+        let expiry = |at, wait_ms: u64| linux.expiry(SimTime(at), SimDuration(wait_ms * MS)).0;
+        let eighth = |number: u64| 5_993_700 + 8 * MS * number;
+        assert_eq!(expiry(2_000_000_000, 62), 2_062_993_700);
+        assert_eq!(expiry(2_000_000_000, 63), eighth(258)); // 2,069.99 ms, the tick after 2,062.99
+        assert_eq!(expiry(2_006_734_000, 80), eighth(261)); // 2,093.99 ms after 2,086.99
+        assert_eq!(expiry(2_005_993_700, 80), eighth(261)); // the tick for which it was set is none
+        assert_eq!(expiry(0, 504), eighth(64)); // 517.99 ms
+        assert_eq!(expiry(0, u64::MAX / MS), u64::MAX - linux.lead); // later than any run
     }
 
     /// Linux 6.12: data came 222 ticks, of which 222.5 ms had passed, after what was before it. At a timeout of 221.4 ms that is not yet

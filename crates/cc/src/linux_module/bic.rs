@@ -53,7 +53,7 @@ impl Bic {
             low_window: config.low_window as u64,
             beta: ((1.0 - config.beta) * SCALE as f64).round() as u64,
             fast_convergence: config.fast_convergence,
-            clock: Jiffies::new(config.tick),
+            clock: Jiffies::new(config.tick, config.tick_offset),
             search: Search::NEW,
         }
     }

@@ -56,7 +56,7 @@ impl Htcp {
     pub(crate) fn new(config: HtcpConfig) -> Self {
         Self {
             config,
-            clock: Jiffies::new(config.tick),
+            clock: Jiffies::new(config.tick, config.tick_offset),
             alpha: ONE,
             beta: LEAST_BETA,
             is_steady: false,

@@ -42,7 +42,7 @@ pub(crate) struct Westwood {
 
 impl Westwood {
     pub(crate) fn new(config: &WestwoodConfig) -> Self {
-        let clock = Jiffies::new(config.tick);
+        let clock = Jiffies::new(config.tick, config.tick_offset);
         let rtt = clock.of(FIRST_RTT);
         Self {
             clock,

@@ -40,8 +40,6 @@ impl Pace {
     /// Puts the calling thread before all ordinary ones, where it may.
     pub(super) fn begin(clock: WallClock) -> Self {
         let is_real_time = sys::become_fifo(PRIORITY).is_ok();
-        // A thread of SCHED_FIFO has no slack; an ordinary one has 50 us unless it says otherwise.
-        let _ = nix::sys::prctl::set_timerslack(1);
         Self { clock, rested: Instant::now(), is_real_time }
     }
 

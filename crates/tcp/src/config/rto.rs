@@ -101,7 +101,7 @@ declare! {
         rounding: TickRounding = TickRounding::Nearest,
         /// `opnet`: what the first sample does.
         first_sample: FirstSample = FirstSample::Half,
-        /// `opnet`, and the timer of `linux` for reordering, and its time between segments: where the ticks lie, as the time of the first one.
+        /// `opnet` and `linux`: where the ticks lie, as the time of the first one.
         tick_offset: SimDuration = SimDuration::ZERO,
     }
     bases by estimator: RtoEstimator = RtoConfig::of;

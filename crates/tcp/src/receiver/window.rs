@@ -61,10 +61,10 @@ impl Receiver {
     /// More than a segment has come into order, and the window stays as large until that is read: it is acknowledged at once (Linux).
     pub(super) fn is_due_anyway(&self) -> bool {
         let unread = self.rcv_nxt - self.last_ack_sent;
+        let held = self.held() + unread;
         let free = match &self.tuning {
-            Some(tuning) if tuning.opens() => tuning.room(self.held() + unread).min(self.buffer),
-            _ if self.reader.is_immediate() => self.buffer,
-            _ => self.buffer.saturating_sub(self.reader.unread() + unread),
+            Some(tuning) if tuning.opens() => tuning.room(held).min(self.buffer),
+            _ => self.buffer.saturating_sub(held),
         };
         unread > self.mss && free >= self.advertised()
     }

@@ -57,12 +57,12 @@ impl Sender {
         if flight.board.high_data() == 0 {
             flight.board.on_new_data(1, now);
         }
-        flight.timer.start(now + flight.rto.rto());
+        flight.timer.start(now, flight.rto.rto());
     }
 
     /// The SYN is sent again at `at`, and not when its timer was to expire.
     pub(crate) fn retransmit_syn_at(&mut self, at: SimTime) {
-        self.acks.flight.timer.start(at);
+        self.acks.flight.timer.start_at(at);
     }
 
     /// The timer of a SYN or a SYN-ACK has expired for the `in_a_row`-th time. It counts as every expiry does: Linux's

@@ -305,7 +305,7 @@ impl Transmitter {
         }
         //= rfc9293-3.8.6.2.1-override-timeout
         self.queue.override_silly_window(flight.board.high_data() + self.next_len(&flight.board).min(window));
-        flight.timer.start(now + interval); // the pacer or the host may hold back what fits
+        flight.timer.start(now, interval); // the pacer or the host may hold back what fits
         false
     }
 

@@ -30,7 +30,7 @@ impl Flight {
         if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             // The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon,
             // the timer takes all of it for lost.
-            self.timer.start(now + SimDuration(self.rto.stats().srtt.0 / 2).max(SimDuration::from_millis(10)));
+            self.timer.start(now, SimDuration(self.rto.stats().srtt.0 / 2).max(SimDuration::from_millis(10)));
             outcome.restarts_timer = false;
             return;
         }
@@ -158,7 +158,7 @@ impl Flight {
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
         if !self.timer.waits_for_reordering() {
-            self.timer.start(now + self.rto.rto());
+            self.timer.start(now, self.rto.rto());
         }
         outcome.restarts_timer = false;
     }

@@ -9,7 +9,6 @@ use crate::loss_recovery::Detected;
 use crate::prr::PrrAck;
 use crate::retransmit_timer::Purpose;
 use crate::sender::ack::AckOutcome;
-use crate::ticks::Ticks;
 use crate::tlp::Tlp;
 
 impl Flight {
@@ -72,9 +71,9 @@ impl Flight {
         let srtt = self.rto.has_sample().then(|| self.rto.stats().srtt);
         let (delayed_ack, slack) = (self.config.tlp_max_ack_delay, self.config.rack_tlp_slack);
         let probe = Tlp::timeout(srtt, self.board.count(), delayed_ack, slack);
-        let timeout = timeout_from + self.rto.rto();
+        let timeout = (timeout_from + self.rto.rto()).saturating_since(now);
         //= rfc8985-7.2-not-after-timeout
-        self.timer.wait_for_probe(if timeout > now { timeout.min(now + probe) } else { now + probe });
+        self.timer.wait_for_probe(now, if timeout.is_zero() { probe } else { timeout.min(probe) });
         true
     }
 
@@ -99,7 +98,7 @@ impl Flight {
             self.timer.give_up();
             return false;
         }
-        self.timer.start_within_user_timeout(now + interval);
+        self.timer.start_within_user_timeout(now, interval);
         self.congestion.report(|_| Event::ProbeSent { kind: ProbeKind::ZeroWindow });
         true
     }
@@ -108,14 +107,14 @@ impl Flight {
     pub(in crate::sender) fn arm_persist(&mut self, now: SimTime) {
         if self.board.is_empty() && self.timer.is_off() {
             self.persist.start();
-            self.timer.start(now + self.rto.rto());
+            self.timer.start(now, self.rto.rto());
         }
     }
 
     /// The peer answers, but its window is still closed: the next probe waits its time from now.
     pub(in crate::sender) fn on_probe_answered(&mut self, now: SimTime) {
         let interval = self.persist.interval_after_answer(self.rto.rto());
-        self.timer.start_within_user_timeout(now + interval);
+        self.timer.start_within_user_timeout(now, interval);
     }
 
     fn on_retransmission_timeout(&mut self, now: SimTime) -> bool {
@@ -131,7 +130,7 @@ impl Flight {
             self.enter_loss(now);
             //= rfc6298-5.6-start-again
             self.rto.back_off();
-            self.timer.start_within_user_timeout(now + self.rto.rto());
+            self.timer.start_within_user_timeout(now, self.rto.rto());
         }
         let (in_a_row, rto) = (self.timer.timeouts_in_a_row(), self.rto.rto());
         self.congestion.report_at(reported, |_| Event::TimedOut { in_a_row, rto });
@@ -159,7 +158,7 @@ impl Flight {
     /// RFC 8985 section 6.2, step 5: what is outstanding has until `at` to arrive.
     pub(super) fn wait_for_reordering(&mut self, now: SimTime, at: SimTime) {
         let wait = at.saturating_since(now) + self.config.rack_tlp_slack;
-        self.timer.wait_for_reordering(Ticks::of(&self.config.rto).expiry(now, wait));
+        self.timer.wait_for_reordering(now, wait);
     }
 
     /// RFC 8985 section 6.2, step 5: what has not arrived by now is lost.
