@@ -59,8 +59,8 @@ pub trait CongestionController: Debug + Send {
     /// An ACK arrived on a connection with ECN. Called before losses are detected and marks answered.
     fn on_echo(&mut self, _echo: &EchoEvent) {}
 
-    /// A loss was found while the answer to a mark of the same window lasts, with this window: no episode begins. A lower
-    /// ssthresh than before is where the window goes.
+    /// A loss was found while the answer to a mark of the same window lasts, with this window: no episode begins. Called
+    /// after [`Self::on_lost`]. A lower ssthresh than before is where the window goes.
     fn on_loss_in_answer(&mut self, _window: Bytes) {}
 
     /// An episode begins: loss, ECN or timeout. Once per episode, never once per lost segment. A controller answers by

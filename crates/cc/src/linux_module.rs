@@ -1,7 +1,6 @@
 //! Modules of Linux whose rules differ from their papers': whole segments and integers, and the states of a sender.
 //!
-//! Source: the behaviour of Linux 6.12. Modules that read the kernel's clock do so in whole ticks (`tick`); round trips are those
-//! of the segment sent last of those that an ACK acknowledges.
+//! Source: the behaviour of Linux 6.12. Modules that read the kernel's clock do so in whole ticks (`tick`).
 //!
 //! Departures: those of a window of whole segments, which an ACK moves by whole segments (`segment_window.rs`). The ACK
 //! that begins an episode is measured after the decrease.
@@ -53,7 +52,7 @@ struct Acked {
     mss: u64,
     /// True if it reports neither data out of order nor a mark.
     is_plain: bool,
-    /// The round trip of the segment that was sent last; `None` under Karn's rule.
+    /// The round trip of the newest segment, or by the timestamp where one was sent again (`rs->rtt_us`).
     rtt: Option<SimDuration>,
     state: State,
     /// The congestion window before it grows, segments.
@@ -205,8 +204,6 @@ pub struct LinuxModule {
     has_sacked: bool,
     /// The octets acknowledged that make no segment yet, where nothing is reported of segments.
     fraction: u64,
-    /// The latest departure of what the next ACK delivers.
-    sent_at: Option<SimTime>,
     /// True from a timeout to the next segment: nothing is thought to be in the network.
     is_all_lost: bool,
 }
@@ -226,7 +223,6 @@ impl LinuxModule {
             arrived: Vec::new(),
             has_sacked: false,
             fraction: 0,
-            sent_at: None,
             is_all_lost: false,
         }))
     }
@@ -278,12 +274,10 @@ impl LinuxModule {
 impl CongestionController for LinuxModule {
     fn on_ack(&mut self, ack: &AckEvent) {
         let (octets, segments) = self.advance(ack);
-        let sent_at = self.sent_at.take();
-        let rtt = ack.rtt_sample.map(|oldest| sent_at.map_or(oldest, |at| ack.now.saturating_since(at)));
         let state = if self.before.0 == ack.now { self.before.1 } else { self.state };
         let (mss, cwnd) = (self.mss, self.window.cwnd);
         let is_plain = !self.has_sacked && ack.newly_ce_marked == Bytes::ZERO;
-        self.module.on_ack(&Acked { now: ack.now, segments, octets, mss, is_plain, rtt, state, cwnd });
+        self.module.on_ack(&Acked { now: ack.now, segments, octets, mss, is_plain, rtt: ack.rtt_sample, state, cwnd });
         let after = self.state_after(ack);
         if std::mem::discriminant(&after) == std::mem::discriminant(&self.state) {
             self.state = after;
@@ -342,9 +336,6 @@ impl CongestionController for LinuxModule {
 
     fn on_delivered(&mut self, segment: &SegmentReport) {
         self.arrived.push(segment.start);
-        if !segment.is_retransmission {
-            self.sent_at = self.sent_at.max(Some(segment.sent_at));
-        }
     }
 
     fn demands(&self) -> Demands {

@@ -1,12 +1,14 @@
 //! The clock behind the timestamps option: ticks, an offset and a skew (RFC 7323 section 5.4).
 //!
+//! A host notes by another clock when segments leave and arrive.
+//!
 //! Departures: it may be set back, and begins at a time that is no secret. A tick is one granularity on a clock that may run too fast or too slow and may be set once; the
 //! offset is what the clock shows at time zero, and the peer knows nothing of it. Set back, it shows times that PAWS at the
 //! peer refuses until it has caught up (section 5.4 asks for a clock that only goes on).
 
 use ackclock_units::{SimDuration, SimTime};
 
-use crate::config::{ClockConfig, ClockStep};
+use crate::config::{ClockConfig, ClockStep, RtoConfig, RtoEstimator};
 
 /// Timestamp clock of an endpoint.
 #[derive(Clone, Debug)]
@@ -92,6 +94,31 @@ fn stepped(own: u64, step: ClockStep) -> u64 {
     own.saturating_add(by(step.forward)).saturating_sub(by(step.back))
 }
 
+/// The clock that notes when segments leave and arrive: exact, or in whole microseconds as on Linux (`tcp_mstamp`,
+/// `tcp_skb_timestamp_us`). Round trips and delivery rates are differences of its readings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SegmentClock {
+    is_whole_microseconds: bool,
+}
+
+impl SegmentClock {
+    pub(crate) fn of(config: &RtoConfig) -> Self {
+        Self { is_whole_microseconds: config.estimator == RtoEstimator::Linux }
+    }
+
+    /// Its reading at a time.
+    #[inline]
+    pub(crate) fn read(self, time: SimTime) -> SimTime {
+        if self.is_whole_microseconds { SimTime(time.0 / 1_000 * 1_000) } else { time }
+    }
+
+    /// Time between two readings.
+    #[inline]
+    pub(crate) fn between(self, from: SimTime, to: SimTime) -> SimDuration {
+        self.read(to).saturating_since(self.read(from))
+    }
+}
+
 /// True if timestamp `a` lies before `b`, on a clock that wraps (RFC 7323 section 5.2).
 pub(crate) fn is_before(a: u32, b: u32) -> bool {
     //= rfc7323-5.2-wraps
@@ -117,6 +144,17 @@ mod tests {
     #[test]
     fn a_clock_100_ppm_fast_gains_a_tick_in_ten_seconds() {
         assert_eq!(clock(0, 100.0).tick(SimTime(10_000_000_000)), 10_001); // 10 s * 1.0001
+    }
+
+    /// The kernel subtracts whole microseconds: 1.001 us that begin at 0.999 us are two, and those that begin at 1 us are one.
+    #[test]
+    fn on_linux_segments_leave_and_arrive_at_whole_microseconds() {
+        let spans = |estimator| {
+            let clock = SegmentClock::of(&RtoConfig::of(estimator));
+            [999, 1_000].map(|from| clock.between(SimTime(from), SimTime(from + 1_001)).0)
+        };
+        assert_eq!(spans(RtoEstimator::Linux), [2_000, 1_000]);
+        assert_eq!(spans(RtoEstimator::Rfc6298), [1_001, 1_001]);
     }
 
     //= rfc7323-5.4-monotonic

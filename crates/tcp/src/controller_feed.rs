@@ -7,7 +7,7 @@
 use ackclock_cc::{CongestionController, Controller, DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
 
-use crate::config::AppLimitedFrom;
+use crate::config::TcpConfig;
 use crate::loss_recovery::Recovery;
 use crate::ranges::Range;
 use crate::rate_sample::RateSampler;
@@ -53,12 +53,12 @@ impl DeliveryRate {
 
 impl ControllerFeed {
     /// The controller is settled, or another takes over.
-    pub(crate) fn settle(&mut self, demands: Demands, app_limited_from: AppLimitedFrom) {
+    pub(crate) fn settle(&mut self, demands: Demands, config: &TcpConfig) {
         self.demands = demands;
         if !demands.samples && self.told.is_none() {
             self.rates = None;
         } else if self.rates.is_none() {
-            self.rates = Some(Box::new(RateSampler::new(app_limited_from)));
+            self.rates = Some(Box::new(RateSampler::new(config)));
         }
     }
 
@@ -197,7 +197,7 @@ mod tests {
     fn a_flight_goes_on_while_something_is_outstanding_that_is_taken_for_lost() {
         let ms = |ms: u64| SimTime(ms * 1_000_000);
         let mut feed = ControllerFeed::default();
-        feed.settle(Demands { samples: true, ..Demands::default() }, AppLimitedFrom::Idle);
+        feed.settle(Demands { samples: true, ..Demands::default() }, &TcpConfig::default());
         let mut board = Scoreboard::new(Counting::Octets, 1_000);
         let mut send = |now, board: &mut Scoreboard| {
             let start = board.high_data();

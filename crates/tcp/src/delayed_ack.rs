@@ -175,9 +175,11 @@ impl DelayedAcks {
     }
 
     /// Takes in a segment that had arrived before, or lies beyond the window: it is acknowledged at once. In quickack
-    /// mode's terms the sender has begun anew; `window` is what it may send.
-    pub(crate) fn on_useless(&mut self, window: u64, mss: u64) {
+    /// mode's terms the sender has begun anew; `window` is what it may send. Its ACK is a quick one if it does not end below
+    /// what the last ACK acknowledged (Linux).
+    pub(crate) fn on_useless(&mut self, window: u64, mss: u64, ends_below: bool) {
         self.due = true;
+        self.is_owed |= !ends_below;
         if self.config.quickacks > 0 && self.config.adaptive && !self.spares_acks() {
             self.begin_quick(window, mss);
             self.is_interactive = false;

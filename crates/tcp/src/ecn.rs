@@ -5,7 +5,8 @@
 //!
 //! Departures: without the `AccECN` option ([`crate::accurate_ecn`]) a sender corrects for wraps of the ACE field only by the
 //! marks that the acknowledged segments make possible (appendix A.1 without the safety of A.2.1).
-//! Retransmissions, SYNs, and pure ACKs without their own congestion control (RFC 5690) are not ECN-capable.
+//! Retransmissions, SYNs, and pure ACKs without their own congestion control (RFC 5690) are not ECN-capable. Where the echo is exact,
+//! retransmissions are (Linux: `tcp_ecn_send`, by the behaviour of 7.3), whatever RFC 3168 section 6.1.5 says.
 
 use ackclock_cc::{CongestionController, Controller};
 use ackclock_wire::{AccurateEcn, Ecn, Flags};
@@ -252,6 +253,12 @@ impl EcnSender {
     pub(crate) fn mark_of_data(&self) -> Ecn {
         //= rfc8257-3.5-marked-syn
         if self.feedback == Feedback::None || self.is_mangled { Ecn::NotEct } else { self.ect }
+    }
+
+    /// Mark of data that is sent again.
+    pub(crate) fn mark_of_retransmission(&self) -> Ecn {
+        //= rfc3168-6.1.5-retransmissions
+        if self.feedback == Feedback::Exact { self.mark_of_data() } else { Ecn::NotEct }
     }
 
     /// True if the next new data must inform the receiver of a reduction.
@@ -535,6 +542,28 @@ mod tests {
         sender.set_feedback(feedback, false, false);
         assert_eq!(sender.on_ack(&echo(Flags::ECE, 2)), 2); // all that the ACK covers was marked
         assert_eq!(sender.on_ack(&echo(Flags::ACK, 2)), 0);
+    }
+
+    /// Linux 7.3: `tcp_ecn_accept_cwr` has data with CWR acknowledged at once.
+    #[test]
+    fn in_the_exact_echo_cwr_is_acknowledged_at_once_and_ends_nothing() {
+        let mut receiver = EcnReceiver::default();
+        receiver.set_feedback(Feedback::Exact, false);
+        assert!(receiver.on_segment(Flags::ACK, Ecn::Ce, 1_000));
+        assert!(receiver.on_segment(Flags::ACK.with(Flags::CWR), Ecn::Ce, 1_000));
+        assert!(!receiver.on_segment(Flags::ACK.with(Flags::CWR), Ecn::Ce, 0));
+        assert_eq!(receiver.flags(), Flags::ECE);
+    }
+
+    /// Linux 7.3: `tcp_ecn_send` clears ECT of a retransmission unless the controller needs ECN, as DCTCP does.
+    #[test]
+    fn retransmissions_are_ecn_capable_where_the_echo_is_exact() {
+        let mark = |feedback| {
+            let mut sender = EcnSender::new(REQUEST);
+            sender.set_feedback(feedback, true, false);
+            sender.mark_of_retransmission()
+        };
+        assert_eq!([Feedback::Classic, Feedback::Exact].map(mark), [Ecn::NotEct, Ecn::Ect0]);
     }
 
     /// Linux 6.12: data without ECT behind data with it, and the first mark until it is answered, begin quick ACKs.

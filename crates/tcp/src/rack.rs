@@ -39,9 +39,12 @@ pub(crate) struct Rack {
     /// Steps of the window beyond the first (`RACK.reo_wnd_mult`, less one).
     extra_steps: u32,
     persist: u32,
-    /// A DSACK was seen since the window was last adapted (`RACK.dsack_round`), and the round trip that it was in.
+    /// A DSACK was seen since the window was last adapted, and when that was: a round trip ends with the delivery of what left
+    /// afterwards (`RACK.dsack_round`).
     dsack_seen: bool,
-    adapted_in_round: Option<u64>,
+    adapted_at: SimTime,
+    /// The latest departure of what the ACK at hand delivers.
+    newest: SimTime,
     /// The reordering window counts at a timeout, too.
     waits_at_timeout: bool,
 }
@@ -65,6 +68,7 @@ impl Rack {
     /// echoes a timestamp of before that.
     pub(crate) fn on_delivered(&mut self, sent: &Sent, now: SimTime, min_rtt: SimDuration, answers_original: bool) {
         let rtt = now.saturating_since(sent.at);
+        self.newest = self.newest.max(sent.at);
         // The ACK may be of the original: by its timestamp, or too early for the retransmission.
         //= rfc8985-6.2-too-early
         if sent.was_retransmitted() && (answers_original || rtt < min_rtt) {
@@ -85,7 +89,7 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// The receiver reported a duplicate in round trip `round`.
+    /// The receiver reported a duplicate.
     pub(crate) fn on_dsack(&mut self) {
         self.dsack_seen |= self.reordering_seen;
     }
@@ -95,16 +99,17 @@ impl Rack {
         self.advanced = true;
     }
 
-    /// Step 4, the adaptation; once for each round trip.
-    pub(crate) fn adapt(&mut self, round: u64) {
-        if self.adapted_in_round == Some(round) {
+    /// Step 4, the adaptation after an ACK that has delivered something; once for each round trip.
+    pub(crate) fn adapt(&mut self, now: SimTime) {
+        if std::mem::take(&mut self.newest) < self.adapted_at {
             self.dsack_seen = false; // of the round that has already been answered
-        } else if self.dsack_seen {
+        }
+        if self.dsack_seen {
             //= rfc8985-6.2-dsack-widens
             self.extra_steps = (self.extra_steps + 1).min(254);
             self.persist = PERSIST;
             self.dsack_seen = false;
-            self.adapted_in_round = Some(round);
+            self.adapted_at = now;
         } else if self.persist == 0 {
             self.extra_steps = 0;
         }
@@ -221,19 +226,23 @@ mod tests {
         let mut rack = Rack::default();
         rack.on_reordering();
         let mut windows = Vec::new();
-        for round in 0..5 {
+        let adapt = |rack: &mut Rack, left: u64, now: u64| {
+            rack.newest = SimTime(left);
+            rack.adapt(SimTime(now));
+        };
+        for round in 1..6 {
             rack.on_dsack();
-            rack.adapt(round);
+            adapt(&mut rack, round * 10, round * 10 + 10);
             rack.on_dsack();
-            rack.adapt(round); // a second one in the same round trip changes nothing
+            adapt(&mut rack, round * 10 + 9, round * 10 + 19); // what was under way then: the same round trip
             windows.push(rack.reordering_window(&inputs(true)).0 / MS);
         }
         assert_eq!(windows, [50, 75, 100, 100, 100]);
-        for round in 5..21 {
-            rack.adapt(round);
+        for round in 6..22 {
+            adapt(&mut rack, round * 10, round * 10 + 10);
             rack.on_recovery_end();
         }
-        rack.adapt(21);
+        adapt(&mut rack, 220, 230);
         assert_eq!(rack.reordering_window(&inputs(true)).0 / MS, 25); // 16 recoveries later
     }
 }

@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use ackclock_cc::{RateSample, SegmentReport};
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
-use crate::config::AppLimitedFrom;
+use crate::clock::SegmentClock;
+use crate::config::{AppLimitedFrom, TcpConfig};
 use crate::ranges::Range;
 
 /// P: what is kept of a segment.
@@ -45,6 +46,7 @@ pub struct RateSampler {
     records: VecDeque<Record>,
     /// Expected index of the next delivered segment: the one behind the last.
     expected: usize,
+    clock: SegmentClock,
     /// Delivery count and time of the connection C.
     delivered: u64,
     delivered_at: SimTime,
@@ -57,9 +59,9 @@ pub struct RateSampler {
 
 impl RateSampler {
     /// Nothing has been sent. On Linux samples are limited by the application until something has been delivered.
-    pub(crate) fn new(app_limited_from: AppLimitedFrom) -> Self {
-        let app_limited_until = (app_limited_from == AppLimitedFrom::Write).then_some(0);
-        Self { app_limited_until, ..Self::default() }
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        let app_limited_until = (config.app_limited_from == AppLimitedFrom::Write).then_some(0);
+        Self { clock: SegmentClock::of(&config.rto), app_limited_until, ..Self::default() }
     }
 
     /// Octets delivered (`C.delivered`).
@@ -80,6 +82,7 @@ impl RateSampler {
     /// A segment left; `inflight` includes it. Whether it begins a flight is for the transport to say: in TCP if
     /// nothing was outstanding, as what is taken for lost may be in the network all the same.
     pub fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, begins_flight: bool, is_retransmission: bool) {
+        let now = self.clock.read(now);
         if begins_flight {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
@@ -111,6 +114,7 @@ impl RateSampler {
 
     /// Report of the segment at `range`, which the receiver now has.
     pub fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
+        let now = self.clock.read(now);
         self.delivered += range.len();
         self.delivered_at = now;
         let index = self.index_of(range.start)?;
@@ -129,7 +133,7 @@ impl RateSampler {
     /// Takes in octets that arrived once more, where that counts as delivered.
     pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
         self.delivered += octets;
-        self.delivered_at = now;
+        self.delivered_at = self.clock.read(now);
     }
 
     /// Report of the segment at `range`, which is considered lost.
@@ -191,6 +195,7 @@ impl RateSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{RtoConfig, RtoEstimator};
 
     const MS: u64 = 1_000_000;
 
@@ -253,7 +258,8 @@ mod tests {
 
     #[test]
     fn on_linux_the_first_flight_is_limited_by_the_application() {
-        let mut sampler = RateSampler::new(AppLimitedFrom::Write);
+        let mut sampler =
+            RateSampler::new(&TcpConfig { app_limited_from: AppLimitedFrom::Write, ..TcpConfig::default() });
         let is_limited = |sampler: &mut RateSampler, number: u64| {
             sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
             sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("a sample").is_app_limited
@@ -264,6 +270,17 @@ mod tests {
         sampler.on_sent(SimTime(10 * MS), segment(2), 2_000, false, false);
         assert!(is_limited(&mut sampler, 1));
         assert!(!is_limited(&mut sampler, 2));
+    }
+
+    /// `tcp_stamp_us_delta` of `tcp_mstamp` and `tcp_skb_timestamp_us`: 20 us from 0 (0.999) to 20 us, where 19.501 have passed.
+    #[test]
+    fn on_linux_an_interval_is_of_whole_microseconds() {
+        let rto = RtoConfig::of(RtoEstimator::Linux);
+        let mut sampler = RateSampler::new(&TcpConfig { rto, ..TcpConfig::default() });
+        sampler.on_sent(SimTime(999), segment(0), 1_000, true, false);
+        sampler.on_delivered(segment(0), SimTime(20_500));
+        let sample = sampler.take_sample(SimDuration::ZERO, segment(0).end).expect("its record is there");
+        assert_eq!(sample.interval, SimDuration(20_000));
     }
 
     #[test]

@@ -374,7 +374,8 @@ impl Receiver {
                 self.acknowledge_above_hole(now, data_end.saturating_sub(start), arrival, has_reported);
             } else if arrival.len > 0 || arrival.has_fin {
                 // A duplicate, or beyond the window (RFC 5681 section 4.2).
-                self.acks.on_useless(self.advertised(), self.mss);
+                let ends_below = behind + u64::from(arrival.has_fin) < self.last_ack_sent;
+                self.acks.on_useless(self.advertised(), self.mss, ends_below);
             } else {
                 self.acks.request();
             }
@@ -419,7 +420,7 @@ impl Receiver {
         if self.dsack && self.reports_ranges {
             self.duplicate = Some(Range { start, end: (start + len).min(self.rcv_nxt) });
         }
-        self.acks.on_useless(self.advertised(), self.mss);
+        self.acks.on_useless(self.advertised(), self.mss, true);
     }
 
     /// RFC 2883 section 4: what has arrived before is reported once; where ACKs are gathered, it is forgotten when something else arrives (Linux).
@@ -542,7 +543,7 @@ impl Receiver {
                     self.recent.len = 0;
                     self.acks.on_order_restored();
                 } else if self.acks.may_gather()
-                    && !self.is_due_anyway()
+                    && !self.is_due_anyway(self.rcv_nxt - start)
                     && let Some(compression) = &mut self.compression
                 {
                     compression.on_partial_fill(self.rcv_nxt);

@@ -7,6 +7,7 @@
 use ackclock_cc::RttStats;
 use ackclock_units::{SimDuration, SimTime};
 
+use crate::clock::SegmentClock;
 use crate::config::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, TickRounding};
 
 /// SRTT, RTTVAR and the timeout of one connection.
@@ -25,6 +26,7 @@ pub(crate) struct RtoTimer {
     srtt: f64,
     rttvar: f64,
     config: RtoConfig,
+    clock: SegmentClock,
     linux: LinuxDeviation,
     /// Round trip smoothed by a fine clock, where timeouts count in ticks.
     fine_srtt: SimDuration,
@@ -43,6 +45,7 @@ impl RtoTimer {
     pub(crate) fn new(config: RtoConfig) -> Self {
         Self {
             config,
+            clock: SegmentClock::of(&config),
             srtt: 0.0,
             rttvar: 0.0,
             has_sample: false,
@@ -124,7 +127,8 @@ impl RtoTimer {
 
     /// The RTT of the newest segment that the last ACK covered, where the estimator took an older one: the better
     /// measure of the path.
-    pub(crate) fn note_newest(&mut self, rtt: SimDuration) {
+    pub(crate) fn note_newest(&mut self, sent_at: SimTime, now: SimTime) {
+        let rtt = self.clock.between(sent_at, now);
         self.stats.latest = rtt;
         //= rfc8985-6.2-least-rtt-windowed
         self.stats.min_rtt = self.stats.min_rtt.min(rtt);
@@ -161,7 +165,7 @@ impl RtoTimer {
     /// trips end.
     pub(crate) fn on_sample(&mut self, sent_at: SimTime, now: SimTime, una: u64, nxt: u64) {
         //= rfc6298-4-fine-clock
-        let rtt = now.saturating_since(sent_at);
+        let rtt = self.clock.between(sent_at, now);
         self.stats.latest = rtt;
         //= rfc8985-6.2-least-rtt
         self.stats.min_rtt = if self.has_sample { self.stats.min_rtt.min(rtt) } else { rtt };
@@ -289,6 +293,16 @@ mod tests {
     fn sample(timer: &mut RtoTimer, rtt_ms: u64) -> u64 {
         timer.on_sample(SimTime(1_000 * MS), SimTime((1_000 + rtt_ms) * MS), 0, 0);
         timer.rto().0 / MS
+    }
+
+    /// `tcp_ack_update_rtt` takes the difference of two times in whole microseconds, of the newest segment too.
+    #[test]
+    fn on_linux_a_round_trip_is_of_whole_microseconds() {
+        let mut timer = timer(RtoEstimator::Linux);
+        timer.on_sample(SimTime(999), SimTime(20_500), 0, 0);
+        assert_eq!(timer.stats().srtt, SimDuration(20_000));
+        timer.note_newest(SimTime(1_999), SimTime(20_999));
+        assert_eq!((timer.stats().latest, timer.stats().min_rtt), (SimDuration(19_000), SimDuration(19_000)));
     }
 
     //= rfc6298-2.3-later-samples

@@ -15,6 +15,8 @@ pub(crate) struct Undo {
     config: UndoConfig,
     /// `snd_una` when the episode began; `None` when there is nothing to undo.
     marker: Option<u64>,
+    /// An undo restores no window, as the network has marked (Linux: `prior_ssthresh` is zero).
+    keeps_window: bool,
     /// Retransmissions not yet reported as duplicates; `None` before the first.
     unexplained: Option<u32>,
     /// Timestamp clock at the first retransmission.
@@ -23,13 +25,28 @@ pub(crate) struct Undo {
 
 impl Undo {
     pub(crate) fn new(config: UndoConfig) -> Self {
-        Self { config, marker: None, unexplained: None, first_retransmitted: None }
+        Self { config, marker: None, keeps_window: false, unexplained: None, first_retransmitted: None }
     }
 
     /// An episode begins; `resent` retransmissions of an earlier one are still in the network.
     pub(crate) fn begin(&mut self, una: u64, resent: u32) {
-        self.marker = Some(una);
+        (self.marker, self.keeps_window) = (Some(una), false);
         self.unexplained = (resent > 0).then_some(resent);
+    }
+
+    /// The network has marked, which is no mistake: what is repaired may have been late all the same, but the window stays.
+    pub(crate) fn keep_window(&mut self) {
+        self.keeps_window = true;
+    }
+
+    /// True if an undo restores no window.
+    pub(crate) fn keeps_window(&self) -> bool {
+        self.keeps_window
+    }
+
+    /// A mark is answered: nothing of what was repaired before is undone.
+    pub(crate) fn forbid(&mut self) {
+        (self.marker, self.keeps_window) = (None, true);
     }
 
     /// There is nothing to undo any more.

@@ -6,8 +6,7 @@
 //! when the next one leaves.
 //!
 //! Departures: an ACK that may have been delayed for a lone short segment is taken as any other; the clock of `ProbeRTT` is exact, where the kernel's ticks.
-//! Times are exact until their difference is rounded, where the kernel subtracts whole microseconds: an interval may be
-//! a microsecond longer there, and ACK aggregation a segment less. Octets are counted, where the kernel counts segments.
+//! Octets are counted, where the kernel counts segments.
 //!
 //! Checked: a path of Linux 7.3.4 in virtual time, to the segment (studies/linux/recordings/modules/bbr.json).
 //!
@@ -28,7 +27,7 @@ use crate::controller::{CongestionController, Start};
 use crate::delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
 use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
 use aggregation::Aggregation;
-use arithmetic::{GAIN_UNIT, Segments, gain_of, microseconds, rate_of};
+use arithmetic::{GAIN_UNIT, Segments, gain_of, microseconds, rate_of, whole_microseconds};
 use max_filter::MaxFilter;
 use policer::Policer;
 
@@ -71,9 +70,10 @@ pub struct LinuxBbr {
     bandwidth: MaxFilter,
     policer: Policer,
     aggregation: Aggregation,
-    /// The minimum RTT and its time (`min_rtt_us`, `min_rtt_stamp`).
+    /// The minimum RTT and its time (`min_rtt_us`, `min_rtt_stamp`); the first is that of the handshake, which lets the
+    /// first segment leave.
     min_rtt: Option<u64>,
-    min_rtt_at: SimTime,
+    min_rtt_at: Option<SimTime>,
     full_bandwidth_reached: bool,
     full_bandwidth: u64,
     full_rounds: u32,
@@ -119,7 +119,7 @@ impl LinuxBbr {
             policer: Policer::default(),
             aggregation: Aggregation::default(),
             min_rtt: None,
-            min_rtt_at: SimTime::ZERO,
+            min_rtt_at: None,
             full_bandwidth_reached: false,
             full_bandwidth: 0,
             full_rounds: 0,
@@ -199,7 +199,7 @@ impl LinuxBbr {
     fn update_aggregation(&mut self, ack: &AckEvent) {
         let acked = self.segments.of(ack.newly_acked.0);
         if acked > 0 {
-            self.aggregation.on_ack(ack.now, acked, self.rounds.starts, self.rate(), self.cwnd);
+            self.aggregation.on_ack(self.delivered_at, acked, self.rounds.starts, self.rate(), self.cwnd);
         }
     }
 
@@ -269,13 +269,13 @@ impl LinuxBbr {
 
     /// Updates the minimum RTT, and enters `ProbeRTT` when it expires (`bbr_update_min_rtt`).
     fn update_min_rtt(&mut self, ack: &AckEvent, delivery: &DeliveryReport) {
-        let expired = ack.now > self.min_rtt_at + self.config.min_rtt_window;
+        let expired = self.min_rtt_at.is_some_and(|at| ack.now > at + self.config.min_rtt_window);
         let known = self.min_rtt.unwrap_or(microseconds(ack.rtt.min_rtt));
         self.min_rtt = (known > 0).then_some(known);
         if let Some(rtt) = ack.rtt_sample.map(microseconds)
             && (expired || rtt < known)
         {
-            (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), Some(ack.now));
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
@@ -308,7 +308,7 @@ impl LinuxBbr {
         if self.probe_rtt_until.is_none_or(|until| now <= until) {
             return;
         }
-        self.min_rtt_at = now;
+        self.min_rtt_at = Some(now);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         if self.full_bandwidth_reached {
             self.enter_probe_bw();
@@ -365,7 +365,7 @@ impl CongestionController for LinuxBbr {
         let Some(delivery) = &ack.delivery else { return };
         self.note_first_rtt(ack.rtt.srtt);
         if ack.newly_acked > Bytes(0) {
-            self.delivered_at = ack.now;
+            self.delivered_at = whole_microseconds(ack.now);
         }
         self.update_model(ack, delivery);
         self.set_pacing_rate(self.pacing_gain);
@@ -402,11 +402,12 @@ impl CongestionController for LinuxBbr {
 
     /// Restarts the model when sending resumes after the application was silent (`bbr_cwnd_event`).
     fn on_send(&mut self, sent: &SendEvent) {
+        self.min_rtt_at.get_or_insert(sent.now);
         if !sent.is_app_limited {
             return;
         }
         self.idle_restart = true;
-        self.aggregation.restart(sent.now);
+        self.aggregation.restart(whole_microseconds(sent.now));
         if self.mode == Mode::ProbeBw {
             self.set_pacing_rate(GAIN_UNIT);
         } else if self.mode == Mode::ProbeRtt {

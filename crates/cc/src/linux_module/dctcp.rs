@@ -4,7 +4,7 @@
 //! segments that were delivered and marked in between. An ACK of nothing takes a sixteenth of it away. Losses halve
 //! the window, whether marks of the same window have been answered or not.
 //!
-//! Departures: retransmissions and pure ACKs are not ECN-capable (`ecn.rs` of the endpoint). Checked: a path of Linux 7.3.4
+//! Departures: pure ACKs are not ECN-capable (`ecn.rs` of the endpoint). Checked: a path of Linux 7.3.4
 //! in virtual time, to the segment (studies/linux/recordings/modules/dctcp.json).
 
 use super::{Episode, Growth, Module};

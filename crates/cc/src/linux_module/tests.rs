@@ -223,20 +223,22 @@ fn a_timeout_lasts_until_what_was_sent_is_acknowledged() {
     assert_eq!(bic.state, State::Open);
 }
 
+/// `pkts_acked` is handed `rs->rtt_us`: where a retransmission is acknowledged, what the timestamp tells, and not the time since
+/// another segment left.
 #[test]
-fn a_round_trip_is_that_of_the_segment_sent_last() {
+fn a_round_trip_is_the_sample_of_the_ack() {
     let mut yeah = module(Yeah::new(&YeahConfig::default()), 20);
     let report = |sent_ms: u64, is_retransmission| SegmentReport {
         sent_at: SimTime(sent_ms * 1_000_000),
         is_retransmission,
         ..crate::testing::lost(MSS)
     };
-    for segment in [report(10, false), report(25, false), report(60, true)] {
+    for segment in [report(60, true), report(25, false)] {
         yeah.on_delivered(&segment);
     }
     let rtt_sample = Some(SimDuration::from_millis(90));
-    yeah.on_ack(&AckEvent { now: at(0.1), rtt_sample, ..ack(3 * MSS) });
-    assert!(format!("{yeah:?}").contains("base_rtt: Some(75001)"), "{yeah:?}");
+    yeah.on_ack(&AckEvent { now: at(0.1), rtt_sample, ..ack(2 * MSS) });
+    assert!(format!("{yeah:?}").contains("base_rtt: Some(90001)"), "{yeah:?}");
 }
 
 #[test]

@@ -199,12 +199,14 @@ impl Conversation<'_> {
     fn wake(&mut self) {
         let now = self.clock.now();
         for stream in 0..self.apps.len() {
-            if self.wakes[stream].is_some_and(|time| time <= now) {
+            if let Some(time) = self.wakes[stream].filter(|time| *time <= now) {
                 self.wakes[stream] = None;
                 let unsent = self.ordered[stream] - self.ends.streams[stream].written.load(Ordering::Relaxed);
                 let room = Bytes(AHEAD.saturating_sub(unsent));
                 let outlet = Outlet { unsent: Bytes(unsent), room, refill: None };
-                let action = self.apps[stream].act(now, outlet);
+                // It acts at its own time, however late this thread is; at first, when the connection is open.
+                let at = if time == SimTime::ZERO { now } else { time };
+                let action = self.apps[stream].act(at, outlet);
                 self.perform(stream, action);
             }
         }

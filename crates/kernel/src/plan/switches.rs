@@ -99,6 +99,13 @@ pub(super) fn plan(
             });
         }
     }
+    if controller == "dctcp" && !tcp.ecn.dctcp_feedback {
+        refusals.push(Refusal {
+            place: format!("{place}.tcp.dctcp_feedback"),
+            reason: "false: the kernel's dctcp has its receiver echo every mark".to_owned(),
+            remedy: "leave it out".to_owned(),
+        });
+    }
     (HostPlan { parameters: parameters(tcp, &asked) }, socket_options(tcp, &asked))
 }
 

@@ -64,6 +64,9 @@ fn the_exact_echo_is_dctcps_alone() {
     let refused = planned("[tcp]\ndctcp_feedback = true\n[[flow]]\nname = \"a\"\ncontroller = \"reno\"");
     let places: Vec<String> = refused.expect_err("it cannot").into_iter().map(|refusal| refusal.place).collect();
     assert_eq!(places, ["flow[0].tcp.dctcp_feedback"]);
+    let refused = planned("[tcp]\ndctcp_feedback = false\n[[flow]]\nname = \"a\"\ncontroller = \"dctcp\"");
+    let places: Vec<String> = refused.expect_err("it cannot").into_iter().map(|refusal| refusal.place).collect();
+    assert_eq!(places, ["flow[0].tcp.dctcp_feedback"]);
 }
 
 #[test]

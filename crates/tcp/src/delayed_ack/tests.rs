@@ -227,3 +227,15 @@ fn the_delay_follows_the_spacing_of_segments() {
     arrive(&mut acks, 35, 100); // 5 ms: 50/2 + 40/2 = 45
     assert_eq!(acks.deadline(), SimTime(80 * MS));
 }
+
+/// Linux 7.3: `tcp_data_queue` schedules the ACK of a duplicate, which then counts among the quick ACKs; `tcp_send_dupack`, to
+/// which `tcp_sequence` leads that of a segment below the last ACK, does not.
+#[test]
+fn the_ack_of_a_duplicate_counts_if_that_ends_where_the_last_ack_does() {
+    for (ends_below, left) in [(false, 15), (true, 16)] {
+        let mut acks = acks(16, true);
+        acks.on_useless(64_000, 1_000, ends_below);
+        acks.on_ack_sent();
+        assert_eq!(acks.quick, left);
+    }
+}

@@ -58,13 +58,14 @@ impl Receiver {
         room.min(granted)
     }
 
-    /// More than a segment has come into order, and the window stays as large until that is read: it is acknowledged at once (Linux).
-    pub(super) fn is_due_anyway(&self) -> bool {
+    /// More than a segment is to be acknowledged, and the window stays as large until the `octets` are read that have just come into order: that
+    /// is acknowledged at once (Linux). One segment fits in what the window is rounded up by.
+    pub(super) fn is_due_anyway(&self, octets: u64) -> bool {
         let unread = self.rcv_nxt - self.last_ack_sent;
-        let held = self.held() + unread;
         let free = match &self.tuning {
-            Some(tuning) if tuning.opens() => tuning.room(held).min(self.buffer),
-            _ => self.buffer.saturating_sub(held),
+            Some(tuning) if tuning.opens() => tuning.room(self.held() + unread).min(self.buffer),
+            _ if self.reader.is_immediate() => self.buffer.saturating_sub(octets.saturating_sub(self.mss)),
+            _ => self.buffer.saturating_sub(self.reader.unread() + unread),
         };
         unread > self.mss && free >= self.advertised()
     }

@@ -103,6 +103,8 @@ pub(super) struct AckOutcome {
     pub(super) original_arrived: bool,
     /// A retransmission that was thought to be in the network is lost.
     pub(super) lost_retransmission: Option<SimTime>,
+    /// It took a recovery back that goes on; marks on it are then not answered (Linux).
+    pub(super) undid_partially: bool,
     /// The timer starts anew.
     pub(super) restarts_timer: bool,
 }
@@ -215,7 +217,7 @@ impl AckProcessor {
             self.flight.adapt_to_reordering(lowest);
         }
         let new_round = advanced && self.rounds.on_ack(ack.ack, self.flight.board.high_data());
-        self.count_delivered(delivered, new_round, newly_sacked + acked > 0);
+        self.count_delivered(now, delivered, new_round, newly_sacked + acked > 0);
         let reported = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
         // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
         let marked = if prior_flight_size > 0 { reported } else { 0 };
@@ -242,6 +244,7 @@ impl AckProcessor {
             marked,
             original_arrived,
             lost_retransmission: None,
+            undid_partially: false,
             //= rfc6298-5.3-restart
             restarts_timer: advanced || self.sack_restarts_timer(timing.sacked.oldest),
         }
@@ -254,9 +257,9 @@ impl AckProcessor {
     }
 
     /// Updates the counters that depend on round trips; `is_sample` if segments were delivered that RACK has not seen before.
-    fn count_delivered(&mut self, delivered: u64, new_round: bool, is_sample: bool) {
+    fn count_delivered(&mut self, now: SimTime, delivered: u64, new_round: bool, is_sample: bool) {
         if is_sample && let Some(rack) = self.flight.recovery.rack_mut() {
-            rack.adapt(self.rounds.count());
+            rack.adapt(now);
         }
         if self.flight.congestion.validation.is_on() {
             self.flight.congestion.validation.on_acked(delivered, new_round);

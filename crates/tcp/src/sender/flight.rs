@@ -72,7 +72,7 @@ impl Flight {
     pub(super) fn set_controller(&mut self, controller: Controller) {
         let demands = controller.demands();
         self.board.keep_newly_lost(demands.samples);
-        self.congestion.feed.settle(demands, self.config.app_limited_from);
+        self.congestion.feed.settle(demands, &self.config);
         self.congestion.controller = controller;
     }
 
@@ -97,7 +97,7 @@ impl Flight {
     pub(super) fn take_sample(&mut self, now: SimTime, sent_at: SimTime, newest: Option<SimTime>) {
         self.rto.on_sample(sent_at, now, self.board.una(), self.board.high_data());
         if let Some(newest) = newest.filter(|_| self.rto.samples_oldest()) {
-            self.rto.note_newest(now.saturating_since(newest));
+            self.rto.note_newest(newest, now);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The module's integers: segments, rates in segments a microsecond times 2^24, gains in 256ths.
 
-use ackclock_units::{Bytes, SimDuration};
+use ackclock_units::{Bytes, SimDuration, SimTime};
 
 /// `BBR_UNIT`: a gain of one.
 pub(super) const GAIN_UNIT: u64 = 256;
@@ -33,6 +33,11 @@ impl Segments {
     pub(super) fn bits_per_second(self, rate: u64) -> f64 {
         rate as f64 * self.0 as f64 * 8e6 / RATE_UNIT as f64
     }
+}
+
+/// A time as the kernel keeps it (`tcp_mstamp`).
+pub(super) fn whole_microseconds(time: SimTime) -> SimTime {
+    SimTime(time.0 / 1_000 * 1_000)
 }
 
 pub(super) fn microseconds(time: SimDuration) -> u64 {

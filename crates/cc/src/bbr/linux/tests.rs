@@ -156,3 +156,24 @@ fn a_phase_does_not_end_with_an_ack_that_delivers_nothing() {
     path.round(&mut bbr, 8); // 151 ms after the phase began
     assert_eq!(bbr.phase, 4);
 }
+
+/// `bbr_init` takes the handshake's round trip for the least one, and its time; `bbr_update_min_rtt` counts ten seconds from there.
+#[test]
+fn the_first_least_round_trip_is_as_old_as_the_connection() {
+    let (mut bbr, mut path) = (bbr(), Path::new());
+    path.now = SimTime(5_000_000_000);
+    bbr.on_send(&SendEvent { now: path.now, ..testing::sent(MSS) });
+    (0..100).for_each(|_| path.round(&mut bbr, 8));
+    assert_ne!(bbr.mode, Mode::ProbeRtt); // at 15 s
+    path.round(&mut bbr, 8);
+    assert_eq!(bbr.mode, Mode::ProbeRtt);
+}
+
+/// `delivered_mstamp` and `ack_epoch_mstamp` are `tcp_mstamp`, whole microseconds.
+#[test]
+fn epochs_begin_at_whole_microseconds() {
+    let (mut bbr, mut path) = (bbr(), Path::new());
+    path.now = SimTime(999);
+    path.round(&mut bbr, 8);
+    assert_eq!((path.now, bbr.delivered_at), (SimTime(100_000_999), SimTime(100_000_000)));
+}

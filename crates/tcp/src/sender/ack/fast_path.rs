@@ -35,7 +35,7 @@ impl AckProcessor {
         self.flight.recovery.forget_duplicates();
         self.sample_rtt(now, ack.echoed_tick(), &times, None);
         let new_round = self.rounds.on_ack(ack.ack, self.flight.board.high_data());
-        self.count_delivered(delivered, new_round, true);
+        self.count_delivered(now, delivered, new_round, true);
         self.take_silence(ack.flags, delivered);
         let outcome = AckOutcome { prior_flight_size, prior_pipe, delivered, ..AckOutcome::default() };
         AckOutcome { advanced: true, restarts_timer: true, ..outcome }
@@ -63,7 +63,7 @@ impl AckProcessor {
         // Retransmitted segments give no sample when they are SACKed.
         let once = SendTimes { retransmitted: None, ..times };
         self.sample_rtt(now, None, &SendTimes::default(), Some(&once));
-        self.count_delivered(delivered, false, delivered > 0);
+        self.count_delivered(now, delivered, false, delivered > 0);
         self.take_silence(ack.flags, delivered);
         self.flight.recovery.count_duplicate(delivered > 0, false, prior_flight_size);
         let restarts_timer = self.sack_restarts_timer(times.oldest);

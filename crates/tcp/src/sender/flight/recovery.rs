@@ -25,7 +25,7 @@ impl Flight {
             return;
         }
         if outcome.marked > 0 {
-            self.recovery.undo_mut().clear(); // a mark is no mistake
+            self.recovery.undo_mut().keep_window();
         }
         if outcome.advanced && self.board.first().is_some_and(crate::scoreboard::Sent::is_sacked) {
             // The receiver seems to have thrown away what it had SACKed (RFC 2018 section 8): unless it proves otherwise soon,
@@ -89,7 +89,7 @@ impl Flight {
                 return self.enter_recovery(now, outcome);
             }
         }
-        if outcome.marked > 0 && self.recovery.is_idle() {
+        if outcome.marked > 0 && self.recovery.is_idle() && !outcome.undid_partially {
             if self.congestion.feed.takes_marks() {
                 self.ecn.on_answered(self.board.una(), self.board.high_data());
             } else {
@@ -140,8 +140,9 @@ impl Flight {
         self.counters.fast_recoveries += 1;
         self.count_lost(outcome.newly_lost, self.recovery.detection());
         let answered = self.answered_by_mark();
-        if answered.is_none() {
-            self.recovery.begin_undo(&self.board, self.tlp.retransmission()); // a mark is no mistake
+        self.recovery.begin_undo(&self.board, self.tlp.retransmission());
+        if answered.is_some() || outcome.marked > 0 {
+            self.recovery.undo_mut().keep_window();
         }
         let window = match self.recovery.phase().inherited_window().filter(|_| answered.is_some()) {
             // A mark has been answered already: duplicate ACKs inflate the window that it left.
@@ -153,7 +154,7 @@ impl Flight {
         let until = answered.filter(|_| is_sack).unwrap_or_else(|| self.board.high_data());
         self.recovery.enter_fast(until, window);
         if answered.is_some() {
-            self.report_loss_in_answer();
+            self.report_loss_in_answer(now);
         }
         self.report_recovery(RecoveryCause::Loss, cwnd_before);
         // The retransmission deserves a whole timeout; RFC 6298 section 5 leaves this open, stacks restart the timer.
@@ -164,8 +165,9 @@ impl Flight {
     }
 
     /// Reports a loss whose window has been reduced for a mark already: the controller may want a smaller one.
-    fn report_loss_in_answer(&mut self) {
+    fn report_loss_in_answer(&mut self, now: SimTime) {
         let window = self.recovery.phase().reduced_window().unwrap_or(self.congestion.cwnd());
+        self.congestion.report_lost(now, &mut self.board);
         self.congestion.controller.on_loss_in_answer(Bytes(window));
         if let Some(ssthresh) = self.congestion.controller.ssthresh() {
             self.recovery.reduce_to(ssthresh.0);
@@ -235,6 +237,7 @@ impl Flight {
     /// RFC 3168 section 6.1.2: a mark is answered as a loss, once for each window; so is a segment that the host refuses.
     pub(in crate::sender) fn answer_mark(&mut self, now: SimTime, outcome: &AckOutcome) {
         let cwnd_before = self.congestion.cwnd();
+        self.recovery.undo_mut().forbid();
         //= rfc3168-6.1.2-once-a-window
         let window = self.begin_reduction(now, CongestionCause::Ecn, outcome);
         //= rfc3168-6.1.2-window-of-one
@@ -284,7 +287,7 @@ impl Flight {
             return;
         }
         if outcome.advanced {
-            if self.undo_partial(now, ack, outcome.prior_una) {
+            if self.undo_partial(now, ack, outcome) {
                 return;
             }
             self.on_partial_ack(outcome);
@@ -336,15 +339,16 @@ impl Flight {
 
     /// Eifel on a partial ACK: the original has arrived, so all was only late. Waits while retransmissions are out, so
     /// that nothing more is sent for them.
-    fn undo_partial(&mut self, now: SimTime, ack: &IncomingAck<'_>, prior_una: u64) -> bool {
+    fn undo_partial(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) -> bool {
         let undo = self.recovery.undo();
         if !undo.is_possible() || !undo.answers_original(ack.echoed_tick()) {
             return false;
         }
-        self.adapt_to_reordering(prior_una); // what was awaited has come behind what left later (Linux)
+        self.adapt_to_reordering(outcome.prior_una); // what was awaited has come behind what left later (Linux)
         if self.board.retransmitted() == 0 {
             self.undo_episode(now, true);
             self.leave_recovery();
+            outcome.undid_partially = true;
         }
         true
     }
@@ -369,9 +373,21 @@ impl Flight {
             self.board.unmark_lost();
         }
         self.counters.undone += 1;
-        self.ecn.withdraw();
+        if self.recovery.undo().keeps_window() {
+            self.keep_reduced_window(now);
+        } else {
+            self.ecn.withdraw();
+            self.congestion.undo_episode(now);
+        }
         self.recovery.on_undo();
-        self.congestion.undo_episode(now);
+    }
+
+    /// The reduction ends where it has got to, which may be above ssthresh or below it.
+    fn keep_reduced_window(&mut self, now: SimTime) {
+        if let Some(window) = self.recovery.phase().reduced_window() {
+            self.congestion.restart_window(now, RestartCause::Unused, window);
+        }
+        self.congestion.episodes.end(now);
     }
 
     /// Adapts to reordering: the segment at `low` arrived after later ones, and was not retransmitted.

@@ -113,9 +113,11 @@ impl Transmitter {
         if flight.timer.is_off() {
             flight.rearm_timeout(now);
         }
-        let (ecn, cwr) =
-            //= rfc3168-6.1.5-retransmissions
-            if is_retransmission || !flight.ecn.is_on() { (Ecn::NotEct, false) } else { flight.ecn.mark_new_data() };
+        let (ecn, cwr) = match is_retransmission {
+            _ if !flight.ecn.is_on() => (Ecn::NotEct, false),
+            true => (flight.ecn.mark_of_retransmission(), false),
+            false => flight.ecn.mark_new_data(),
+        };
         let mut flags = Flags::ACK;
         if fin {
             flags = flags.with(Flags::FIN);
