@@ -113,8 +113,7 @@ fn calls(quic: bool) -> Vec<(&'static str, Option<SimTime>)> {
     let mut config = path.config();
     config.flows[0].quic = quic.then(|| Arc::new(QuicConfig { ecn: true, ..QuicConfig::default() }));
     Simulation::new(&config).run_until(SimTime(span.0));
-    let told = calls.lock().expect("no call panics").clone();
-    told
+    calls.lock().expect("no call panics").clone()
 }
 
 /// Holds the calls of each moment to their order.
