@@ -89,6 +89,8 @@ pub(crate) struct Sender {
     /// The beginning of the recovery period (`congestion_recovery_start_time`), and whether it is under way.
     recovery_start: Option<SimTime>,
     is_recovering: bool,
+    /// It began with a mark, and no loss has been found in it.
+    answers_mark: bool,
     repairing: Repairing,
     /// True if data leaves as ECN-capable: ECN is on, and the controller has an answer to marks.
     pub(crate) sends_ect: bool,
@@ -130,6 +132,7 @@ impl Sender {
             has_controller_timer: false,
             rounds: Rounds::default(),
             recovery_start: None,
+            answers_mark: false,
             is_recovering: false,
             repairing: Repairing::default(),
             sends_ect: false,

@@ -5,6 +5,7 @@
 mod appliance;
 mod bbr;
 mod common;
+mod controller_calls;
 mod linux_controllers;
 mod marks;
 mod pcc;

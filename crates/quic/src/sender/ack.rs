@@ -50,8 +50,12 @@ impl Sender {
             self.pto_count = 0;
             self.probes = 0;
         }
+        // RFC 9002 appendix A.7: marks are read before losses are detected.
+        let marked = self.count_marks(ack, &mut outcome);
         outcome.newly_lost = self.detect_losses(now);
-        self.note_marks(now, ack, &mut outcome);
+        if marked > 0 {
+            self.answer_marks(now, marked, &outcome);
+        }
         self.note_recovery(now, &outcome);
         if outcome.prior_flight > 0 && (outcome.delivered > 0 || outcome.newly_lost > 0) {
             self.notify_controller(now, &outcome);
@@ -140,10 +144,9 @@ impl Sender {
         u64::from(packet.size)
     }
 
-    /// Takes the marks of an ACK: more than before are congestion, at the departure of the newest packet (RFC 9002
-    /// section 7.1).
-    fn note_marks(&mut self, now: SimTime, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) {
-        let (Some(count), Some(newest)) = (ack.ce_count, outcome.newest) else { return };
+    /// Takes the marks of an ACK. Returns how many packets more than before have been marked.
+    fn count_marks(&mut self, ack: &IncomingAck<'_>, outcome: &mut AckOutcome) -> u64 {
+        let Some(count) = ack.ce_count.filter(|_| outcome.newest.is_some()) else { return 0 };
         let marked = count.saturating_sub(self.marked_before);
         self.marked_before = self.marked_before.max(count);
         outcome.marked = (marked * self.config.datagram()).min(outcome.delivered);
@@ -154,12 +157,15 @@ impl Sender {
             newly_acked: Bytes(outcome.delivered),
             newly_ce_marked: Bytes(outcome.marked),
         });
-        if marked > 0 {
-            if !self.controller.demands().marks {
-                self.on_congestion(now, newest.at, CongestionCause::Ecn, 0);
-            }
-            self.episodes.on_marked(marked, true);
+        marked
+    }
+
+    /// Marks are congestion at the departure of the newest packet (RFC 9002 section 7.1).
+    fn answer_marks(&mut self, now: SimTime, marked: u64, outcome: &AckOutcome) {
+        if let Some(newest) = outcome.newest.filter(|_| !self.controller.demands().marks) {
+            self.on_congestion(now, newest.at, CongestionCause::Ecn, 0);
         }
+        self.episodes.on_marked(marked, true);
     }
 
     /// Ends a recovery period when a packet that left during it arrives (RFC 9002 section 7.3.2).

@@ -67,10 +67,14 @@ impl Sender {
     /// 7.3.1).
     pub(super) fn on_congestion(&mut self, now: SimTime, sent: SimTime, cause: CongestionCause, lost: u64) {
         if self.recovery_start.is_some_and(|start| sent <= start) {
+            if cause == CongestionCause::Loss && std::mem::take(&mut self.answers_mark) {
+                self.controller.on_loss_in_answer(self.controller.cwnd());
+            }
             return self.episodes.on_lost(lost);
         }
         let before = (self.controller.cwnd(), self.controller.ssthresh());
         (self.recovery_start, self.is_recovering) = (Some(now), true);
+        self.answers_mark = cause == CongestionCause::Ecn;
         self.controller.on_congestion(&CongestionEvent {
             now,
             cause,

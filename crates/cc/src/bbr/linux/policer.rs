@@ -214,6 +214,16 @@ mod tests {
         assert_eq!(round(&mut policer, &mut at, 0), Verdict::Forgotten);
     }
 
+    /// `bbr_undo_cwnd` comes after the ACK's segments have been counted (`tp->delivered`), and before its sample.
+    #[test]
+    fn an_undo_begins_behind_what_its_ack_has_delivered() {
+        let (mut policer, mut at) = start();
+        round(&mut policer, &mut at, 0);
+        policer.on_delivered(130);
+        policer.reset(at.now);
+        assert_eq!((policer.delivered, policer.lost), (130, 0));
+    }
+
     #[test]
     fn a_tenth_lost_is_no_policer() {
         let (mut policer, mut at) = start();

@@ -184,6 +184,7 @@ impl Flight {
 
     /// An episode begins: the controller decides, and the window goes down to that as the recovery says.
     fn begin_reduction(&mut self, now: SimTime, cause: CongestionCause, outcome: &AckOutcome) -> RecoveryWindow {
+        self.congestion.report_lost(now, &mut self.board);
         if self.recovery.phase().is_open() {
             self.congestion.controller.on_recovery_end(now); // the ACK may have ended one
         }
