@@ -42,7 +42,7 @@ class PeerBuild:
 
     @property
     def label(self) -> str:
-        """What tables and messages call it."""
+        """Name in tables and messages."""
         kind = "" if self.name == self.simulator else f", {self.name}"
         return f"{self.simulator} {self.version}{kind}"
 
@@ -82,7 +82,7 @@ def compile_program(build: PeerBuild) -> Path:
     """Compile a build's program, unless it is newer than its sources.
 
     Args:
-        build: What the program uses.
+        build: Simulator that the program uses.
 
     Raises:
         PeerMissing: If the program does not compile.
@@ -104,7 +104,7 @@ def run(build: PeerBuild, **options: float | int | str | bool) -> PeerFigures:
     """Run a build's program once.
 
     Args:
-        build: What to run.
+        build: Simulator to run.
         options: Options of the program, by their names there.
 
     Raises:
