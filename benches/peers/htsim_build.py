@@ -23,6 +23,7 @@ CORE = (
     "route",
     "mtcp",
     "fairpullqueue",
+    "ndppacket",
     "eth_pause_packet",
 )
 """The sources in the copy's folder `sim` that make up TCP over queues and pipes, and what these refer to."""

@@ -150,7 +150,9 @@ class Source : public TcpSrc {
 
   uint64_t SentSegments() const { return _packets_sent / _mss; }
   // The SYN has one octet of the sequence space.
-  uint64_t RetransmittedSegments() const { return SentSegments() - (std::max<uint64_t>(FurthestBytes(), 1) - 1) / _mss; }
+  uint64_t RetransmittedSegments() const {
+    return SentSegments() - (std::max<uint64_t>(FurthestBytes(), 1) - 1) / _mss;
+  }
 
  private:
   uint64_t FurthestBytes() const { return std::max(furthest_bytes_, _highest_sent); }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ackclock beside ns-3 with one command, on a bare Debian or Ubuntu machine:
+# ackclock beside ns-3, and beside htsim where there is a copy, with one command, on a bare Debian or Ubuntu machine:
 #
-#   benches/peers/rerun.sh [CASE ...] [--rounds N] [--builds debian] ...
+#   benches/peers/rerun.sh [CASE ...] [--rounds N] [--builds debian] [--htsim DIR] ...
 #
 # installs what is missing (as root; else it prints the one line to run), builds ackclock and ns-3, measures them in turn,
 # prints the table and leaves target/peers/results.json. It may be interrupted at any time and given again.
