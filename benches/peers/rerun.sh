@@ -8,12 +8,15 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-declare -A packages=([g++]=g++ [pkg-config]=pkg-config [make]=make [cmake]=cmake [ninja]=ninja-build [python3]=python3)
+declare -A packages=([g++]=g++ [make]=make [python3]=python3)
 missing=()
+if [[ " $* " != *" --builds htsim "* ]]; then
+    packages+=([pkg-config]=pkg-config [cmake]=cmake [ninja]=ninja-build)
+    pkg-config --exists ns3-core 2>/dev/null || missing+=(libns3-dev)
+fi
 for program in "${!packages[@]}"; do
     command -v "$program" >/dev/null || missing+=("${packages[$program]}")
 done
-pkg-config --exists ns3-core 2>/dev/null || missing+=(libns3-dev)
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 
 if [[ ${#missing[@]} -gt 0 ]]; then
