@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ns3_builds
+import peer_programs
 import polars as pl
 from dqn_cases import DELAYS_MS, FOLDER, OURS, Row
 
@@ -16,7 +17,7 @@ from ackclock.claims.origin import engine
 from ackclock.results import Results
 from ackclock.running import run
 
-KEPT = ns3_builds.PROGRAMS / "dqn-twin"
+KEPT = peer_programs.FOLDER / "dqn-twin"
 
 HEADERS_BYTES = 52
 """IP's and TCP's, of a full segment: the papers' 49.07 and 48.40 Mbit/s are with them."""

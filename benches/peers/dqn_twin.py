@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import ns3_builds
+import peer_programs
 from dqn_cases import DELAYS_MS, FOLDER, ROWS, SEGMENTS_BYTES, Row
 from dqn_runs import BIN_S, KEPT, run_ackclock, run_ns3
 
@@ -192,7 +193,7 @@ def main() -> int:
             run_all(options)
         earlier = options.record_file
         found = record(json.loads(earlier.read_text(encoding="utf-8")) if earlier.exists() else {})
-    except (ns3_builds.Ns3Missing, RuntimeError) as error:
+    except (peer_programs.PeerMissing, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

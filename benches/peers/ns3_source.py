@@ -19,8 +19,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[2] / "target" / "peers"
-"""Where everything is that the comparison makes."""
+from peer_programs import FOLDER
 
 VERSION = "3.37"
 SHA256 = "dfa5ca1994ff3dbe1d4b23cef54e05e6079f5707a2ed6055f717bdd5b458c38d"

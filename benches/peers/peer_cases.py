@@ -1,4 +1,4 @@
-"""The same work for ackclock and for ns-3: the scenarios of `ackclock bench`, and options of the ns-3 program.
+"""The same work for ackclock and its peers: the scenarios of `ackclock bench`, and options of the peers' programs.
 
 ns-3 gets the same network, flows and start times; its CUBIC runs without HyStart, as ackclock's does. Where ns-3 would
 take too long, both get a shorter simulated time; the time of a packet is then that of this part of the run.
@@ -14,19 +14,19 @@ SCENARIOS = Path(__file__).resolve().parents[1] / "speed" / "scenarios"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The same work for both.
+    """The same work for all.
 
     Attributes:
         name: Letter of the scenario file.
         title: Description of the case.
         overrides: Changes to the scenario for ackclock.
-        ns3: Options of the ns-3 program.
+        peer: Options of the peers' programs.
     """
 
     name: str
     title: str
     overrides: tuple[str, ...]
-    ns3: dict[str, float | int | str]
+    peer: dict[str, float | int | str]
 
 
 # Queues are one bandwidth-delay product in packets of 1500 bytes. Hosts are as many as make ns-3 fastest. Send buffers

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from ns3_builds import Ns3Build
 from peer_cases import Case
-from peer_rounds import OURS, Round
+from peer_programs import PeerBuild
+from peer_rounds import OURS, Round, ours_with_tcp_of
 from rich.console import Console
 from rich.table import Table
 
@@ -47,44 +47,55 @@ def report(case: Case, rounds: Sequence[Round]) -> dict[str, Any]:
         rounds: All of it.
     """
     speeds = {name: statistics.median(done[name].packets_per_cpu_s for done in rounds) for name in rounds[0]}
-    ratios = {
-        name: interval([done[OURS].packets_per_cpu_s / done[name].packets_per_cpu_s for done in rounds])
-        for name in rounds[0]
-        if name != OURS
+    to_ours = {name: _ratio(rounds, name, OURS) for name in rounds[0] if name != OURS}
+    to_same_tcp = {
+        name: _ratio(rounds, name, ours_with_tcp_of(name)) for name in rounds[0] if ours_with_tcp_of(name) in rounds[0]
     }
     return {
         "case": case.name,
         "title": case.title,
         "packets_per_cpu_s": speeds,
-        "cpu_time_of_a_packet_to_ackclock": ratios,
+        "cpu_time_of_a_packet_to_ackclock": to_ours,
+        "cpu_time_of_a_packet_to_the_same_tcp": to_same_tcp,
         "rounds": [{name: dataclasses.asdict(side) for name, side in done.items()} for done in rounds],
     }
 
 
-def print_case(figures: dict[str, Any], builds: Sequence[Ns3Build], console: Console) -> None:
+def print_case(figures: dict[str, Any], builds: Sequence[PeerBuild], console: Console) -> None:
     """Print one case: speed, ratio, and the results side by side.
 
     Args:
         figures: Measurements, as `report` makes them.
-        builds: Builds of ns-3.
+        builds: Builds of the peers.
         console: To print to.
     """
     table = Table(title=f"({figures['case']}) {figures['title']}", title_justify="left")
     columns = ("", "packets per CPU second", "CPU time of a packet", "95 % interval", "extremes")
     for column in (*columns, "packets", "Mbit/s", "retransmitted", "drops"):
         table.add_column(column, justify="right" if column else "left")
-    labels = {OURS: OURS} | {build.name: f"ns-3 {build.version}, {build.name}" for build in builds}
-    for name, label in labels.items():
-        side = figures["rounds"][-1][name]
+    labels = {build.name: build.label for build in builds}
+    for name, side in figures["rounds"][-1].items():
         results = [side["delivered_packets"], side["goodput_bps"] / 1e6, side["retransmitted_segments"], side["drops"]]
         speed = f"{figures['packets_per_cpu_s'][name]:,.0f}"
-        table.add_row(label, speed, *_ratio_cells(figures, name), *(f"{value:,.0f}" for value in results))
+        table.add_row(
+            labels.get(name, name), speed, *_ratio_cells(figures, name), *(f"{value:,.0f}" for value in results)
+        )
     console.print(table)
+    for name, ratio in figures["cpu_time_of_a_packet_to_the_same_tcp"].items():
+        line = f"{labels[name]} to {ours_with_tcp_of(name)}: {ratio['mean']:.3g} times, 95 % interval {_ends(ratio)}"
+        console.print(line + "\n", markup=False, highlight=False, soft_wrap=True)
 
 
 def _ratio_cells(figures: dict[str, Any], name: str) -> tuple[str, str, str]:
     if name == OURS:
         return "1", "", ""
     ratio = figures["cpu_time_of_a_packet_to_ackclock"][name]
-    ends = "one round has none" if ratio["low"] is None else f"{ratio['low']:.3g} to {ratio['high']:.3g}"
-    return f"{ratio['mean']:.3g} times", ends, f"{ratio['min']:.3g} to {ratio['max']:.3g}"
+    return f"{ratio['mean']:.3g} times", _ends(ratio), f"{ratio['min']:.3g} to {ratio['max']:.3g}"
+
+
+def _ends(ratio: dict[str, float | None]) -> str:
+    return "one round has none" if ratio["low"] is None else f"{ratio['low']:.3g} to {ratio['high']:.3g}"
+
+
+def _ratio(rounds: Sequence[Round], name: str, ours: str) -> dict[str, float | None]:
+    return interval([done[ours].packets_per_cpu_s / done[name].packets_per_cpu_s for done in rounds])

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ns3_builds import Ns3Build
+from peer_programs import PeerBuild
 
 
-def setting(builds: Sequence[Ns3Build]) -> dict[str, Any]:
+def setting(builds: Sequence[PeerBuild]) -> dict[str, Any]:
     """Return what must be the same for two rounds to belong together.
 
     Args:
-        builds: Builds of ns-3.
+        builds: Builds of the peers.
     """
     from ackclock import _core
 
@@ -33,7 +33,10 @@ def setting(builds: Sequence[Ns3Build]) -> dict[str, Any]:
         "system": platform.platform(),
         "ackclock": _core.build_info() | ours,
         "g++": _said("g++", "-dumpfullversion"),
-        "ns3": [{"name": build.name, "version": build.version, "built": build.how} for build in builds],
+        "peers": [
+            {"name": build.name, "simulator": build.simulator, "version": build.version, "built": build.how}
+            for build in builds
+        ],
     }
 
 
@@ -52,8 +55,8 @@ def text(setting: dict[str, Any]) -> str:
     lines = [
         f"machine    {setting['processor']}, {setting['cores']} cores, {setting['memory']}, {setting['system']}",
         f"ackclock   {ours['version']} {ours['profile']}, rustc {ours['compiler']}",
-        *(f"ns-3       {ns3['version']}, {ns3['name']}: {ns3['built']}" for ns3 in setting["ns3"]),
-        f"g++        {setting['g++']}, for the program that runs ns-3, and for what is built from source",
+        *(f"{peer['simulator']:<10} {peer['version']}, {peer['name']}: {peer['built']}" for peer in setting["peers"]),
+        f"g++        {setting['g++']}, for the programs that run the peers, and for what is built from source",
     ]
     return "\n".join(lines)
 

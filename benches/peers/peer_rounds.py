@@ -1,4 +1,4 @@
-"""Rounds: ackclock and each build of ns-3, one after the other on the same work, kept as they are done.
+"""Rounds: ackclock and each build of a peer, one after the other on the same work, kept as they are done.
 
 A round is a turn of everybody, so that what else the machine does meets all alike. Every round is written down at once;
 a run that was interrupted goes on with the round that it was in.
@@ -12,11 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ns3_peer
-from ns3_builds import Ns3Build
+import peer_programs
 from peer_cases import SCENARIOS, Case
+from peer_programs import PeerBuild
 
 OURS = "ackclock"
+
+
+def ours_with_tcp_of(name: str) -> str:
+    """Return the name of ackclock's side with the TCP of a build.
+
+    Args:
+        name: The build's.
+    """
+    return f"{OURS} with {name}'s TCP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +53,23 @@ class Side:
 
 
 Round = dict[str, Side]
-"""One turn: ackclock's side, and that of each build of ns-3 by its name."""
+"""One turn: ackclock's side, and that of each build of a peer by its name."""
 
 
-def measure_ns3(build: Ns3Build, case: Case) -> Side:
-    """Run ns-3 once.
+def measure_peer(build: PeerBuild, case: Case, *, min_cpu_s: float) -> Side:
+    """Run a peer until it has taken enough CPU time, and give the mean of a run.
 
     Args:
-        build: Which ns-3.
+        build: Which peer.
         case: The work.
+        min_cpu_s: CPU time, at least; one run, at least.
     """
-    figures = ns3_peer.run(build, **case.ns3)
+    cpu_s: list[float] = []
+    while not cpu_s or sum(cpu_s) < min_cpu_s:
+        figures = peer_programs.run(build, **case.peer)
+        cpu_s.append(figures.cpu_s)
     return Side(
-        figures.cpu_s,
+        statistics.fmean(cpu_s),
         figures.delivered_packets,
         figures.goodput_bps,
         figures.retransmitted_segments,
@@ -64,17 +77,18 @@ def measure_ns3(build: Ns3Build, case: Case) -> Side:
     )
 
 
-def measure_ackclock(case: Case, *, min_cpu_s: float) -> Side:
+def measure_ackclock(case: Case, changes: Sequence[str] = (), *, min_cpu_s: float) -> Side:
     """Run ackclock until it has taken enough CPU time, and give the mean of a run.
 
     Args:
         case: The work.
+        changes: Changes to the scenario beside those of the case.
         min_cpu_s: CPU time, at least; one run, at least.
     """
     from ackclock import Scenario
     from ackclock.running import simulate
 
-    scenario = Scenario.load(str(SCENARIOS / f"{case.name}.toml"), case.overrides)
+    scenario = Scenario.load(str(SCENARIOS / f"{case.name}.toml"), (*case.overrides, *changes))
     cpu_s: list[float] = []
     while not cpu_s or sum(cpu_s) < min_cpu_s:
         outcome, figures = simulate(scenario)
@@ -90,16 +104,20 @@ def measure_ackclock(case: Case, *, min_cpu_s: float) -> Side:
     )
 
 
-def measure_round(case: Case, builds: Sequence[Ns3Build], *, min_cpu_s: float) -> Round:
-    """Let everybody run once, ackclock first.
+def measure_round(case: Case, builds: Sequence[PeerBuild], *, min_cpu_s: float) -> Round:
+    """Let everybody run once, ackclock first, and again before a build whose TCP it can have.
 
     Args:
         case: The work.
-        builds: Builds of ns-3.
-        min_cpu_s: CPU time of ackclock, at least.
+        builds: Builds of the peers.
+        min_cpu_s: CPU time of a side, at least.
     """
-    ours = {OURS: measure_ackclock(case, min_cpu_s=min_cpu_s)}
-    return ours | {build.name: measure_ns3(build, case) for build in builds}
+    done = {OURS: measure_ackclock(case, min_cpu_s=min_cpu_s)}
+    for build in builds:
+        if build.same_tcp:
+            done[ours_with_tcp_of(build.name)] = measure_ackclock(case, build.same_tcp, min_cpu_s=min_cpu_s)
+        done[build.name] = measure_peer(build, case, min_cpu_s=min_cpu_s)
+    return done
 
 
 class Journal:

@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
-# ackclock beside ns-3 with one command, on a bare Debian or Ubuntu machine:
+# ackclock beside ns-3, and beside htsim where there is a copy, with one command, on a bare Debian or Ubuntu machine:
 #
-#   benches/peers/rerun.sh [CASE ...] [--rounds N] [--builds debian] ...
+#   benches/peers/rerun.sh [CASE ...] [--rounds N] [--builds debian] [--htsim DIR] ...
 #
 # installs what is missing (as root; else it prints the one line to run), builds ackclock and ns-3, measures them in turn,
 # prints the table and leaves target/peers/results.json. It may be interrupted at any time and given again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-declare -A packages=([g++]=g++ [pkg-config]=pkg-config [make]=make [cmake]=cmake [ninja]=ninja-build [python3]=python3)
+declare -A packages=([g++]=g++ [make]=make [python3]=python3)
 missing=()
+if [[ " $* " != *" --builds htsim "* ]]; then
+    packages+=([pkg-config]=pkg-config [cmake]=cmake [ninja]=ninja-build)
+    pkg-config --exists ns3-core 2>/dev/null || missing+=(libns3-dev)
+fi
 for program in "${!packages[@]}"; do
     command -v "$program" >/dev/null || missing+=("${packages[$program]}")
 done
-pkg-config --exists ns3-core 2>/dev/null || missing+=(libns3-dev)
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 
 if [[ ${#missing[@]} -gt 0 ]]; then

@@ -1,6 +1,6 @@
-"""Measure ackclock and ns-3 on the same work, in turn, and print the ratio of CPU time per delivered packet.
+"""Measure ackclock, ns-3 and htsim on the same work, in turn, and print the ratio of CPU time per delivered packet.
 
-    python benches/peers/run.py [CASE ...] [--rounds N] [--builds optimised,debian] [-o FILE]
+    python benches/peers/run.py [CASE ...] [--rounds N] [--builds LIST] [--htsim DIR] [-o FILE]
 
 A run that was interrupted goes on where it stopped when the same command is given again: it loses the round at hand.
 """
@@ -8,18 +8,27 @@ A run that was interrupted goes on where it stopped when the same command is giv
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import htsim_build
 import ns3_builds
 import peer_machine
-from ns3_builds import BUILDS, Ns3Build, Ns3Missing
+import peer_programs
 from peer_cases import CASES, Case
 from peer_figures import print_case, report
+from peer_programs import PeerBuild, PeerMissing
 from peer_rounds import Journal, measure_round
 from rich.console import Console
 
-RESULTS = ns3_builds.PROGRAMS / "results.json"
+RESULTS = peer_programs.FOLDER / "results.json"
+
+BUILDS: dict[str, Callable[[argparse.Namespace], PeerBuild]] = {
+    "optimised": lambda _: ns3_builds.optimised(),
+    "debian": lambda _: ns3_builds.debian(),
+    "htsim": lambda options: htsim_build.htsim(options.htsim),
+}
+"""Functions that provide each build, in the order in which the builds are measured."""
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -32,27 +41,32 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     names = [case.name for case in CASES]
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(names)}; all if none is given")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="turns of everybody for each case (3)")
-    parser.add_argument(
-        "--builds", default=",".join(BUILDS), metavar="LIST", help=f"of ns-3, with commas between ({','.join(BUILDS)})"
-    )
-    parser.add_argument("--min-cpu", type=float, default=2.0, metavar="S", help="CPU time of ackclock in a round (2)")
+    parser.add_argument("--htsim", type=Path, metavar="DIR", help="checkout of htsim to measure (htsim is left out)")
+    builds = f"builds to measure of {', '.join(BUILDS)}, with commas between (all; htsim with --htsim)"
+    parser.add_argument("--builds", metavar="LIST", help=builds)
+    parser.add_argument("--min-cpu", type=float, default=2.0, metavar="S", help="CPU time of each in a round (2)")
     parser.add_argument("-o", dest="results", type=Path, default=RESULTS, metavar="FILE", help=f"JSON ({RESULTS})")
     options = parser.parse_args(arguments)
-    options.builds = options.builds.split(",")
+    if options.builds is None:
+        options.builds = [name for name in BUILDS if name != "htsim" or options.htsim]
+    else:
+        options.builds = options.builds.split(",")
     for given, known in ((options.cases, names), (options.builds, list(BUILDS))):
         if unknown := set(given) - set(known):
             parser.error(f"unknown {', '.join(sorted(unknown))}; use some of {', '.join(known)}")
     if options.rounds < 1:
         parser.error(f"--rounds is {options.rounds}, and must be at least 1")
+    if options.htsim and "htsim" not in options.builds:
+        parser.error("--htsim is given, but --builds does not name htsim")
     return options
 
 
-def measure(cases: Sequence[Case], builds: Sequence[Ns3Build], journal: Journal, options: argparse.Namespace) -> None:
+def measure(cases: Sequence[Case], builds: Sequence[PeerBuild], journal: Journal, options: argparse.Namespace) -> None:
     """Measure the rounds that are not done yet: the first of all cases, then the second of all.
 
     Args:
         cases: Cases to measure.
-        builds: Builds of ns-3.
+        builds: Builds of the peers.
         journal: The rounds done.
         options: The command line's.
     """
@@ -70,11 +84,14 @@ def compare(options: argparse.Namespace, console: Console) -> None:
         options: The command line's.
         console: To print to.
     """
-    builds = [BUILDS[name]() for name in BUILDS if name in options.builds]
+    builds = [provide(options) for name, provide in BUILDS.items() if name in options.builds]
     for build in builds:
-        ns3_builds.compile_program(build)
+        peer_programs.compile_program(build)
     setting = peer_machine.setting(builds)
-    console.print(peer_machine.text(setting) + "\n", markup=False, highlight=False, soft_wrap=True)
+    lines = peer_machine.text(setting)
+    if "htsim" not in options.builds:
+        lines += f"\nhtsim is left out; to measure it, {htsim_build.REMEDY}"
+    console.print(lines + "\n", markup=False, highlight=False, soft_wrap=True)
     journal = Journal(options.results.with_suffix(".rounds.jsonl"), setting | {"min_cpu_s": options.min_cpu})
     begun = peer_machine.moment()
     cases = [case for case in CASES if not options.cases or case.name in options.cases]
@@ -93,7 +110,7 @@ def main() -> int:
     options = parse_arguments()
     try:
         compare(options, Console())
-    except Ns3Missing as error:
+    except PeerMissing as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     except ImportError as error:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import ns3_builds
-import ns3_peer
+import peer_programs
 from rich.console import Console
 from rich.table import Table
 
@@ -45,7 +45,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
 
 def run_ns3(options: argparse.Namespace) -> dict[str, Any]:
     """Run ns-3 and give its figures."""
-    figures = ns3_peer.run(
+    figures = peer_programs.run(
         ns3_builds.debian(),
         controller=CONTROLLERS[options.controller],
         rate=f"{options.rate}Mbps",
@@ -148,7 +148,7 @@ def main() -> int:
     try:
         sides = {} if options.ns3_only else {"ackclock": run_ackclock(options)}
         sides[f"ns-3 {ns3_builds.debian().version}"] = run_ns3(options)
-    except ns3_builds.Ns3Missing as error:
+    except peer_programs.PeerMissing as error:
         console.print(f"error: {error}", style="red", markup=False)
         return 1
     except ImportError as error:

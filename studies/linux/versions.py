@@ -80,7 +80,7 @@ def in_ns3(path: str) -> Figures:
         RuntimeError: If there is no ns-3, or it fails.
     """
     sys.path.insert(0, str(PEERS))
-    builds, peer = importlib.import_module("ns3_builds"), importlib.import_module("ns3_peer")
+    builds, peer = importlib.import_module("ns3_builds"), importlib.import_module("peer_programs")
     controller, rate, rtt, limit = PATHS[path]
     found = peer.run(
         builds.debian(),

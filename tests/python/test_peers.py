@@ -1,18 +1,28 @@
-"""The comparison with ns-3: its statistics, the rounds it keeps, what its agent learns. ns-3 itself is not needed."""
+"""The comparison with ns-3 and htsim: its statistics, its rounds, its programs, what ns-3's agent learns.
 
+Neither simulator is needed.
+"""
+
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import dqn_cases
 import dqn_twin
+import htsim_build
 import ns3_builds
 import peer_figures
+import peer_programs
 import peer_rounds
 import pytest
+import run as peers
 from peer_cases import CASES
 
 ROOT = Path(__file__).parents[2]
+
+
+_BUILD = peer_programs.PeerBuild("debian", "ns-3", "3.37", "a package", (), ())
 
 
 def _side(cpu_s: float, packets: int = 1_000) -> peer_rounds.Side:
@@ -51,6 +61,16 @@ def test_a_ratio_is_of_cpu_time_for_each_packet() -> None:
     assert figures["packets_per_cpu_s"]["ackclock"] == pytest.approx(1_000)
 
 
+def test_a_build_is_set_beside_ackclock_with_its_tcp_too() -> None:
+    # 2 ms a packet, where ackclock takes 1 ms, and 4 ms with the other's TCP.
+    sides = {"ackclock": _side(1.0), "ackclock with htsim's TCP": _side(4.0), "htsim": _side(2.0)}
+    figures = peer_figures.report(CASES[0], [sides])
+    assert figures["cpu_time_of_a_packet_to_ackclock"]["htsim"]["mean"] == pytest.approx(2.0)
+    same_tcp = figures["cpu_time_of_a_packet_to_the_same_tcp"]
+    assert list(same_tcp) == ["htsim"]
+    assert same_tcp["htsim"]["mean"] == pytest.approx(0.5)
+
+
 def test_rounds_outlast_the_process_and_a_torn_line_costs_one(tmp_path: Path) -> None:
     file, settings = tmp_path / "kept" / "rounds.jsonl", {"processor": "x"}
     journal = peer_rounds.Journal(file, settings)
@@ -76,8 +96,85 @@ def test_what_is_missing_is_told_with_the_line_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ns3_builds.Ns3Missing, match=r"apt-get install g\+\+ pkg-config libns3-dev"):
+    with pytest.raises(peer_programs.PeerMissing, match=r"apt-get install g\+\+ pkg-config libns3-dev"):
         ns3_builds.debian()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "builds"),
+    [
+        ([], ["optimised", "debian"]),
+        (["--htsim", "copy"], ["optimised", "debian", "htsim"]),
+        (["--htsim", "copy", "--builds", "htsim"], ["htsim"]),
+        (["--builds", "htsim"], ["htsim"]),
+    ],
+)
+def test_htsim_is_measured_where_there_is_a_copy(arguments: list[str], builds: list[str]) -> None:
+    assert peers.parse_arguments(arguments).builds == builds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--htsim", "copy", "--builds", "debian"], "--htsim is given, but --builds does not name htsim"),
+        (["--builds", "ns4"], "unknown ns4; use some of optimised, debian, htsim"),
+    ],
+)
+def test_arguments_that_contradict_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        peers.parse_arguments(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_without_a_copy_of_htsim_the_error_says_where_to_get_one(tmp_path: Path) -> None:
+    remedy = r"give --htsim DIR \(make: HTSIM=DIR\) with DIR a checkout of https://github.com/Broadcom/csg-htsim"
+    with pytest.raises(peer_programs.PeerMissing, match=f"no copy of htsim to measure: {remedy}"):
+        htsim_build.htsim(None)
+    copy = _stand_in(tmp_path)
+    (copy / "sim" / "pipe.cpp").unlink()
+    with pytest.raises(peer_programs.PeerMissing, match=rf"sim lacks pipe\.cpp: {remedy}"):
+        htsim_build.htsim(copy)
+
+
+def test_another_text_of_htsim_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else rounds of one copy would be taken up with another, and its program run."""
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/g++")
+    copy = _stand_in(tmp_path)
+    before = htsim_build.htsim(copy)
+    assert htsim_build.htsim(copy) == before
+    (copy / "sim" / "tcp.h").write_text("// changed\n", encoding="utf-8")
+    after = htsim_build.htsim(copy)
+    assert after.version != before.version
+    assert after.program != before.program
+
+
+def test_what_a_program_prints_is_read() -> None:
+    # Two flows of 1,000 octets in 4 s are 4,000 bit/s.
+    flow = {"delivered_bytes": 1_000, "retransmitted_segments": 3}
+    printed = {"cpu_s": 0.5, "max_rss_kib": 2, "duration_s": 4, "delivered_packets": 7, "drops": 1, "episodes": []}
+    found = peer_programs.read(json.dumps(printed | {"flows": [flow, flow]}))
+    assert found == peer_programs.PeerFigures(0.5, 7, 4_000.0, 6, 1, 2_048, [])
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed, which compiles the program")
+def test_a_copy_that_does_not_compile_is_an_error_and_not_a_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peer_programs, "FOLDER", tmp_path / "made")
+    build = htsim_build.htsim(_stand_in(tmp_path))
+    with pytest.raises(peer_programs.PeerMissing, match=rf"does not compile against htsim {build.version}"):
+        peer_programs.run(build, flows=1)
+
+
+def _stand_in(folder: Path) -> Path:
+    """Return a folder with empty files by the names of htsim's sources."""
+    copy = folder / "copy"
+    (copy / "sim").mkdir(parents=True)
+    for name in htsim_build.CORE:
+        (copy / "sim" / f"{name}.cpp").touch()
+    return copy
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed, which compiles the agent")
@@ -111,7 +208,7 @@ def test_a_record_keeps_runs_that_are_not_made_anew(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(dqn_twin, "ROWS", dqn_cases.ROWS[:1])
     monkeypatch.setattr(dqn_twin, "SEGMENTS_BYTES", (536,))
     monkeypatch.setattr(dqn_twin, "table", lambda *_: [dict(entry)])
-    monkeypatch.setattr(ns3_builds, "debian", lambda: ns3_builds.Ns3Build("debian", "3.37", "a package", ()))
+    monkeypatch.setattr(ns3_builds, "debian", lambda: _BUILD)
     earlier = [entry | {"table": "D1", "ackclock": [7.0]}, entry | {"ns-3": [1.0], "ackclock": [9.0]}]
     found = dqn_twin.record({"rows": earlier, "made": {"date": "2026-11-28"}})
     assert found["rows"] == [earlier[0], entry | {"ns-3": [1.0]}]
