@@ -89,8 +89,6 @@ pub struct Course {
 /// Opens a connection at its start and holds it until `stop` is set.
 pub fn hold(ends: &Ends, apps: Vec<App>, course: Course, clock: WallClock, stop: &AtomicBool) -> io::Result<Held> {
     let Course { start, to, reader, abort_at } = course;
-    // This thread wakes at the application's times; the kernel would let it sleep 50 us longer.
-    let _ = nix::sys::prctl::set_timerslack(1);
     if !reaches(start, clock, stop) {
         return Ok(Held::default());
     }
