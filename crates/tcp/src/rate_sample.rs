@@ -82,7 +82,6 @@ impl RateSampler {
     /// A segment left; `inflight` includes it. Whether it begins a flight is for the transport to say: in TCP if
     /// nothing was outstanding, as what is taken for lost may be in the network all the same.
     pub fn on_sent(&mut self, now: SimTime, range: Range, inflight: u64, begins_flight: bool, is_retransmission: bool) {
-        let now = self.clock.read(now);
         if begins_flight {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
@@ -114,16 +113,16 @@ impl RateSampler {
 
     /// Report of the segment at `range`, which the receiver now has.
     pub fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
-        let now = self.clock.read(now);
         self.delivered += range.len();
         self.delivered_at = now;
         let index = self.index_of(range.start)?;
         self.expected = index + 1;
         let record = self.records[index];
         self.records[index].is_delivered = true;
-        let is_newer = |newest: &Newest| (record.sent_at, record.end) > (newest.record.sent_at, newest.record.end);
+        let left = |record: &Record| (self.clock.read(record.sent_at), record.end);
+        let is_newer = |newest: &Newest| left(&record) > left(&newest.record);
         if !record.is_delivered && self.newest.as_ref().is_none_or(is_newer) {
-            let ack_elapsed = now.saturating_since(record.delivered_at);
+            let ack_elapsed = self.clock.between(record.delivered_at, now);
             self.newest = Some(Newest { record, ack_elapsed });
             self.first_sent_at = record.sent_at;
         }
@@ -133,7 +132,7 @@ impl RateSampler {
     /// Takes in octets that arrived once more, where that counts as delivered.
     pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
         self.delivered += octets;
-        self.delivered_at = self.clock.read(now);
+        self.delivered_at = now;
     }
 
     /// Report of the segment at `range`, which is considered lost.
@@ -168,7 +167,7 @@ impl RateSampler {
             self.app_limited_until = None;
         }
         let Newest { record, ack_elapsed } = self.newest.take()?;
-        let send_elapsed = record.sent_at.saturating_since(record.first_sent_at);
+        let send_elapsed = self.clock.between(record.first_sent_at, record.sent_at);
         let interval = send_elapsed.max(ack_elapsed);
         Some(RateSample {
             delivered: Bytes(self.delivered - record.delivered),
@@ -281,6 +280,16 @@ mod tests {
         sampler.on_delivered(segment(0), SimTime(20_500));
         let sample = sampler.take_sample(SimDuration::ZERO, segment(0).end).expect("its record is there");
         assert_eq!(sample.interval, SimDuration(20_000));
+    }
+
+    /// Controllers compare them with the times of other calls.
+    #[test]
+    fn on_linux_the_times_of_a_report_are_exact() {
+        let rto = RtoConfig::of(RtoEstimator::Linux);
+        let mut sampler = RateSampler::new(&TcpConfig { rto, ..TcpConfig::default() });
+        sampler.on_sent(SimTime(999), segment(0), 1_000, true, false);
+        let report = sampler.on_delivered(segment(0), SimTime(20_500)).expect("its record is there");
+        assert_eq!((report.sent_at, report.now), (SimTime(999), SimTime(20_500)));
     }
 
     #[test]

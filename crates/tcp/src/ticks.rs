@@ -10,7 +10,7 @@ use crate::config::{RtoConfig, RtoEstimator};
 /// A timer for so many ticks fires with every eighth only, one for eight times as many with every 64th, and so on.
 const SPARSE_FROM: u64 = 63;
 const EIGHTH: u32 = 3;
-/// With every so manieth tick, as a shift, all timers fire.
+/// Number of ticks after which all timers fire together, as a power of two.
 const RAREST: u32 = 21;
 
 /// See the module. Hosts without ticks have timers of any length.
