@@ -92,18 +92,15 @@ def delay_cut(other: str) -> Measure:
     return measure
 
 
-def throughput_steps(runs: Runs) -> Measured:
-    """The smaller of the steps from delta 10 to 1, and to 0.1."""
-    rates = {name: throughput(runs[name], DUMBBELL_S) for name in REMY}
-    least, middle, most = rates["remy 10"], rates["remy 1"], rates["remy 0.1"]
-    return Measured(min(most / middle, middle / least), {f"{name}, Mbit/s": rate for name, rate in rates.items()})
+def steps(of: Callable[[Results], float], unit: str) -> Measure:
+    """The smaller of the steps of a quantity from delta 10 to 1, and to 0.1."""
 
+    def measure(runs: Runs) -> Measured:
+        found = {name: of(runs[name]) for name in REMY}
+        least, middle, most = found["remy 10"], found["remy 1"], found["remy 0.1"]
+        return Measured(min(most / middle, middle / least), {f"{name}, {unit}": value for name, value in found.items()})
 
-def delay_steps(runs: Runs) -> Measured:
-    """The smaller of the steps from delta 10 to 1, and to 0.1."""
-    delays = {name: queueing(runs[name]) for name in REMY}
-    least, middle, most = delays["remy 10"], delays["remy 1"], delays["remy 0.1"]
-    return Measured(min(most / middle, middle / least), {f"{name}, ms": delay for name, delay in delays.items()})
+    return measure
 
 
 def most_throughput(runs: Runs) -> Measured:
@@ -139,24 +136,6 @@ def relative_delay(case: str) -> Measure:
 
     def measure(runs: Runs) -> Measured:
         return Measured(round_trip(runs[case]) / (1000 * DUMBBELL_S))
-
-    return measure
-
-
-def trip(case: str) -> Measure:
-    """The mean round trip in ms."""
-
-    def measure(runs: Runs) -> Measured:
-        return Measured(round_trip(runs[case]))
-
-    return measure
-
-
-def total(case: str) -> Measure:
-    """Both senders' goodput."""
-
-    def measure(runs: Runs) -> Measured:
-        return Measured(sum(goodputs(runs[case])))
 
     return measure
 
@@ -305,8 +284,8 @@ MEASURES: Final[dict[str, Measure]] = {
     "B1f": delay_cut("cubic"),
     "B1g": delay_cut("vegas"),
     "B1h": delay_cut("cubic over fq_codel"),
-    "B1i": throughput_steps,
-    "B1j": delay_steps,
+    "B1i": steps(lambda results: throughput(results, DUMBBELL_S), "Mbit/s"),
+    "B1j": steps(queueing, "ms"),
     "B1k": most_throughput,
     "B1l": least_delay,
     "B2a": equal_share("remy 0.1"),
@@ -315,10 +294,10 @@ MEASURES: Final[dict[str, Measure]] = {
     "B2d": relative_delay("remy 0.1"),
     "B2e": relative_delay("remy 1"),
     "B2f": relative_delay("remy 10"),
-    "B3a": trip("100x 29.41"),
-    "B3b": trip("100x 9.93"),
-    "B3c": trip("100x 801.5"),
-    "B3d": total("100x 29.41"),
+    "B3a": alone("100x 29.41", round_trip),
+    "B3b": alone("100x 9.93", round_trip),
+    "B3c": alone("100x 801.5", round_trip),
+    "B3d": alone("100x 29.41", both),
     "B3e": ratio(both, "100x 29.41", "cubic 29.41"),
     "B3f": ratio(both, "100x 29.41", "cubic over fq_codel 29.41"),
     "B3g": ratio(round_trip, "cubic 29.41", "100x 29.41"),

@@ -29,7 +29,7 @@ MODULES: Final = (
     *("reno", "cubic", "bbr", "bic", "westwood", "highspeed"),
     *("hybla", "htcp", "vegas", "veno", "scalable", "yeah", "illinois", "dctcp"),
 )
-_FIRST_TICK: Final = '"5.9937 ms"'
+_FIRST_TICK: Final = '"45.9937 ms"'
 _TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms", tick_offset = {_FIRST_TICK}'
 _VARIANTS: Final = {
     **dict.fromkeys(("dctcp", "highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), 'variant = "linux"'),
@@ -47,7 +47,8 @@ HOST: Final = (
 
 Nothing waits at one in virtual time, whose TUN device takes packets over at once. Its kernel is compiled with short
 headers, so that ten segments of 1,448 bytes take 46,080 of its send buffer (`SO_SNDBUF`), and not 87,040. Its timers
-fire 6.3 us before whole milliseconds, those of 63 ms and more with every eighth tick.
+fire 6.3 us before whole milliseconds, those of 63 ms and more with every eighth tick, of 504 ms
+and more with every 64th.
 """
 MARKING: Final = (
     'tcp.ecn="request"',

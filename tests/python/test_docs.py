@@ -234,7 +234,7 @@ CAKE = 'topology.bottleneck.reverse.queue={ kind = "cake", ack_filter = "conserv
         (LINKS, "1.2 % of the ACKs are lost", ACKS, (), _acks_lost, 1.2),
         (LINKS, "lost in place of 53 %", ACKS, (OFF,), _acks_lost, 53),
         (LINKS, "gets 7.9 Mbit/s", ACKS, (), _mbit, 7.9),
-        (LINKS, "7.9 Mbit/s in place of 7.4", ACKS, (OFF,), _mbit, 7.4),
+        (LINKS, "7.9 Mbit/s in place of 7.3", ACKS, (OFF,), _mbit, 7.3),
         (LINKS, "`reno` with SACK gets 8.9 Mbit/s either way", ACKS, (SACK,), _mbit, 8.9),
         (LINKS, "`reno` with SACK gets 8.9 Mbit/s either way", ACKS, (SACK, OFF), _mbit, 8.9),
         (LINKS, "gets 6.8 Mbit/s with the adaptive ratio", ACKS, (SACK, DEEP), _mbit, 6.8),

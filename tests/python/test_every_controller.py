@@ -54,6 +54,7 @@ KNOWN: Final = {
     ("timely", "deep", "rfc", "idle"): DEEP_FALLS,
     ("timely", "plain", "rfc", "idle"): DEEP_FALLS,
     ("timely", "shallow", "rfc", "idle"): DEEP_FALLS,
+    ("timely", "deep", "linux-6.x", "idle"): DEEP_FALLS,
     ("timely", "shallow", "linux-6.x", "idle"): DEEP_FALLS,
     ("pcc_allegro", "deep", "rfc", "lossy"): BLIND,
     ("pcc_allegro", "deep", "linux-6.x", "lossy"): DEAR_START,

@@ -180,7 +180,8 @@ impl RtoTimer {
         //= rfc6298-2.4-minimum
         self.base = SimDuration(whole(timeout_ns)).clamp(self.config.min, self.config.max);
         if self.config.estimator == RtoEstimator::Linux {
-            self.base = SimDuration(self.base.0.next_multiple_of(self.config.granularity.0)); // whole ticks
+            let whole_ticks = self.base.0.checked_next_multiple_of(self.config.granularity.0);
+            self.base = whole_ticks.map_or(self.base, SimDuration);
         }
     }
 

@@ -70,8 +70,8 @@ pub struct LinuxBbr {
     bandwidth: MaxFilter,
     policer: Policer,
     aggregation: Aggregation,
-    /// The minimum RTT and its time (`min_rtt_us`, `min_rtt_stamp`); the first is that of the handshake, which lets the
-    /// first segment leave.
+    /// The minimum RTT and its time (`min_rtt_us`, `min_rtt_stamp`); the first is that of the handshake, and is dated when the first
+    /// segment leaves, on the kernel when the connection opens.
     min_rtt: Option<u64>,
     min_rtt_at: Option<SimTime>,
     full_bandwidth_reached: bool,

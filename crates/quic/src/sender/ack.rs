@@ -50,7 +50,7 @@ impl Sender {
             self.pto_count = 0;
             self.probes = 0;
         }
-        // RFC 9002 appendix A.7: marks are read before losses are detected.
+        // RFC 9002 appendix A.7 reads marks before it detects losses, and answers them then; here the losses of the same ACK come first.
         let marked = self.count_marks(ack, &mut outcome);
         outcome.newly_lost = self.detect_losses(now);
         if marked > 0 {

@@ -82,7 +82,7 @@ declare! {
         /// Weight of RTTVAR (K, OPNET's RTT Deviation Coefficient).
         deviation_weight: f64 = default(4.0).at_least(0.0).at_most(1e6).source("RFC 6298 section 2.3"),
         /// Clock granularity G (OPNET's Timer Granularity).
-        granularity: SimDuration = default(SimDuration::from_millis(1)).above(SimDuration::ZERO).at_most(SimDuration::from_secs(60)),
+        granularity: SimDuration = default(SimDuration::from_millis(1)).at_least(SimDuration::from_micros(1)).at_most(SimDuration::from_secs(60)),
         /// Karn's rule (OPNET's Karn's Algorithm): no samples from retransmitted segments, and the backed-off value stays until a valid sample.
         karn: bool = true,
         /// The segment that gives the RTT sample, of those that an ACK covers.
