@@ -53,7 +53,7 @@ def test_steps_are_from_delta_to_delta(measure: ModuleType) -> None:
         name: results(links=[{"queueing_delay_ms": {"mean": delay}}])
         for name, delay in (("remy 10", 2.0), ("remy 1", 3.0), ("remy 0.1", 12.0))
     }
-    assert measure.delay_steps(found).value == pytest.approx(1.5)
+    assert measure.steps(measure.queueing, "ms")(found).value == pytest.approx(1.5)
 
 
 def test_it_needs_the_users_copies(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
