@@ -134,10 +134,10 @@ def in_order(played: Play) -> list[tuple[int, Moment | None]]:
 
 
 def _reached_us(at_us: int, played: Play) -> int:
-    """Return when a write reached the host: just before the segment that it released, as a call takes time."""
+    """Return when a write reached the host: with what it released at once, or just before what left later, as a call takes time."""
     ends = [moment.at_us for moment in played.moments if moment.at_us > at_us] + [at_us + _CALL_US]
-    sent = [each.at_us - _SEEN_US for each in played.departures if at_us + _SEEN_US < each.at_us < min(ends)]
-    return min(sent, default=at_us)
+    sent = [each.at_us for each in played.departures if at_us <= each.at_us < min(ends)]
+    return max(at_us, min(sent, default=0) - _SEEN_US)
 
 
 def _stamp_of(packet: Packet) -> int:

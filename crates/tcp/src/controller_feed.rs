@@ -12,7 +12,7 @@ use crate::loss_recovery::Recovery;
 use crate::ranges::Range;
 use crate::rate_sample::RateSampler;
 use crate::recovery::Phase;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Scale, Scoreboard};
 
 /// Feeds rate samples and segment reports to controllers that request them.
 #[derive(Clone, Debug, Default)]
@@ -111,14 +111,21 @@ impl ControllerFeed {
 
     /// The receiver has the segment at `range`.
     #[inline]
-    pub(crate) fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
-        self.rates.as_mut()?.on_delivered(range, now)
+    pub(crate) fn on_delivered(&mut self, range: Range, scale: Scale, now: SimTime) -> Option<SegmentReport> {
+        self.rates.as_mut()?.on_delivered(range, scale.weight(range.len()), now)
     }
 
-    /// Takes in a duplicate of `octets` octets, which counts as delivered.
-    pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
+    /// See [`RateSampler::count`].
+    pub(crate) fn count(&mut self, now: SimTime, octets: u64) {
         if let Some(rates) = &mut self.rates {
-            rates.on_duplicate(now, octets);
+            rates.count(now, octets);
+        }
+    }
+
+    /// See [`RateSampler::uncount`].
+    pub(crate) fn uncount(&mut self, octets: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.uncount(octets);
         }
     }
 
@@ -148,8 +155,9 @@ impl ControllerFeed {
     #[inline]
     pub(crate) fn report_lost(&mut self, now: SimTime, board: &mut Scoreboard, controller: &mut Controller) {
         let Some(rates) = &mut self.rates else { return };
+        let scale = board.scale();
         for range in board.take_newly_lost() {
-            if let Some(report) = rates.on_lost(range, now) {
+            if let Some(report) = rates.on_lost(range, scale.weight(range.len()), now) {
                 controller.on_lost(&report);
             }
         }
@@ -208,9 +216,29 @@ mod tests {
         board.mark_all_lost(|_| true);
         send(ms(100), &mut board);
         let rates = feed.rates.as_mut().expect("they are wanted");
-        rates.on_delivered(Range { start: board.una() + 1_000, end: board.high_data() }, ms(150));
+        rates.on_delivered(Range { start: board.una() + 1_000, end: board.high_data() }, 1_000, ms(150));
         let sample = rates.take_sample(SimDuration::ZERO, board.una()).expect("its record is there");
         assert_eq!(sample.interval, SimDuration::from_millis(150));
+    }
+
+    /// `tcp_rate_skb_delivered` and `tcp_rate_gen`: two packets, and not the 200 octets in them.
+    #[test]
+    fn on_linux_a_small_segment_counts_for_a_full_one() {
+        let mut feed = ControllerFeed::default();
+        feed.settle(Demands { samples: true, ..Demands::default() }, &TcpConfig::default());
+        let mut board = Scoreboard::new(Counting::Segments, 1_000);
+        let (una, sent, arrived) = (board.una(), SimTime(0), SimTime(50_000_000));
+        for _ in 0..2 {
+            let start = board.high_data();
+            board.on_new_data(100, sent);
+            feed.on_sent(sent, Range { start, end: start + 100 }, &board, false);
+        }
+        for start in [una, una + 100] {
+            feed.on_delivered(Range { start, end: start + 100 }, board.scale(), arrived);
+        }
+        let rates = feed.rates.as_mut().expect("they are wanted");
+        let sample = rates.take_sample(SimDuration::ZERO, board.high_data()).expect("its record is there");
+        assert_eq!((sample.delivered, sample.tx_in_flight), (Bytes(2_000), Bytes(2_000)));
     }
 
     fn sample(delivered: u64, interval_ms: u64, is_app_limited: bool) -> RateSample {

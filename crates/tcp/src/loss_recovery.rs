@@ -414,6 +414,11 @@ impl Recovery {
         matches!(&self.phase, Phase::Fast(recovery) if recovery.partial_acks >= 2)
     }
 
+    /// See [`Phase::prr_window_mut`].
+    pub(crate) fn prr_window_mut(&mut self) -> Option<&mut u64> {
+        self.phase.prr_window_mut()
+    }
+
     /// The controller has lowered ssthresh, perhaps.
     pub(crate) fn reduce_to(&mut self, ssthresh: u64) {
         self.phase.reduce_to(ssthresh);

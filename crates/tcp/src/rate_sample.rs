@@ -3,7 +3,7 @@
 //! Source: draft-cheng-iccrg-delivery-rate-estimation-02, sections 3.1 to 3.4, with its names C (connection), P (packet),
 //! RS (rate sample); `tx_in_flight` and `lost` are those of draft-ietf-ccwg-bbr section 4.1.
 //!
-//! Departures: none. Everything counts octets.
+//! Departures: none. Everything counts octets; on Linux, where `C.delivered` counts segments, each counts for a full one.
 
 use std::collections::VecDeque;
 
@@ -111,9 +111,9 @@ impl RateSampler {
         self.app_limited_until = Some((self.delivered + inflight).max(1));
     }
 
-    /// Report of the segment at `range`, which the receiver now has.
-    pub fn on_delivered(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
-        self.delivered += range.len();
+    /// Report of the segment at `range`, which the receiver now has, and which counts for `weight` octets.
+    pub fn on_delivered(&mut self, range: Range, weight: u64, now: SimTime) -> Option<SegmentReport> {
+        self.delivered += weight;
         self.delivered_at = now;
         let index = self.index_of(range.start)?;
         self.expected = index + 1;
@@ -129,15 +129,20 @@ impl RateSampler {
         Some(self.report(&record, range, now))
     }
 
-    /// Takes in octets that arrived once more, where that counts as delivered.
-    pub(crate) fn on_duplicate(&mut self, now: SimTime, octets: u64) {
+    /// Takes in octets that count as delivered, though no segment is known to be: they arrived once more, or a duplicate ACK stands for them.
+    pub(crate) fn count(&mut self, now: SimTime, octets: u64) {
         self.delivered += octets;
         self.delivered_at = now;
     }
 
-    /// Report of the segment at `range`, which is considered lost.
-    pub fn on_lost(&mut self, range: Range, now: SimTime) -> Option<SegmentReport> {
-        self.lost += range.len();
+    /// So many of the octets just delivered had been counted.
+    pub(crate) fn uncount(&mut self, octets: u64) {
+        self.delivered -= octets;
+    }
+
+    /// Report of the segment at `range`, which is considered lost, and which counts for `weight` octets.
+    pub fn on_lost(&mut self, range: Range, weight: u64, now: SimTime) -> Option<SegmentReport> {
+        self.lost += weight;
         let record = self.records[self.index_of(range.start)?];
         Some(self.report(&record, range, now))
     }
@@ -208,7 +213,7 @@ mod tests {
             sampler.on_sent(SimTime(number * MS), segment(number), (number + 1) * 1_000, number == 0, false);
         }
         let deliver = |number| {
-            sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
+            sampler.on_delivered(segment(number), 1_000, SimTime((10 + number) * MS));
             sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("its record is there")
         };
         (0..4).map(deliver).collect()
@@ -225,7 +230,7 @@ mod tests {
         }
         // The next leaves at 14 ms, when 4 segments have been delivered (the last at 13 ms); its flight starts anew.
         sampler.on_sent(SimTime(14 * MS), segment(4), 1_000, true, false);
-        sampler.on_delivered(segment(4), SimTime(24 * MS));
+        sampler.on_delivered(segment(4), 1_000, SimTime(24 * MS));
         let sample = sampler.take_sample(SimDuration::ZERO, segment(4).end).expect("a sample");
         assert_eq!((sample.delivered, sample.interval), (Bytes(1_000), SimDuration(10 * MS)));
     }
@@ -234,7 +239,7 @@ mod tests {
     fn acks_that_come_sooner_than_a_round_trip_tell_no_rate() {
         let mut sampler = RateSampler::default();
         sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
-        sampler.on_delivered(segment(0), SimTime(2 * MS));
+        sampler.on_delivered(segment(0), 1_000, SimTime(2 * MS));
         let sample = sampler.take_sample(SimDuration(10 * MS), segment(0).end).expect("a sample");
         assert_eq!(sample.rate(), None);
     }
@@ -243,7 +248,7 @@ mod tests {
     fn the_application_limits_samples_until_what_was_in_flight_is_delivered() {
         let mut sampler = RateSampler::default();
         let is_limited = |sampler: &mut RateSampler, number: u64| {
-            sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
+            sampler.on_delivered(segment(number), 1_000, SimTime((10 + number) * MS));
             sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("a sample").is_app_limited
         };
         sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
@@ -260,7 +265,7 @@ mod tests {
         let mut sampler =
             RateSampler::new(&TcpConfig { app_limited_from: AppLimitedFrom::Write, ..TcpConfig::default() });
         let is_limited = |sampler: &mut RateSampler, number: u64| {
-            sampler.on_delivered(segment(number), SimTime((10 + number) * MS));
+            sampler.on_delivered(segment(number), 1_000, SimTime((10 + number) * MS));
             sampler.take_sample(SimDuration::ZERO, segment(number).end).expect("a sample").is_app_limited
         };
         sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
@@ -277,7 +282,7 @@ mod tests {
         let rto = RtoConfig::of(RtoEstimator::Linux);
         let mut sampler = RateSampler::new(&TcpConfig { rto, ..TcpConfig::default() });
         sampler.on_sent(SimTime(999), segment(0), 1_000, true, false);
-        sampler.on_delivered(segment(0), SimTime(20_500));
+        sampler.on_delivered(segment(0), 1_000, SimTime(20_500));
         let sample = sampler.take_sample(SimDuration::ZERO, segment(0).end).expect("its record is there");
         assert_eq!(sample.interval, SimDuration(20_000));
     }
@@ -288,7 +293,7 @@ mod tests {
         let rto = RtoConfig::of(RtoEstimator::Linux);
         let mut sampler = RateSampler::new(&TcpConfig { rto, ..TcpConfig::default() });
         sampler.on_sent(SimTime(999), segment(0), 1_000, true, false);
-        let report = sampler.on_delivered(segment(0), SimTime(20_500)).expect("its record is there");
+        let report = sampler.on_delivered(segment(0), 1_000, SimTime(20_500)).expect("its record is there");
         assert_eq!((report.sent_at, report.now), (SimTime(999), SimTime(20_500)));
     }
 
@@ -297,10 +302,27 @@ mod tests {
         let mut sampler = RateSampler::default();
         sampler.on_sent(SimTime(0), segment(0), 1_000, true, false);
         sampler.on_sent(SimTime(1), segment(1), 2_000, false, false);
-        sampler.on_duplicate(SimTime(9 * MS), 1_000);
-        sampler.on_delivered(segment(0), SimTime(10 * MS));
+        sampler.count(SimTime(9 * MS), 1_000);
+        sampler.on_delivered(segment(0), 1_000, SimTime(10 * MS));
         let sample = sampler.take_sample(SimDuration::ZERO, segment(0).end).expect("a sample");
         assert_eq!((sample.delivered, sampler.delivered()), (Bytes(2_000), 2_000));
+    }
+
+    /// `tcp_add_reno_sack` counts a segment for each duplicate ACK, and `tcp_remove_reno_sacks` one for the hole.
+    #[test]
+    fn what_duplicate_acks_stood_for_is_delivered_once() {
+        let mut sampler = RateSampler::default();
+        for number in 0..3 {
+            sampler.on_sent(SimTime(0), segment(number), (number + 1) * 1_000, number == 0, false);
+        }
+        sampler.count(SimTime(9 * MS), 1_000);
+        sampler.count(SimTime(10 * MS), 1_000);
+        for number in 0..3 {
+            sampler.on_delivered(segment(number), 1_000, SimTime(20 * MS));
+        }
+        sampler.uncount(2_000);
+        let sample = sampler.take_sample(SimDuration::ZERO, segment(2).end).expect("a sample");
+        assert_eq!((sample.delivered, sampler.delivered()), (Bytes(3_000), 3_000));
     }
 
     #[test]
@@ -309,12 +331,12 @@ mod tests {
         for number in 0..3 {
             sampler.on_sent(SimTime(number), segment(number), (number + 1) * 1_000, number == 0, false);
         }
-        sampler.on_lost(segment(0), SimTime(9));
-        let report = sampler.on_lost(segment(1), SimTime(9)).expect("a report");
+        sampler.on_lost(segment(0), 1_000, SimTime(9));
+        let report = sampler.on_lost(segment(1), 1_000, SimTime(9)).expect("a report");
         assert_eq!((report.tx_in_flight, report.lost, report.sent_at), (Bytes(2_000), Bytes(2_000), SimTime(1)));
         // A retransmission is a new departure: nothing has been lost since.
         sampler.on_sent(SimTime(10), segment(0), 2_000, false, true);
-        let report = sampler.on_delivered(segment(0), SimTime(20)).expect("a report");
+        let report = sampler.on_delivered(segment(0), 1_000, SimTime(20)).expect("a report");
         assert_eq!((report.lost, report.sent_at, report.is_retransmission), (Bytes(0), SimTime(10), true));
     }
 }

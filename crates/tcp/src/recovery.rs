@@ -158,6 +158,14 @@ impl Phase {
         }
     }
 
+    /// PRR's window, for an idle time to lower.
+    pub(crate) fn prr_window_mut(&mut self) -> Option<&mut u64> {
+        match self.recovery_window_mut() {
+            Some(RecoveryWindow::Prr { cwnd, .. }) => Some(cwnd),
+            _ => None,
+        }
+    }
+
     /// The window of a reduction under way, for another that takes its place.
     pub(crate) fn inherited_window(&self) -> Option<RecoveryWindow> {
         self.recovery_window().copied()

@@ -34,6 +34,17 @@ pub(crate) struct Sent {
     pub(crate) begins_burst: bool,
 }
 
+/// What a segment counts for: the octets given here, or its own length if that is zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale(u64);
+
+impl Scale {
+    /// Counted size of `len` octets in one segment.
+    pub(crate) fn weight(self, len: u64) -> u64 {
+        if self.0 == 0 { len } else { self.0 }
+    }
+}
+
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 /// A retransmission is thought to be in the network.
@@ -203,7 +214,12 @@ impl Scoreboard {
 
     /// Counted size of `len` octets in one segment.
     pub(crate) fn weight(&self, len: u64) -> u64 {
-        if self.unit == 0 { len } else { self.unit }
+        self.scale().weight(len)
+    }
+
+    /// How segments are counted.
+    pub(crate) fn scale(&self) -> Scale {
+        Scale(self.unit)
     }
 
     pub(crate) fn una(&self) -> u64 {

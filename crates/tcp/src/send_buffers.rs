@@ -24,6 +24,9 @@ const HEADERS: u64 = 640;
 const BESIDE_SEGMENT: u64 = 256;
 const USUAL_SEGMENT: u64 = 1_448;
 
+/// What Linux makes of its initial 16 kB for twenty segments of the usual size, which the profile has as its initial buffer.
+const USUAL_LIMIT: u64 = 87_040;
+
 /// The limit is that of as many segments at least (Linux's `TCP_INIT_CWND`).
 const FEWEST_SEGMENTS: u64 = 10;
 
@@ -57,10 +60,11 @@ impl SendBuffers {
         octets + BESIDE * (self.unsent.len() + self.sent.len()) as u64
     }
 
-    /// The limit of a connection that opens is that of so many `windows` of the fewest segments.
+    /// The limit of a connection that opens is that of so many `windows` of the fewest segments, or what was asked for, if that is more.
     pub(crate) fn begin(&mut self, windows: u64, mss: u64) {
         if self.limit == 0 {
-            self.limit = self.limit_of(windows * FEWEST_SEGMENTS, mss);
+            let asked = Some(self.tuning.initial.0).filter(|initial| *initial > USUAL_LIMIT).unwrap_or(0);
+            self.limit = self.limit_of(windows * FEWEST_SEGMENTS, mss).max(asked.min(self.tuning.max.0));
         }
     }
 
@@ -222,6 +226,15 @@ mod tests {
         let small = SendBuffers::new(Autotuning { initial: Bytes(1), max: Bytes(4 << 20) });
         assert_eq!(small.limit_of(2, 1_448), 20 * (1_448 + 256));
         assert_eq!(buffers.limit_of(20_000, 536), 4 << 20);
+    }
+
+    /// `SO_SNDBUF` of Linux 7.3 with `tcp_wmem` of "4096 4194304 16777216": as it was set.
+    #[test]
+    fn a_larger_initial_buffer_holds_as_it_is() {
+        let mut buffers = SendBuffers::new(Autotuning { initial: Bytes(4_194_304), max: Bytes(16 << 20) });
+        buffers.begin(2, 1_000);
+        assert_eq!(buffers.limit, 4_194_304);
+        assert_eq!(buffers.limit_of(20, 1_000), 20 * 2_304);
     }
 
     /// Ten segments leave while the first buffer is filled, so that it ends behind 71. A capture of Linux 6.12 shows single segments

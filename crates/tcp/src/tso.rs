@@ -29,10 +29,11 @@ pub(crate) struct TsoBursts {
     repair: Repair,
 }
 
-/// A burst of retransmissions: what left in one burst leaves in one again.
+/// A burst of retransmissions: what left in one burst, and is lost by now, leaves in one again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repair {
-    /// Offset at which the burst of retransmissions continues.
+    /// Time of the burst of retransmissions, and offset at which it continues.
+    at: SimTime,
     next: u64,
     room: u64,
 }
@@ -99,8 +100,8 @@ impl TsoBursts {
     }
 
     /// True if the burst of retransmissions under way goes on with this segment.
-    pub(crate) fn repairs(&self, lost: &Sent) -> bool {
-        self.repair.room > 0 && lost.start() == self.repair.next && !lost.begins_burst
+    pub(crate) fn repairs(&self, now: SimTime, lost: &Sent) -> bool {
+        self.repair.room > 0 && self.repair.at == now && lost.start() == self.repair.next && !lost.begins_burst
     }
 
     /// Begins another burst of retransmissions.
@@ -114,9 +115,9 @@ impl TsoBursts {
     }
 
     /// It goes on with this segment, which is about to be retransmitted.
-    pub(crate) fn on_repaired(&mut self, lost: &Sent) {
+    pub(crate) fn on_repaired(&mut self, now: SimTime, lost: &Sent) {
         let room = self.repair.room.saturating_sub(lost.range().len());
-        self.repair = Repair { next: lost.end, room };
+        self.repair = Repair { at: now, next: lost.end, room };
     }
 
     /// Size of a burst: what pacing would send in about a millisecond, and more where the RTT is far below one.
@@ -190,6 +191,7 @@ impl TsoBursts {
 mod tests {
     use super::*;
     use crate::config::Counting;
+    use crate::ranges::Range;
     use crate::scoreboard::Scoreboard;
 
     const MS: u64 = 1_000_000;
@@ -272,14 +274,33 @@ mod tests {
         let mut bursts = bursts();
         let mut begun = 0;
         while let Some(lost) = board.next_lost() {
-            if !bursts.repairs(&lost) {
+            if !bursts.repairs(SimTime(9), &lost) {
                 bursts.begin_repair(&Opening { rate: Some(Bandwidth(24_576_000)), ..opening(9_000) }); // 3 segments
                 begun += 1;
             }
-            bursts.on_repaired(&lost);
+            bursts.on_repaired(SimTime(9), &lost);
             board.on_retransmitted(lost.range(), SimTime(9));
         }
         assert_eq!(begun, 3); // three, one that is left of its burst, one of another
+    }
+
+    /// `tcp_mark_head_lost` cuts what is lost from the rest of its buffer, which leaves by itself when it is found lost.
+    #[test]
+    fn what_is_found_lost_later_is_another_burst() {
+        let mut board = Scoreboard::new(Counting::Octets, 1_000);
+        board.on_new_data(1_000, SimTime(1));
+        board.note_burst();
+        board.on_new_data(1_000, SimTime(1));
+        let mut bursts = bursts();
+        board.mark_first_lost();
+        bursts.begin_repair(&opening(9_000));
+        bursts.on_repaired(SimTime(8), &board.next_lost().expect("the first"));
+        board.on_retransmitted(Range { start: board.una(), end: board.una() + 1_000 }, SimTime(8));
+        board.mark_all_lost(|sent| !sent.was_retransmitted());
+        board.on_retransmitted(Range { start: board.una(), end: board.una() + 1_000 }, SimTime(8));
+        let second = board.next_lost().expect("the second");
+        assert!(bursts.repairs(SimTime(8), &second));
+        assert!(!bursts.repairs(SimTime(9), &second));
     }
 
     #[test]

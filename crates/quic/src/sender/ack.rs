@@ -102,7 +102,9 @@ impl Sender {
     }
 
     fn report_delivered(&mut self, now: SimTime, packet: &SentPacket) {
-        if let Some(report) = self.rates.as_mut().and_then(|rates| rates.on_delivered(packet.span(), now)) {
+        if let Some(report) =
+            self.rates.as_mut().and_then(|rates| rates.on_delivered(packet.span(), packet.span().len(), now))
+        {
             self.controller.on_delivered(&report);
         }
     }
@@ -138,7 +140,9 @@ impl Sender {
         self.control.crypto |= packet.frames.has(QuicFrames::CRYPTO) && !self.crypto_arrived;
         self.control.max_data |= packet.frames.has(QuicFrames::MAX_DATA);
         self.control.ack_frequency |= packet.frames.has(QuicFrames::ACK_FREQUENCY);
-        if let Some(report) = self.rates.as_mut().and_then(|rates| rates.on_lost(packet.span(), now)) {
+        if let Some(report) =
+            self.rates.as_mut().and_then(|rates| rates.on_lost(packet.span(), packet.span().len(), now))
+        {
             self.controller.on_lost(&report);
         }
         u64::from(packet.size)

@@ -16,7 +16,7 @@ use crate::controller_feed::ControllerFeed;
 use crate::ecn::EcnEcho;
 use crate::rack::Rack;
 use crate::rounds::Rounds;
-use crate::scoreboard::{Scoreboard, SendTimes, Sent};
+use crate::scoreboard::{Scale, Scoreboard, SendTimes, Sent};
 use crate::tlp::{ProbeAck, ProbeOutcome};
 
 /// The acknowledging part of a segment, in offsets.
@@ -103,8 +103,8 @@ pub(super) struct AckOutcome {
     pub(super) original_arrived: bool,
     /// A retransmission that was thought to be in the network is lost.
     pub(super) lost_retransmission: Option<SimTime>,
-    /// It took a recovery back that goes on; marks on it are then not answered (Linux).
-    pub(super) undid_partially: bool,
+    /// It undid a recovery that would have gone on; marks on it are then not answered (Linux).
+    pub(super) undid_recovery: bool,
     /// The timer starts anew.
     pub(super) restarts_timer: bool,
 }
@@ -126,6 +126,7 @@ pub(super) struct Observers<'a> {
     feed: &'a mut ControllerFeed,
     controller: &'a mut Controller,
     clock: &'a mut TimestampClock,
+    scale: Scale,
     min_rtt: SimDuration,
     now: SimTime,
 }
@@ -139,7 +140,7 @@ impl Observers<'_> {
         if let Some(rack) = &mut self.rack {
             rack.on_delivered(sent, self.now, self.min_rtt, answers_original);
         }
-        if let Some(report) = self.feed.on_delivered(sent.range(), self.now) {
+        if let Some(report) = self.feed.on_delivered(sent.range(), self.scale, self.now) {
             self.controller.on_delivered(&report);
         }
     }
@@ -219,8 +220,8 @@ impl AckProcessor {
         let new_round = advanced && self.rounds.on_ack(ack.ack, self.flight.board.high_data());
         self.count_delivered(now, delivered, new_round, newly_sacked + acked > 0);
         let reported = if self.flight.ecn.is_on() { self.marked_of(ack.flags, delivered) } else { 0 };
-        // With nothing outstanding, the ACK of the last segment has reported every mark already (Linux).
-        let marked = if prior_flight_size > 0 { reported } else { 0 };
+        // With nothing outstanding, the ACK of the last segment has reported every mark already; a duplicate that is reported asks again (Linux).
+        let marked = if prior_flight_size > 0 || ack.sack.dsack.is_some() { reported } else { 0 };
         self.report_echo(delivered, marked);
         self.flight.counters.delivered_ce += (marked * self.flight.board.mss()).min(delivered);
         let is_duplicate = prior_flight_size > 0 && !advanced && self.is_duplicate(ack, newly_sacked);
@@ -244,7 +245,7 @@ impl AckProcessor {
             marked,
             original_arrived,
             lost_retransmission: None,
-            undid_partially: false,
+            undid_recovery: false,
             //= rfc6298-5.3-restart
             restarts_timer: advanced || self.sack_restarts_timer(timing.sacked.oldest),
         }
@@ -320,7 +321,8 @@ impl AckProcessor {
     fn board_and_observers(&mut self, now: SimTime) -> (&mut Scoreboard, Observers<'_>) {
         let min_rtt = self.flight.rto.stats().min_rtt;
         let Flight { board, recovery, congestion: Congestion { feed, controller, .. }, clock, .. } = &mut self.flight;
-        (board, Observers { rack: recovery.rack_mut(), feed, controller, clock, min_rtt, now })
+        let scale = board.scale();
+        (board, Observers { rack: recovery.rack_mut(), feed, controller, clock, scale, min_rtt, now })
     }
 
     /// The timestamp that an ACK echoes, where RACK asks it of retransmissions: RFC 8985 section 6.2, step 2, first condition.
@@ -338,6 +340,7 @@ impl AckProcessor {
         if self.flight.board.unpresume(acked.saturating_sub(mss)) {
             self.flight.take_for_reordered(acked);
         }
+        self.flight.congestion.feed.uncount(acked - delivered);
         delivered
     }
 
@@ -353,7 +356,7 @@ impl AckProcessor {
         if !self.flight.config.dsack_delivers {
             return 0;
         }
-        self.flight.congestion.feed.on_duplicate(now, end - start);
+        self.flight.congestion.feed.count(now, end - start);
         self.flight.board.weight(end - start)
     }
 

@@ -199,11 +199,17 @@ impl Flight {
             return;
         }
         let idle = now.saturating_since(self.last_sent);
-        let (policy, mss) = (self.config.idle_restart, self.board.mss());
+        let (policy, mss, rto) = (self.config.idle_restart, self.board.mss(), self.rto.rto());
         let initial = self.congestion.validation.initial_window();
-        let window = restart_window(policy, idle, self.rto.rto(), self.congestion.cwnd(), initial);
-        let Some(cwnd) = window else { return };
-        let cwnd = cwnd / mss * mss;
+        let after = |cwnd| restart_window(policy, idle, rto, cwnd, initial).map(|cwnd| cwnd / mss * mss);
+        if policy == IdleRestart::Linux
+            && let Some(reduced) = self.recovery.prr_window_mut()
+        {
+            // Behind data that is acknowledged up to the recovery point alone. It ends at ssthresh all the same.
+            *reduced = after(*reduced).unwrap_or(*reduced);
+            return;
+        }
+        let Some(cwnd) = after(self.congestion.cwnd()) else { return };
         if policy == IdleRestart::Linux {
             self.congestion.restart_unused(now, RestartCause::Idle, cwnd, mss);
         } else {

@@ -41,7 +41,7 @@ impl Flight {
             if outcome.advanced {
                 self.board.forget_presumed();
             } else if self.board.high_data() > loss.until {
-                self.presume_delivered(outcome);
+                self.presume_delivered(now, outcome);
             }
         }
         let newly_lost = self.detect_loss(now, outcome);

@@ -75,7 +75,7 @@ impl Flight {
             if outcome.advanced {
                 self.board.forget_presumed();
             }
-            self.presume_delivered(outcome);
+            self.presume_delivered(now, outcome);
         }
         if self.recovery.undo().all_were_duplicates() {
             self.undo_episode(now, false);
@@ -89,7 +89,7 @@ impl Flight {
                 return self.enter_recovery(now, outcome);
             }
         }
-        if outcome.marked > 0 && self.recovery.is_idle() && !outcome.undid_partially {
+        if outcome.marked > 0 && self.recovery.is_idle() && !outcome.undid_recovery {
             if self.congestion.feed.takes_marks() {
                 self.ecn.on_answered(self.board.una(), self.board.high_data());
             } else {
@@ -99,7 +99,7 @@ impl Flight {
     }
 
     /// A duplicate ACK stands for a segment that has left the network.
-    pub(super) fn presume_delivered(&mut self, outcome: &mut AckOutcome) {
+    pub(super) fn presume_delivered(&mut self, now: SimTime, outcome: &mut AckOutcome) {
         if outcome.is_duplicate {
             let mss = self.board.mss();
             let newly = self.board.presume(mss);
@@ -108,6 +108,7 @@ impl Flight {
             }
             outcome.delivered += newly;
             self.counters.delivered += newly;
+            self.congestion.feed.count(now, newly);
         }
     }
 
@@ -293,11 +294,12 @@ impl Flight {
             }
             self.on_partial_ack(outcome);
         } else if self.recovery.emulates_sack() {
-            self.presume_delivered(outcome);
+            self.presume_delivered(now, outcome);
         }
         if self.recovery.undo().all_were_duplicates() {
             self.undo_episode(now, false);
             self.leave_recovery();
+            outcome.undid_recovery = true;
             return;
         }
         if self.recovery.method() == LossRecovery::Sack {
@@ -349,7 +351,7 @@ impl Flight {
         if self.board.retransmitted() == 0 {
             self.undo_episode(now, true);
             self.leave_recovery();
-            outcome.undid_partially = true;
+            outcome.undid_recovery = true;
         }
         true
     }

@@ -52,7 +52,7 @@ impl Transmitter {
         if self.is_at_host(flight, now, range) {
             return None;
         }
-        let goes_on = self.bursts.repairs(lost);
+        let goes_on = self.bursts.repairs(now, lost);
         if !goes_on {
             if self.waits_for_pacer(flight, now) || self.waits_for_host(flight, now, range.len(), 2) {
                 return None;
@@ -63,9 +63,9 @@ impl Transmitter {
                 self.queue.on_repair(range.start, self.bursts.repair_room().max(range.len()));
             }
         }
-        self.bursts.on_repaired(lost);
+        self.bursts.on_repaired(now, lost);
         let segment = self.retransmit(flight, now, range);
-        let ends_burst = goes_on && !flight.board.next_lost().is_some_and(|next| self.bursts.repairs(&next));
+        let ends_burst = goes_on && !flight.board.next_lost().is_some_and(|next| self.bursts.repairs(now, &next));
         Some(if ends_burst { segment.pushed() } else { segment })
     }
 
