@@ -413,7 +413,7 @@ class Endpoint:
     TCP headers (RFC 791, RFC 9293); their payload is a length only.
 
     Args:
-        options: JSON with `tcp` and `controller` as in a scenario; both may be left out.
+        options: JSON with `tcp`, `controller` and `seed` as in a scenario; each may be left out.
         local: This end's `address:port`, as in `192.0.2.1:8080`.
         remote: The other end's.
         overrides: `path=value` strings, applied in order, as in `tcp.profile=linux-6.x`.

@@ -25,6 +25,10 @@ and does not count as a difference.
 _TICKS_PER_S = 250
 """Ticks a second of the profile's clock, by which CUBIC grows; its phase is chance and no difference."""
 _PHASES = 8
+_SEEDS = tuple(f"seed={seed}" for seed in range(16))
+"""Seeds with which BBR draws each of the seven phases in which its ProbeBW may begin, which a kernel draws, too."""
+_INFINITE = 0x7FFFFFFF
+"""The initial `snd_ssthresh`, `TCP_INFINITE_SSTHRESH`."""
 _MOST_OVERTAKEN = 24
 """Number of ACKs of a play that may overtake a pacing timer due just before them, as happens on a kernel."""
 _LATE, _LATE_AT_LEAST_US = 1 / 8, 8_000
@@ -156,14 +160,20 @@ def _ours(case: Case, theirs: Play, ticks_per_s: int | None) -> tuple[Play, Part
     """Replay the kernel's ACKs to the endpoint, at the clock phases that match or diverge latest."""
     tried = []
     tick_us = 1_000_000 // (ticks_per_s or _TICKS_PER_S)
-    for least, phase in product(_LEAST_TIMER_TICKS, range(_PHASES)):
-        clocks = _as_built(case.controller, least, ticks_per_s), phase * tick_us // _PHASES
+    draws = _SEEDS if case.controller == "bbr" and _left_startup(theirs) else _SEEDS[:1]
+    for seed, least, phase in product(draws, _LEAST_TIMER_TICKS, range(_PHASES)):
+        clocks = [*_as_built(case.controller, least, ticks_per_s), seed], phase * tick_us // _PHASES
         ours, part = _at(case, theirs, clocks)
         if part is None:
             return ours, None
         tried.append((part.moment, clocks, ours, part))
     _, clocks, ours, part = max(tried, key=lambda one: one[0])
     return _with_late_timers(case, theirs, clocks, (ours, part))
+
+
+def _left_startup(played: Play) -> bool:
+    """Return whether BBR has found what it takes for the full bandwidth, with which it sets its threshold."""
+    return any(moment.state["snd_ssthresh"] < _INFINITE for moment in played.moments)
 
 
 def _at(

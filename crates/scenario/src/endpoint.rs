@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostics, ScenarioError};
 use crate::file::EndpointFile;
 use crate::tree::{apply_overrides, expand_controllers, parse_json};
 
-/// The configuration that `{"tcp": {...}, "controller": ...}` describes; both keys may be left out.
+/// The configuration that `{"tcp": {...}, "controller": ..., "seed": 0}` describes; each key may be left out.
 ///
 /// `overrides` are `path=value` strings, as in `tcp.profile=linux-6.x`. Fails with every mistake at once.
 pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, ControllerConfig), ScenarioError> {
@@ -21,6 +21,7 @@ pub fn endpoint_config(json: &str, overrides: &[String]) -> Result<(TcpConfig, C
         diagnostics.report_override(*index, message);
     }
     let file: EndpointFile = read_file(&tree, &diagnostics);
-    let config = check_endpoint(&file.tcp.unwrap_or_default(), file.controller.as_ref(), &diagnostics);
-    if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics.into_error()) }
+    let (tcp, controller) = check_endpoint(&file.tcp.unwrap_or_default(), file.controller.as_ref(), &diagnostics);
+    let controller = controller.seeded(file.seed.unwrap_or_default());
+    if diagnostics.is_empty() { Ok((tcp, controller)) } else { Err(diagnostics.into_error()) }
 }

@@ -102,6 +102,8 @@ macros::table! {
         tcp: TcpTable,
         /// Its congestion control; by default that of its TCP's profile.
         controller: Controller,
+        /// Seed of what the congestion control draws.
+        seed: u64,
     }
 }
 
