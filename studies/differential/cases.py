@@ -19,7 +19,10 @@ kernel's tenths of a millisecond would matter, which a simulated endpoint does n
 train ended 0.1 ms beside the threshold.
 """
 
-CONTROLLERS = ("bbr", "cubic", "reno")
+CONTROLLERS = (
+    *("bbr", "bic", "cubic", "highspeed", "htcp", "hybla", "illinois", "reno"),
+    *("scalable", "vegas", "veno", "westwood", "yeah"),
+)
 """Controllers that the kernel and the endpoint both have, with Linux's names."""
 
 Transmission = tuple[int, int]

@@ -24,6 +24,8 @@ and does not count as a difference.
 """
 _TICKS_PER_S = 250
 """Ticks a second of the profile's clock, by which CUBIC grows; its phase is chance and no difference."""
+_TICKING = ("bic", "cubic", "htcp", "westwood")
+"""Controllers whose clock is that of the kernel's ticks."""
 _PHASES = 8
 _SEEDS = tuple(f"seed={seed}" for seed in range(16))
 """Seeds with which BBR draws each of the seven phases in which its ProbeBW may begin, which a kernel draws, too."""
@@ -208,8 +210,8 @@ def _as_built(controller: str, least_timer_ticks: float, ticks_per_s: int | None
     if ticks_per_s is None:
         return []
     tick_ms = 1000 / ticks_per_s
-    of_cubic = [f"controller.tick={tick_ms:g} ms"] if controller == "cubic" else []
-    return [f"tcp.rack_tlp_slack={least_timer_ticks * tick_ms:g} ms", *of_cubic]
+    tick = [f"controller.tick={tick_ms:g} ms"] if controller in _TICKING else []
+    return [f"tcp.rack_tlp_slack={least_timer_ticks * tick_ms:g} ms", *tick]
 
 
 @cache

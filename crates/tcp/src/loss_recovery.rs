@@ -341,6 +341,9 @@ impl Recovery {
     /// The last episode is taken back.
     pub(crate) fn on_undo(&mut self) {
         self.undo.clear();
+        if self.emulates_sack {
+            self.no_recovery_below = 0; // there was none, so that duplicate ACKs may ask for one (Linux)
+        }
         if let Some(rack) = &mut self.rack {
             rack.on_undo();
         }

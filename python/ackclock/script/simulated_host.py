@@ -26,6 +26,13 @@ _LARGEST_BUFFER = 4_194_304
 _UNSET_BUFFERS = {"SO_SNDBUF": 16_384, "SO_RCVBUF": 131_072}
 """Default buffer sizes before there is a connection: the middle of `tcp_wmem` and `tcp_rmem`."""
 
+_MODULES = {
+    **dict.fromkeys(("dctcp", "highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), "linux"),
+    **dict.fromkeys(("bic", "htcp", "westwood"), "linux"),
+    "vegas": "linux_module",
+}
+"""Variants of Linux's modules, where a controller's default is its paper's."""
+
 _WINDOW_DIVISOR = 3
 """Default of Linux's `tcp_tso_win_divisor`; a script that sets this value does not request bursts."""
 
@@ -153,8 +160,10 @@ class SimulatedHost:
             own: Switches of this endpoint alone.
         """
         kind = controller or self._controller
-        of_cubic = self._tables["cubic"]
-        chosen = {"kind": kind, **of_cubic} if kind == "cubic" and of_cubic else kind
+        own_switches = dict(self._tables["cubic"]) if kind == "cubic" else {}
+        if kind in _MODULES:
+            own_switches["variant"] = _MODULES[kind]
+        chosen = {"kind": kind, **own_switches} if own_switches else kind
         tcp = self._tcp | dict(own or {})
         if self._tables["tso"].get("window_divisor", _WINDOW_DIVISOR) != _WINDOW_DIVISOR:
             bursts = tcp.get("tso")

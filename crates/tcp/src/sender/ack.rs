@@ -103,7 +103,8 @@ pub(super) struct AckOutcome {
     pub(super) original_arrived: bool,
     /// A retransmission that was thought to be in the network is lost.
     pub(super) lost_retransmission: Option<SimTime>,
-    /// It undid a recovery that would have gone on; marks on it are then not answered (Linux).
+    /// It undid a recovery that would have gone on; marks on it are then not answered, and what duplicate ACKs stood for is not forgotten
+    /// (Linux).
     pub(super) undid_recovery: bool,
     /// The timer starts anew.
     pub(super) restarts_timer: bool,

@@ -72,7 +72,7 @@ impl Flight {
             self.recovery.undo_mut().forget_first();
         }
         if self.recovery.emulates_sack() {
-            if outcome.advanced {
+            if outcome.advanced && !outcome.undid_recovery {
                 self.board.forget_presumed();
             }
             self.presume_delivered(now, outcome);
