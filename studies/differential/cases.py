@@ -8,7 +8,8 @@ from random import Random
 MSS = 1000
 """Segment size in octets, so that a segment's number is its offset in thousands."""
 
-_RTTS_US = (31_650, 60_680, 95_000)
+_RTTS_US = (31_650, 60_680, 95_410)
+"""Round trips, none of whole milliseconds: a kernel's ticks are rounded up."""
 _SERVICES_US = (1_430, 2_090, 3_170)
 _DELAYS_US = (1_630, 3_110, 8_270, 19_700)
 _PAUSES_US = (7_100, 41_300, 133_700, 431_900, 1_217_000)

@@ -202,6 +202,8 @@ pub struct LinuxModule {
     arrived: Vec<u64>,
     /// True if some of them are selectively acknowledged.
     has_sacked: bool,
+    /// The connection has SACK.
+    has_sack: bool,
     /// The octets acknowledged that make no segment yet, where nothing is reported of segments.
     fraction: u64,
     /// True from a timeout to the next segment: nothing is thought to be in the network.
@@ -224,6 +226,7 @@ impl LinuxModule {
             has_sacked: false,
             fraction: 0,
             is_all_lost: false,
+            has_sack: true,
         }))
     }
 
@@ -234,8 +237,8 @@ impl LinuxModule {
         let arrived = self.arrived.len();
         self.arrived.retain(|start| *start >= ack.snd_una);
         // Without SACK a duplicate ACK stands for a segment.
-        let has_sack = ack.delivery.is_some_and(|delivery| delivery.has_sack);
-        let is_duplicate = !has_sack && octets == 0 && ack.newly_acked > Bytes::ZERO;
+        self.has_sack = ack.delivery.is_some_and(|delivery| delivery.has_sack);
+        let is_duplicate = !self.has_sack && octets == 0 && ack.newly_acked > Bytes::ZERO;
         self.has_sacked = is_duplicate || !self.arrived.is_empty();
         if self.arrived.len() < arrived {
             return (octets, (arrived - self.arrived.len()) as u64);
@@ -251,7 +254,8 @@ impl LinuxModule {
         match self.state {
             State::Disorder(end) if self.has_sacked && ack.snd_una < end => State::Disorder(end),
             State::Reducing if ack.in_recovery && !ack.growth.is_due => State::Reducing,
-            State::Loss(end) if ack.snd_una < end => State::Loss(end),
+            // Without SACK the old state is held until something above its end is acknowledged.
+            State::Loss(end) if ack.snd_una < end + u64::from(!self.has_sack && end > 0) => State::Loss(end),
             State::Disorder(_) => State::Open,
             State::Open | State::Reducing | State::Loss(_) => in_order,
         }

@@ -125,7 +125,7 @@ fn suited(controller: &str) -> &'static str {
 }
 
 /// Each controller by its name, and each of its other variants, with the fields that they require.
-fn every_controller() -> Vec<(String, String)> {
+pub(crate) fn every_controller() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for part in controllers() {
         let name = part.about.name;

@@ -6,6 +6,8 @@ use ackclock_scenario::Scenario;
 use ackclock_sim::Simulation;
 use serde_json::Value;
 
+use crate::controller_grid::every_controller;
+
 /// Traffic from the first host to the second, from a time on. Hosts of profile "rfc" have no clocks, such as interrupts
 /// at random moments, that a later start could shift.
 const TRAFFIC: &str = r#"
@@ -93,10 +95,13 @@ fn text(net: &Net, traffic: &str, start: u32, seconds: u32) -> String {
     )
 }
 
-fn run(text: &str) -> Value {
+fn summary(text: &str) -> Value {
     let scenario = Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let summary = Simulation::new(scenario.config()).finish().summary;
-    let value = serde_json::to_value(summary).expect("JSON");
+    serde_json::to_value(Simulation::new(scenario.config()).finish().summary).expect("JSON")
+}
+
+fn run(text: &str) -> Value {
+    let value = summary(text);
     // There is something that could differ.
     let sum = |field: &str| {
         value["links"].as_array().expect("links").iter().map(|link| link[field].as_u64().unwrap_or(0)).sum::<u64>()
@@ -160,18 +165,36 @@ fn hosts_that_nobody_uses_do_not_matter() {
     }
 }
 
+/// Removes what a summary has of the time at which everything began.
+fn without_start(mut summary: Value) -> Value {
+    for field in ["duration_s", "measure_s"] {
+        summary[field] = Value::Null;
+    }
+    summary["flows"].as_array_mut().expect("flows").iter_mut().for_each(|flow| flow["start_s"] = Value::Null);
+    summary
+}
+
 #[test]
 fn when_everything_begins_does_not_matter() {
     for net in nets(PLAIN) {
-        let [mut at_once, mut later] = [0, 2].map(|start| run(&text(&net, TRAFFIC, start, 3)));
-        for summary in [&mut at_once, &mut later] {
-            for field in ["duration_s", "measure_s"] {
-                summary[field] = Value::Null;
-            }
-            summary["flows"].as_array_mut().expect("flows").iter_mut().for_each(|flow| flow["start_s"] = Value::Null);
-        }
+        let [at_once, later] = [0, 2].map(|start| without_start(run(&text(&net, TRAFFIC, start, 3))));
         assert_same(&at_once, &later, net.slowest);
     }
+}
+
+/// Of a pair of flows, with losses of slow start and after, a multiple of every clock's ticks later. A link of telemetry serves those
+/// that ask for it.
+#[test]
+fn when_a_controller_begins_does_not_matter() {
+    let [net, ..] = nets(&format!("{PLAIN}, telemetry = true"));
+    let mut found = Vec::new();
+    for (label, controller) in every_controller() {
+        let flow = |name: &str| format!("[[flow]]\nname = \"{name}\"\ncontroller = {controller}\n");
+        let traffic = format!("[tcp]\nprofile = \"rfc\"\n{}{}", flow("one"), flow("other"));
+        let [at_once, later] = [0, 64].map(|start| without_start(summary(&text(&net, &traffic, start, 6))));
+        found.extend(difference(&at_once, &later, &label));
+    }
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// A packet has the delay of the instant at which its last bit leaves, whoever changes the delay.

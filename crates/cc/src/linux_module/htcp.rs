@@ -33,11 +33,11 @@ pub(crate) struct Htcp {
     /// The least and the largest RTT, ticks.
     least_rtt: Option<u64>,
     pub(super) largest_rtt: u64,
-    /// The end of the last episode, or its beginning, ticks.
-    last_congestion: u64,
+    /// The end of the last episode, or its beginning, ticks; the beginning of the connection before the first.
+    last_congestion: Option<u64>,
     throughput: Throughput,
     /// The state before the episode under way, which an undo restores: times in ticks, and `last_peak`.
-    undo: Option<(u64, u64, u64)>,
+    undo: Option<(Option<u64>, u64, u64)>,
     /// The largest throughput before the last episode, segments/s.
     last_peak: u64,
 }
@@ -63,7 +63,7 @@ impl Htcp {
             counts: 1,
             least_rtt: None,
             largest_rtt: 0,
-            last_congestion: 0,
+            last_congestion: None,
             throughput: Throughput::default(),
             undo: None,
             last_peak: 0,
@@ -96,14 +96,19 @@ impl Htcp {
         }
         // Nothing is known of the time before the first.
         let rate = span.and_then(|span| (self.throughput.acked * self.clock.hz()).checked_div(span)).unwrap_or(0);
+        let since = self.since_congestion(now);
         let Throughput { mean, peak, .. } = &mut self.throughput;
-        if (now - self.last_congestion) / least.max(1) <= 3 {
+        if since / least.max(1) <= 3 {
             (*mean, *peak) = (rate, rate);
         } else {
             *mean = (3 * *mean + rate) / 4;
             *peak = (*peak).max(*mean);
         }
         (self.throughput.acked, self.throughput.began) = (0, Some(now));
+    }
+
+    fn since_congestion(&self, now: u64) -> u64 {
+        self.last_congestion.map_or(0, |last| now - last)
     }
 
     fn adapt_beta(&mut self) {
@@ -121,7 +126,7 @@ impl Htcp {
 
     fn adapt_alpha(&mut self, now: SimTime) {
         let (now, hz) = (self.clock.at(now), self.clock.hz());
-        let beyond = (now - self.last_congestion).saturating_sub(hz);
+        let beyond = self.since_congestion(now).saturating_sub(hz);
         let mut factor = 1;
         if beyond > 0 {
             factor += (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz;
@@ -183,15 +188,19 @@ impl Module for Htcp {
         match change.to {
             State::Open => {
                 if self.undo.take().is_some() {
-                    self.last_congestion = now;
+                    self.last_congestion = Some(now);
                 }
             }
             State::Disorder(_) => (),
             State::Reducing | State::Loss(_) => {
                 self.undo = Some((self.last_congestion, self.largest_rtt, self.last_peak));
-                self.last_congestion = now;
+                self.last_congestion = Some(now);
             }
         }
+    }
+
+    fn on_idle(&mut self, now: SimTime, _snd_nxt: u64) {
+        self.last_congestion.get_or_insert(self.clock.at(now));
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
