@@ -131,7 +131,8 @@ def simulated(module: str, seed: int, linux: str) -> modules.Side:
 
 def record(module: str, seed: int, on: linux_kernels.Kernel) -> Recording:
     """Run a module on a kernel over the path of a seed."""
-    found = modules.side(kernel.run(scenario(module, seed, modules.changes(module, on.version)), on=on))
+    drawn = scenario(module, seed, modules.changes(module, on.version))
+    found = modules.side(kernel.run(drawn, on=modules.boot(module, on)))
     return Recording.of(module, seed, on.version, found)
 
 

@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from ackclock.running.inside import TICKS_PER_S
 MODULES: Final = (
     *("reno", "cubic", "bbr", "bic", "westwood", "highspeed"),
     *("hybla", "htcp", "vegas", "veno", "scalable", "yeah", "illinois", "dctcp"),
+    *("cdg", "lp", "nv"),
 )
 _FIRST_TICK: Final = '"45.9937 ms"'
 _TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms", tick_offset = {_FIRST_TICK}'
@@ -35,6 +36,8 @@ _VARIANTS: Final = {
     **dict.fromkeys(("dctcp", "highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), 'variant = "linux"'),
     **dict.fromkeys(("bic", "cubic", "htcp", "westwood"), f'variant = "linux", {_TICK}'),
     "vegas": 'variant = "linux_module"',
+    "cdg": "backoff_factor = 1_000_000",
+    "nv": _TICK,
 }
 SIMULATED: Final = {name: f'{{ kind = "{name}", {variant} }}' for name, variant in _VARIANTS.items()}
 """Controllers that are simulated for modules, where the profile `linux-6.x` has other rules or another clock."""
@@ -59,7 +62,9 @@ MARKING: Final = (
     ' { kind = "red", ecn = true } ] }',
 )
 """Changes of a path for a module that answers marks."""
-PATH: Final = {"dctcp": MARKING}
+PATH: Final = {"dctcp": MARKING, "lp": ("tcp.timestamp_offset=0",)}
+BOOT: Final = {"cdg": ("tcp_cdg.backoff_factor=1000000",)}
+"""Boot arguments of the kernel. With this factor CDG answers any gradient above zero, and chance has no part in it."""
 PROFILES: Final = ("6.12", "7.3")
 """Series of kernels that have a profile of their own."""
 CHANCES: Final = {"bbr": 32}
@@ -152,6 +157,11 @@ def changes(module: str, linux: str) -> tuple[str, ...]:
     return (*PATH.get(module, ()), *profile)
 
 
+def boot(module: str, on: linux_kernels.Kernel) -> linux_kernels.Kernel:
+    """Return the kernel with the boot arguments of a module."""
+    return replace(on, boot=BOOT.get(module, ()))
+
+
 def side(results: Results) -> Side:
     """Return what is compared of a run."""
     series = results.flows.select(
@@ -190,14 +200,15 @@ class Kept:
     def run(self, module: str, seed: int) -> Side:
         """Return the kernel's side of a path."""
         drawn = scenario(module, seed, changes(module, self.on.version))
-        key = f"{self.on.about['linux_sha256']} {drawn.to_json()}"
+        booted = boot(module, self.on)
+        key = " ".join((self.on.about["linux_sha256"], *booted.boot, drawn.to_json()))
         file = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
         if file.is_file():
             told = json.loads(file.read_text(encoding="utf-8"))
             return Side(
                 pl.DataFrame(told["series"]), pl.DataFrame(told["sent"]), told["goodput_bps"], told["retransmitted"]
             )
-        found = side(kernel.run(drawn, on=self.on))
+        found = side(kernel.run(drawn, on=booted))
         told = {
             "module": module,
             "seed": seed,

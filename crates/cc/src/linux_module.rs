@@ -1,16 +1,20 @@
 //! Modules of Linux whose rules differ from their papers': whole segments and integers, and the states of a sender.
 //!
-//! Source: the behaviour of Linux 6.12. Modules that read the kernel's clock do so in whole ticks (`tick`).
+//! Source: the behaviour of Linux 6.12; that of 7.3 for CDG, TCP-LP and TCP-NV. Modules that read the kernel's clock do so in whole
+//! ticks (`tick`).
 //!
 //! Departures: those of a window of whole segments, which an ACK moves by whole segments (`segment_window.rs`). The ACK
 //! that begins an episode is measured after the decrease.
 
 mod bic;
+mod cdg;
 mod dctcp;
 mod highspeed;
 mod htcp;
 mod hybla;
 mod illinois;
+mod lp;
+mod nv;
 mod scalable;
 mod vegas;
 mod veno;
@@ -23,8 +27,17 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, EchoEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{
+    AckEvent, CongestionCause, CongestionEvent, EchoEvent, RestartCause, RestartEvent, SegmentTimestamps, SendEvent,
+};
 use crate::segment_window::SegmentWindow;
+
+#[doc(inline)]
+pub use cdg::{CdgConfig, CdgHystart};
+#[doc(inline)]
+pub use lp::LpConfig;
+#[doc(inline)]
+pub use nv::NvConfig;
 
 pub(crate) use bic::Bic;
 pub(crate) use dctcp::Dctcp;
@@ -50,13 +63,18 @@ struct Acked {
     /// The octets that it acknowledges cumulatively, and the size of a segment.
     octets: u64,
     mss: u64,
+    snd_una: u64,
+    snd_nxt: u64,
+    /// The octets delivered since the segment left that its sample of the delivery rate is of.
+    delivered: u64,
+    /// True if some data is selectively acknowledged.
+    has_sacked: bool,
     /// True if it reports neither data out of order nor a mark.
     is_plain: bool,
     /// The round trip of the newest segment, or by the timestamp where one was sent again (`rs->rtt_us`).
     rtt: Option<SimDuration>,
+    timestamps: Option<SegmentTimestamps>,
     state: State,
-    /// The congestion window before it grows, segments.
-    cwnd: u64,
 }
 
 impl Acked {
@@ -118,6 +136,7 @@ struct Change {
     now: SimTime,
     from: State,
     to: State,
+    snd_una: u64,
     snd_nxt: u64,
 }
 
@@ -136,7 +155,7 @@ enum State {
 /// The rules of a module; windows are whole segments.
 trait Module: Debug + Send + Sync {
     /// Takes every ACK before the window grows (`pkts_acked`).
-    fn on_ack(&mut self, _acked: &Acked) {}
+    fn on_ack(&mut self, _window: &mut SegmentWindow, _acked: &Acked) {}
 
     /// Takes every ACK on a connection with ECN, before an episode that begins with it (`in_ack_event`).
     fn on_echo(&mut self, _echo: &EchoEvent) {}
@@ -158,6 +177,11 @@ trait Module: Debug + Send + Sync {
         false
     }
 
+    /// True if the last ACK begins a reduction of the module's own accord (`tcp_enter_cwr`).
+    fn begins_reduction(&mut self) -> bool {
+        false
+    }
+
     /// The window that an episode leaves of `cwnd` (`ssthresh`).
     fn decrease(&mut self, episode: &Episode) -> u64;
 
@@ -169,6 +193,9 @@ trait Module: Debug + Send + Sync {
 
     /// The state has changed, after the decrease of an episode (`set_state`).
     fn on_state(&mut self, _window: &mut SegmentWindow, _change: &Change) {}
+
+    /// The window of `cwnd` segments is about to restart after idle time (`CA_EVENT_CWND_RESTART`).
+    fn on_restart(&mut self, _cwnd: u64, _snd_nxt: u64) {}
 
     /// A segment at `snd_nxt` leaves while nothing is in the network.
     fn on_idle(&mut self, _now: SimTime, _snd_nxt: u64) {}
@@ -265,7 +292,7 @@ impl LinuxModule {
     }
 
     fn change(&mut self, now: SimTime, to: State) {
-        let change = Change { now, from: self.state, to, snd_nxt: self.nxt };
+        let change = Change { now, from: self.state, to, snd_una: self.una, snd_nxt: self.nxt };
         self.state = to;
         self.module.on_state(&mut self.window, &change);
     }
@@ -275,9 +302,22 @@ impl CongestionController for LinuxModule {
     fn on_ack(&mut self, ack: &AckEvent) {
         let (octets, segments) = self.advance(ack);
         let state = if self.before.0 == ack.now { self.before.1 } else { self.state };
-        let (mss, cwnd) = (self.mss, self.window.cwnd);
-        let is_plain = !self.has_sacked && ack.newly_ce_marked == Bytes::ZERO;
-        self.module.on_ack(&Acked { now: ack.now, segments, octets, mss, is_plain, rtt: ack.rtt_sample, state, cwnd });
+        let sample = ack.delivery.and_then(|delivery| delivery.sample);
+        let acked = Acked {
+            now: ack.now,
+            segments,
+            octets,
+            mss: self.mss,
+            snd_una: ack.snd_una,
+            snd_nxt: ack.snd_nxt,
+            delivered: sample.map_or(0, |sample| sample.delivered.0),
+            has_sacked: self.has_sacked,
+            is_plain: !self.has_sacked && ack.newly_ce_marked == Bytes::ZERO,
+            rtt: ack.rtt_sample,
+            timestamps: ack.timestamps,
+            state,
+        };
+        self.module.on_ack(&mut self.window, &acked);
         let after = self.state_after(ack);
         if std::mem::discriminant(&after) == std::mem::discriminant(&self.state) {
             self.state = after;
@@ -309,6 +349,10 @@ impl CongestionController for LinuxModule {
 
     fn on_handshake(&mut self, srtt: SimDuration) {
         self.module.on_handshake(&mut self.window, srtt);
+    }
+
+    fn begins_reduction(&mut self) -> bool {
+        self.module.begins_reduction()
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
@@ -359,6 +403,9 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::Idle {
+            self.module.on_restart(self.window.cwnd, self.nxt);
+        }
         self.window.on_restart(restart);
         match restart.cause {
             RestartCause::Timeout => {
