@@ -125,7 +125,7 @@ def scenario(controller: str, seed: int, changes: Sequence[str] = ()) -> Scenari
 
 def simulated(module: str, seed: int, linux: str) -> modules.Side:
     """Simulate a module over the path of a seed, as on a kernel of this version."""
-    changes = (*modules.changes(module, linux), *modules.HOST)
+    changes = (*modules.changes(module, linux), *modules.host(module))
     return modules.side(ackclock.run(scenario(modules.SIMULATED.get(module, module), seed, changes)))
 
 

@@ -134,10 +134,11 @@ struct Episode {
 #[derive(Clone, Copy, Debug)]
 struct Change {
     now: SimTime,
-    from: State,
     to: State,
     snd_una: u64,
     snd_nxt: u64,
+    /// True if the reduction of an episode is complete (`CA_EVENT_COMPLETE_CWR`), and not undone on the way.
+    completes: bool,
 }
 
 /// The state of the sender (`icsk_ca_state`).
@@ -222,6 +223,9 @@ pub struct LinuxModule {
     state: State,
     /// The time of the last episode, and the state before it.
     before: (SimTime, State),
+    /// The end of what was outstanding when the last episode began, and the time at which one was last undone.
+    reduces_until: u64,
+    undone: SimTime,
     /// SND.UNA and SND.NXT, octets.
     una: u64,
     nxt: u64,
@@ -245,6 +249,8 @@ impl LinuxModule {
             window: SegmentWindow::new(start),
             state: State::Open,
             before: (SimTime::NEVER, State::Open),
+            reduces_until: 0,
+            undone: SimTime::NEVER,
             una: 0,
             nxt: 0,
             arrived: Vec::new(),
@@ -257,7 +263,8 @@ impl LinuxModule {
     /// Takes the sequence numbers of an ACK; returns the octets and segments that it acknowledges cumulatively.
     fn advance(&mut self, ack: &AckEvent) -> (u64, u64) {
         let octets = ack.snd_una.saturating_sub(self.una);
-        (self.una, self.nxt) = (ack.snd_una, self.nxt.max(ack.snd_nxt));
+        // Sizes of flights count short segments whole, so that the sum was too large.
+        (self.una, self.nxt) = (ack.snd_una, ack.snd_nxt);
         let arrived = self.arrived.len();
         self.arrived.retain(|start| *start >= ack.snd_una);
         // Without SACK a duplicate ACK stands for a segment.
@@ -292,7 +299,14 @@ impl LinuxModule {
     }
 
     fn change(&mut self, now: SimTime, to: State) {
-        let change = Change { now, from: self.state, to, snd_una: self.una, snd_nxt: self.nxt };
+        let is_undone_partly = self.undone == now && self.una < self.reduces_until;
+        let change = Change {
+            now,
+            to,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            completes: self.state == State::Reducing && !matches!(to, State::Loss(_)) && !is_undone_partly,
+        };
         self.state = to;
         self.module.on_state(&mut self.window, &change);
     }
@@ -360,10 +374,12 @@ impl CongestionController for LinuxModule {
         let episode = Episode { now: event.now, cwnd, cause: event.cause };
         let kept = if event.is_repeated() { cwnd } else { self.module.decrease(&episode) };
         self.window.reduce(event, kept);
+        self.reduces_until = self.nxt;
         self.enter(event.now, if event.is_timeout() { State::Loss(self.nxt) } else { State::Reducing });
     }
 
-    fn on_spurious(&mut self, _now: SimTime) {
+    fn on_spurious(&mut self, now: SimTime) {
+        self.undone = now;
         self.window.undo();
         self.module.on_spurious();
         if let State::Loss(_) = self.state {

@@ -56,6 +56,9 @@ fn lp_fills_an_idle_path_and_gives_way_to_reno() {
 fn nv_keeps_its_pad_queued() {
     for pad in [10, 20, 40] {
         let link = &alone(&format!("{{ kind = \"nv\", pad = {pad} }}")).summary.links[0];
-        println!("nv {pad}: queue {} max {} util {}", link.queue_packets.mean, link.queue_packets.max, link.utilization);
+        println!(
+            "nv {pad}: queue {} max {} util {}",
+            link.queue_packets.mean, link.queue_packets.max, link.utilization
+        );
     }
 }

@@ -10,7 +10,7 @@
 use ackclock_declare::{declare, default, words};
 use ackclock_units::{RandomStream, SimDuration, math};
 
-use super::{Acked, Change, Episode, Growth, LinuxModule, Module, State};
+use super::{Acked, Change, Episode, Growth, LinuxModule, Module};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
 use crate::segment_window::SegmentWindow;
@@ -335,7 +335,7 @@ impl Module for Cdg {
     }
 
     fn on_state(&mut self, _window: &mut SegmentWindow, change: &Change) {
-        if change.from == State::Reducing && matches!(change.to, State::Open | State::Disorder(_)) {
+        if change.completes {
             self.measured.queue = Queue::Unknown;
             self.measured.begin_round(change.snd_nxt);
         }

@@ -6,12 +6,12 @@
 //! the window, and another such delay leaves one segment. Either way the range begins anew, from the smoothed delay to twice that.
 //!
 //! Delays are differences of the two clocks, of which the receiver's has an offset of its own on Linux. Numbers have 32 bits, and eighths of the smoothed
-//! delay are counted: from an offset of 2^29 ms on the delay never seems long.
+//! delay are counted: from an offset of 2^29 ms on the delay never seems long. A peer's clock that seems to have more than 1000 ticks in a
+//! second has a delay of minus the time of departure.
 //!
 //! Departures: the sender's own offset is taken for part of its clock. Delays of an ACK that begins an episode count after it.
 
 use ackclock_declare::declare;
-use ackclock_units::SimDuration;
 
 use super::{Acked, Episode, Growth, LinuxModule, Module, State};
 use crate::algorithm::{Algorithm, Name, Need, Setting, Stack};
@@ -163,8 +163,7 @@ impl Module for Lp {
     }
 
     fn inspect(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        let s = |ms: u32| SimDuration::from_millis(ms.into()).as_secs_f64();
-        record("one_way_delay_s", s(self.smoothed >> 3));
+        record("one_way_delay_ms", (self.smoothed >> 3).into());
         record("peer_hz", self.peer_hz.into());
     }
 

@@ -1,5 +1,7 @@
 //! Rules of the modules; expected values are their arithmetic, or entries of their tables in Linux 6.12.
 
+mod delays;
+
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::*;
@@ -53,7 +55,8 @@ fn episode(seconds: f64, cwnd: u64) -> Episode {
 }
 
 fn change(from: State, to: State, snd_nxt: u64) -> Change {
-    Change { now: at(0.0), from, to, snd_una: 0, snd_nxt }
+    let completes = from == State::Reducing;
+    Change { now: at(0.0), to, snd_una: 0, snd_nxt, completes }
 }
 
 fn module(module: impl Module + 'static, cwnd: u64) -> LinuxModule {

@@ -125,7 +125,7 @@ impl Module for Westwood {
     fn on_state(&mut self, window: &mut SegmentWindow, change: &Change) {
         match change.to {
             State::Loss(_) => self.forgets = true,
-            State::Open | State::Disorder(_) if change.from == State::Reducing => window.set(self.window()),
+            _ if change.completes => window.set(self.window()),
             _ => (),
         }
     }
