@@ -22,9 +22,9 @@ from . import modules
 FOLDER: Final = Path(__file__).with_name("recordings") / "modules"
 _EQUAL: Final = (
     *("bic", "cubic", "highspeed", "htcp", "illinois", "reno"),
-    *("scalable", "vegas", "veno", "westwood", "yeah"),
+    *("scalable", "vegas", "veno", "westwood", "yeah", "cdg", "nv"),
 )
-SEEDS: Final = dict.fromkeys(_EQUAL, 6) | {"bbr": 3, "dctcp": 5, "hybla": 4}
+SEEDS: Final = dict.fromkeys(_EQUAL, 6) | {"bbr": 3, "dctcp": 5, "hybla": 4, "lp": 11}
 """Modules that the simulator equals, each with the seed of its path.
 
 On other paths most differ first where Linux sends the last segment of a piece of the send buffer (61 segments) at once,
