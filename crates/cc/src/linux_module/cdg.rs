@@ -136,7 +136,7 @@ pub(crate) struct Cdg {
     measured: Measured,
 }
 
-/// What idle time makes it forget.
+/// The measurements, which idle time makes it forget.
 #[derive(Clone, Debug)]
 struct Measured {
     /// The round trip under way, and the one before.

@@ -6,7 +6,7 @@ use crate::linux_module::cdg::Cdg;
 use crate::linux_module::lp::Lp;
 use crate::linux_module::nv::Nv;
 
-/// With this factor any gradient above zero reduces the window: `1 - exp(-8000)` for a millisecond in each of eight round trips.
+/// The factor with which any gradient above zero reduces the window: `1 - exp(-8000)` for a millisecond in each of eight round trips.
 const SURE: CdgConfig = CdgConfig { backoff_factor: 1_000_000, ..CDG };
 const CDG: CdgConfig = CdgConfig {
     gradient_window: 8,
