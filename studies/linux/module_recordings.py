@@ -22,9 +22,9 @@ from . import modules
 FOLDER: Final = Path(__file__).with_name("recordings") / "modules"
 _EQUAL: Final = (
     *("bic", "cubic", "highspeed", "htcp", "illinois", "reno"),
-    *("scalable", "vegas", "veno", "westwood", "yeah"),
+    *("scalable", "vegas", "veno", "westwood", "yeah", "cdg", "nv"),
 )
-SEEDS: Final = dict.fromkeys(_EQUAL, 6) | {"bbr": 3, "dctcp": 5, "hybla": 4}
+SEEDS: Final = dict.fromkeys(_EQUAL, 6) | {"bbr": 3, "dctcp": 5, "hybla": 4, "lp": 11}
 """Modules that the simulator equals, each with the seed of its path.
 
 On other paths most differ first where Linux sends the last segment of a piece of the send buffer (61 segments) at once,
@@ -125,13 +125,14 @@ def scenario(controller: str, seed: int, changes: Sequence[str] = ()) -> Scenari
 
 def simulated(module: str, seed: int, linux: str) -> modules.Side:
     """Simulate a module over the path of a seed, as on a kernel of this version."""
-    changes = (*modules.changes(module, linux), *modules.HOST)
+    changes = (*modules.changes(module, linux), *modules.host(module))
     return modules.side(ackclock.run(scenario(modules.SIMULATED.get(module, module), seed, changes)))
 
 
 def record(module: str, seed: int, on: linux_kernels.Kernel) -> Recording:
     """Run a module on a kernel over the path of a seed."""
-    found = modules.side(kernel.run(scenario(module, seed, modules.changes(module, on.version)), on=on))
+    drawn = scenario(module, seed, modules.changes(module, on.version))
+    found = modules.side(kernel.run(drawn, on=modules.boot(module, on)))
     return Recording.of(module, seed, on.version, found)
 
 

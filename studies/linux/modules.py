@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from ackclock.running.inside import TICKS_PER_S
 MODULES: Final = (
     *("reno", "cubic", "bbr", "bic", "westwood", "highspeed"),
     *("hybla", "htcp", "vegas", "veno", "scalable", "yeah", "illinois", "dctcp"),
+    *("cdg", "lp", "nv"),
 )
 _FIRST_TICK: Final = '"45.9937 ms"'
 _TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms", tick_offset = {_FIRST_TICK}'
@@ -35,6 +36,8 @@ _VARIANTS: Final = {
     **dict.fromkeys(("dctcp", "highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), 'variant = "linux"'),
     **dict.fromkeys(("bic", "cubic", "htcp", "westwood"), f'variant = "linux", {_TICK}'),
     "vegas": 'variant = "linux_module"',
+    "cdg": "backoff_factor = 20_000",
+    "nv": _TICK,
 }
 SIMULATED: Final = {name: f'{{ kind = "{name}", {variant} }}' for name, variant in _VARIANTS.items()}
 """Controllers that are simulated for modules, where the profile `linux-6.x` has other rules or another clock."""
@@ -50,6 +53,8 @@ headers, so that ten segments of 1,448 bytes take 46,080 of its send buffer (`SO
 fire 6.3 us before whole milliseconds, those of 63 ms and more with every eighth tick, of 504 ms
 and more with every 64th.
 """
+CLOCK: Final = {"lp": ('tcp.timestamp_step={ at = "0 ns", forward = "50006300 ns" }',)}
+"""Changes of a simulated host for a module that reads timestamps: when a run begins, the kernel's clock shows 50.0063 ms."""
 MARKING: Final = (
     'tcp.ecn="request"',
     "topology.bottleneck.queue={ choice = ["
@@ -59,11 +64,18 @@ MARKING: Final = (
     ' { kind = "red", ecn = true } ] }',
 )
 """Changes of a path for a module that answers marks."""
-PATH: Final = {"dctcp": MARKING}
+PATH: Final = {"dctcp": MARKING, "lp": ("tcp.timestamp_offset=0",)}
+"""Changes of a path for a module; TCP-LP needs a clock of the receiver without the secret offset that Linux gives it."""
+BOOT: Final = {"cdg": ("tcp_cdg.backoff_factor=20000",)}
+"""Boot arguments of the kernel.
+
+CDG answers a gradient of 200 us with a factor of 20,000 in all but one of 50 cases, and one of 2 us, which times in whole
+microseconds make, in one of 25: chance has a small part. The factor is 42 by default.
+"""
 PROFILES: Final = ("6.12", "7.3")
 """Series of kernels that have a profile of their own."""
-CHANCES: Final = {"bbr": 32}
-"""Runs of a controller that begins its cycles at random: the one that is closest to the kernel's counts."""
+CHANCES: Final = {"bbr": 32, "cdg": 8}
+"""Runs of a controller that draws random numbers: the one that is closest to the kernel's counts."""
 PATHS: Final = Path(__file__).with_name("modules.toml")
 MSS_BYTES: Final = 536
 FLOW: Final = "one"
@@ -152,6 +164,16 @@ def changes(module: str, linux: str) -> tuple[str, ...]:
     return (*PATH.get(module, ()), *profile)
 
 
+def boot(module: str, on: linux_kernels.Kernel) -> linux_kernels.Kernel:
+    """Return the kernel with the boot arguments of a module."""
+    return replace(on, boot=BOOT.get(module, ()))
+
+
+def host(module: str) -> tuple[str, ...]:
+    """Return the changes of a simulated host for a module."""
+    return (*HOST, *CLOCK.get(module, ()))
+
+
 def side(results: Results) -> Side:
     """Return what is compared of a run."""
     series = results.flows.select(
@@ -190,14 +212,15 @@ class Kept:
     def run(self, module: str, seed: int) -> Side:
         """Return the kernel's side of a path."""
         drawn = scenario(module, seed, changes(module, self.on.version))
-        key = f"{self.on.about['linux_sha256']} {drawn.to_json()}"
+        booted = boot(module, self.on)
+        key = " ".join((self.on.about["linux_sha256"], *booted.boot, drawn.to_json()))
         file = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
         if file.is_file():
             told = json.loads(file.read_text(encoding="utf-8"))
             return Side(
                 pl.DataFrame(told["series"]), pl.DataFrame(told["sent"]), told["goodput_bps"], told["retransmitted"]
             )
-        found = side(kernel.run(drawn, on=self.on))
+        found = side(kernel.run(drawn, on=booted))
         told = {
             "module": module,
             "seed": seed,
@@ -250,7 +273,7 @@ def closest(module: str, seed: int, theirs: Side, linux: str) -> Difference:
     found = []
     for chance in range(CHANCES.get(module, 1)):
         named = f'flow[0].name="{FLOW}{chance or ""}"'  # chance follows from the name
-        ours = side(ackclock.run(scenario(controller, seed, (*changes(module, linux), *HOST, named))))
+        ours = side(ackclock.run(scenario(controller, seed, (*changes(module, linux), *host(module), named))))
         found.append(compare(module, seed, ours, theirs))
         if found[-1].verdict == VERDICTS[0]:
             break

@@ -135,6 +135,13 @@ pub trait CongestionController: Debug + Send {
         false
     }
 
+    /// True once after an ACK with which the controller reduces the window of its own accord, and not at once but as after a mark:
+    /// unless something is repaired or answered, [`Self::on_congestion`] follows with [`crate::CongestionCause::Ecn`]. Needs
+    /// [`Demands::samples`].
+    fn begins_reduction(&mut self) -> bool {
+        false
+    }
+
     /// The time at which [`Self::on_timer`] is due. Needs [`Demands::samples`] or [`Demands::timer`].
     fn deadline(&self) -> SimTime {
         SimTime::NEVER
@@ -378,6 +385,9 @@ macro_rules! dispatch {
             }
             fn limits_itself(&self) -> bool {
                 match self { $(Self::$variant(inner) => inner.limits_itself(),)* }
+            }
+            fn begins_reduction(&mut self) -> bool {
+                match self { $(Self::$variant(inner) => inner.begins_reduction(),)* }
             }
             fn deadline(&self) -> SimTime {
                 match self { $(Self::$variant(inner) => inner.deadline(),)* }

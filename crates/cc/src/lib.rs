@@ -42,6 +42,9 @@ macro_rules! with_controllers {
             Veno(VenoConfig);
             Westwood(WestwoodConfig);
             Yeah(YeahConfig);
+            Cdg(CdgConfig);
+            Lp(LpConfig);
+            Nv(NvConfig);
             Vegas(VegasConfig) => Vegas in Box;
             Fast(FastConfig) => Fast in Box;
             Ledbat(LedbatConfig) => Ledbat in Box;
@@ -171,7 +174,7 @@ pub use ledbat_plus_plus::{LedbatPlusPlus, LedbatPlusPlusConfig};
 #[doc(inline)]
 pub use linux_cubic::LinuxCubic;
 #[doc(inline)]
-pub use linux_module::LinuxModule;
+pub use linux_module::{CdgConfig, CdgHystart, LinuxModule, LpConfig, NvConfig};
 #[doc(inline)]
 pub use linux_reno::LinuxReno;
 #[doc(inline)]

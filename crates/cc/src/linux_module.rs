@@ -1,16 +1,20 @@
 //! Modules of Linux whose rules differ from their papers': whole segments and integers, and the states of a sender.
 //!
-//! Source: the behaviour of Linux 6.12. Modules that read the kernel's clock do so in whole ticks (`tick`).
+//! Source: the behaviour of Linux 6.12; that of 7.3 for CDG, TCP-LP and TCP-NV. Modules that read the kernel's clock do so in whole
+//! ticks (`tick`).
 //!
 //! Departures: those of a window of whole segments, which an ACK moves by whole segments (`segment_window.rs`). The ACK
 //! that begins an episode is measured after the decrease.
 
 mod bic;
+mod cdg;
 mod dctcp;
 mod highspeed;
 mod htcp;
 mod hybla;
 mod illinois;
+mod lp;
+mod nv;
 mod scalable;
 mod vegas;
 mod veno;
@@ -23,8 +27,17 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionCause, CongestionEvent, EchoEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{
+    AckEvent, CongestionCause, CongestionEvent, EchoEvent, RestartCause, RestartEvent, SegmentTimestamps, SendEvent,
+};
 use crate::segment_window::SegmentWindow;
+
+#[doc(inline)]
+pub use cdg::{CdgConfig, CdgHystart};
+#[doc(inline)]
+pub use lp::LpConfig;
+#[doc(inline)]
+pub use nv::NvConfig;
 
 pub(crate) use bic::Bic;
 pub(crate) use dctcp::Dctcp;
@@ -50,13 +63,18 @@ struct Acked {
     /// The octets that it acknowledges cumulatively, and the size of a segment.
     octets: u64,
     mss: u64,
+    snd_una: u64,
+    snd_nxt: u64,
+    /// The octets delivered since the segment left that its sample of the delivery rate is of.
+    delivered: u64,
+    /// True if some data is selectively acknowledged.
+    has_sacked: bool,
     /// True if it reports neither data out of order nor a mark.
     is_plain: bool,
     /// The round trip of the newest segment, or by the timestamp where one was sent again (`rs->rtt_us`).
     rtt: Option<SimDuration>,
+    timestamps: Option<SegmentTimestamps>,
     state: State,
-    /// The congestion window before it grows, segments.
-    cwnd: u64,
 }
 
 impl Acked {
@@ -116,9 +134,11 @@ struct Episode {
 #[derive(Clone, Copy, Debug)]
 struct Change {
     now: SimTime,
-    from: State,
     to: State,
+    snd_una: u64,
     snd_nxt: u64,
+    /// True if the reduction of an episode is complete (`CA_EVENT_COMPLETE_CWR`), and not undone on the way.
+    completes: bool,
 }
 
 /// The state of the sender (`icsk_ca_state`).
@@ -136,7 +156,7 @@ enum State {
 /// The rules of a module; windows are whole segments.
 trait Module: Debug + Send + Sync {
     /// Takes every ACK before the window grows (`pkts_acked`).
-    fn on_ack(&mut self, _acked: &Acked) {}
+    fn on_ack(&mut self, _window: &mut SegmentWindow, _acked: &Acked) {}
 
     /// Takes every ACK on a connection with ECN, before an episode that begins with it (`in_ack_event`).
     fn on_echo(&mut self, _echo: &EchoEvent) {}
@@ -158,6 +178,11 @@ trait Module: Debug + Send + Sync {
         false
     }
 
+    /// True if the last ACK begins a reduction of the module's own accord (`tcp_enter_cwr`).
+    fn begins_reduction(&mut self) -> bool {
+        false
+    }
+
     /// The window that an episode leaves of `cwnd` (`ssthresh`).
     fn decrease(&mut self, episode: &Episode) -> u64;
 
@@ -169,6 +194,9 @@ trait Module: Debug + Send + Sync {
 
     /// The state has changed, after the decrease of an episode (`set_state`).
     fn on_state(&mut self, _window: &mut SegmentWindow, _change: &Change) {}
+
+    /// The window of `cwnd` segments is about to restart after idle time (`CA_EVENT_CWND_RESTART`).
+    fn on_restart(&mut self, _cwnd: u64, _snd_nxt: u64) {}
 
     /// A segment at `snd_nxt` leaves while nothing is in the network.
     fn on_idle(&mut self, _now: SimTime, _snd_nxt: u64) {}
@@ -195,6 +223,9 @@ pub struct LinuxModule {
     state: State,
     /// The time of the last episode, and the state before it.
     before: (SimTime, State),
+    /// The end of what was outstanding when the last episode began, and the time at which one was last undone.
+    reduces_until: u64,
+    undone: SimTime,
     /// SND.UNA and SND.NXT, octets.
     una: u64,
     nxt: u64,
@@ -220,6 +251,8 @@ impl LinuxModule {
             window: SegmentWindow::new(start),
             state: State::Open,
             before: (SimTime::NEVER, State::Open),
+            reduces_until: 0,
+            undone: SimTime::NEVER,
             una: 0,
             nxt: 0,
             arrived: Vec::new(),
@@ -233,7 +266,8 @@ impl LinuxModule {
     /// Takes the sequence numbers of an ACK; returns the octets and segments that it acknowledges cumulatively.
     fn advance(&mut self, ack: &AckEvent) -> (u64, u64) {
         let octets = ack.snd_una.saturating_sub(self.una);
-        (self.una, self.nxt) = (ack.snd_una, self.nxt.max(ack.snd_nxt));
+        // Sizes of flights count short segments whole, so that the sum was too large.
+        (self.una, self.nxt) = (ack.snd_una, ack.snd_nxt);
         let arrived = self.arrived.len();
         self.arrived.retain(|start| *start >= ack.snd_una);
         // Without SACK a duplicate ACK stands for a segment.
@@ -269,7 +303,14 @@ impl LinuxModule {
     }
 
     fn change(&mut self, now: SimTime, to: State) {
-        let change = Change { now, from: self.state, to, snd_nxt: self.nxt };
+        let is_undone_partly = self.undone == now && self.una < self.reduces_until;
+        let change = Change {
+            now,
+            to,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            completes: self.state == State::Reducing && !matches!(to, State::Loss(_)) && !is_undone_partly,
+        };
         self.state = to;
         self.module.on_state(&mut self.window, &change);
     }
@@ -279,9 +320,22 @@ impl CongestionController for LinuxModule {
     fn on_ack(&mut self, ack: &AckEvent) {
         let (octets, segments) = self.advance(ack);
         let state = if self.before.0 == ack.now { self.before.1 } else { self.state };
-        let (mss, cwnd) = (self.mss, self.window.cwnd);
-        let is_plain = !self.has_sacked && ack.newly_ce_marked == Bytes::ZERO;
-        self.module.on_ack(&Acked { now: ack.now, segments, octets, mss, is_plain, rtt: ack.rtt_sample, state, cwnd });
+        let sample = ack.delivery.and_then(|delivery| delivery.sample);
+        let acked = Acked {
+            now: ack.now,
+            segments,
+            octets,
+            mss: self.mss,
+            snd_una: ack.snd_una,
+            snd_nxt: ack.snd_nxt,
+            delivered: sample.map_or(0, |sample| sample.delivered.0),
+            has_sacked: self.has_sacked,
+            is_plain: !self.has_sacked && ack.newly_ce_marked == Bytes::ZERO,
+            rtt: ack.rtt_sample,
+            timestamps: ack.timestamps,
+            state,
+        };
+        self.module.on_ack(&mut self.window, &acked);
         let after = self.state_after(ack);
         if std::mem::discriminant(&after) == std::mem::discriminant(&self.state) {
             self.state = after;
@@ -315,15 +369,21 @@ impl CongestionController for LinuxModule {
         self.module.on_handshake(&mut self.window, srtt);
     }
 
+    fn begins_reduction(&mut self) -> bool {
+        self.module.begins_reduction()
+    }
+
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let cwnd = self.window.decrease_from(event);
         let episode = Episode { now: event.now, cwnd, cause: event.cause };
         let kept = if event.is_repeated() { cwnd } else { self.module.decrease(&episode) };
         self.window.reduce(event, kept);
+        self.reduces_until = self.nxt;
         self.enter(event.now, if event.is_timeout() { State::Loss(self.nxt) } else { State::Reducing });
     }
 
-    fn on_spurious(&mut self, _now: SimTime) {
+    fn on_spurious(&mut self, now: SimTime) {
+        self.undone = now;
         self.window.undo();
         self.module.on_spurious();
         if let State::Loss(_) = self.state {
@@ -363,6 +423,9 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_restart(&mut self, restart: &RestartEvent) {
+        if restart.cause == RestartCause::Idle {
+            self.module.on_restart(self.window.cwnd, self.nxt);
+        }
         self.window.on_restart(restart);
         match restart.cause {
             RestartCause::Timeout => {

@@ -30,6 +30,7 @@ mod elasticity;
 mod events;
 mod external;
 mod frozen;
+mod gradient;
 mod host_noise;
 mod internals;
 mod limits;

@@ -141,14 +141,15 @@ impl ControllerFeed {
         }
     }
 
-    /// After an ACK: the controller may hold back on purpose, as BBR does to measure the round trip.
+    /// After an ACK: the controller may hold back on purpose, as BBR does to measure the round trip. True if it reduces the window of
+    /// its own accord.
     #[inline]
-    pub(crate) fn after_controller(&mut self, controller: &Controller, board: &Scoreboard) {
-        if let Some(rates) = &mut self.rates
-            && controller.limits_itself()
-        {
+    pub(crate) fn after_controller(&mut self, controller: &mut Controller, board: &Scoreboard) -> bool {
+        let Some(rates) = &mut self.rates else { return false };
+        if controller.limits_itself() {
             rates.on_application_limited(board.pipe());
         }
+        controller.begins_reduction()
     }
 
     /// Reports each segment that has been found lost to the controller.

@@ -203,7 +203,9 @@ impl Sender {
         {
             flight.recovery.reduce_to(ssthresh.0);
         }
-        flight.congestion.feed.after_controller(&flight.congestion.controller, &flight.board);
+        if flight.congestion.feed.after_controller(&mut flight.congestion.controller, &flight.board) {
+            flight.answer_controller(now, outcome);
+        }
         transmitter.note_pacing(&flight.congestion.controller);
         if transmitter.queue.is_tuned() {
             transmitter.queue.tune(flight.congestion.cwnd());

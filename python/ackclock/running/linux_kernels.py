@@ -29,12 +29,14 @@ class Kernel:
         version: Version, for example `6.12.107`.
         path: Executable.
         about: Contents of `kernel.json`.
+        boot: Further boot arguments, such as `tcp_cubic.beta=800` for a parameter of a module.
     """
 
     name: str
     version: str
     path: Path
     about: dict[str, Any]
+    boot: tuple[str, ...] = ()
 
     @property
     def identity(self) -> VirtualTime:

@@ -143,7 +143,7 @@ class Booted:
         with (self.folder / "console").open("wb") as console, _fixed_addresses():
             try:
                 child = subprocess.Popen(
-                    [str(self._kernel.path), *_BOOT, f"seed={seed}", "--", "init"],
+                    [str(self._kernel.path), *_BOOT, *self._kernel.boot, f"seed={seed}", "--", "init"],
                     cwd=self.folder,
                     stdin=subprocess.DEVNULL,
                     stdout=console,

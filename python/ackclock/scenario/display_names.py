@@ -6,7 +6,8 @@ from typing import Final
 DISPLAY_NAMES: Final[Mapping[str, str]] = {
     "tahoe": "Tahoe", "reno": "Reno", "newreno": "NewReno", "cubic": "CUBIC", "aimd": "AIMD", "bic": "BIC",
     "highspeed": "HighSpeed", "htcp": "H-TCP", "hybla": "Hybla", "illinois": "Illinois", "scalable": "Scalable",
-    "veno": "Veno", "westwood": "Westwood+", "yeah": "YeAH", "vegas": "Vegas", "vegas_modified": "modified Vegas",
+    "veno": "Veno", "westwood": "Westwood+", "yeah": "YeAH", "cdg": "CDG", "lp": "TCP-LP", "nv": "TCP-NV",
+    "vegas": "Vegas", "vegas_modified": "modified Vegas",
     "vegas_skew_tolerant": "skew-tolerant Vegas", "fast": "FAST", "ledbat": "LEDBAT", "ledbat_plus_plus": "LEDBAT++",
     "copa": "Copa", "abc": "ABC", "c2tcp": "C2TCP", "nimbus": "Nimbus", "verus": "Verus", "sprout": "Sprout",
     "swift": "Swift", "timely": "TIMELY", "hpcc": "HPCC", "powertcp": "PowerTCP", "powertcp_theta": "θ-PowerTCP",

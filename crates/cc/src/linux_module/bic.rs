@@ -84,7 +84,7 @@ impl Bic {
 }
 
 impl Module for Bic {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, _window: &mut SegmentWindow, acked: &Acked) {
         if acked.state == State::Open {
             let ratio = &mut self.search.ratio;
             *ratio = *ratio + acked.segments - *ratio / RATIO;

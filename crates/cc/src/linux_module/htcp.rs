@@ -81,7 +81,7 @@ impl Htcp {
         }
     }
 
-    fn measure_throughput(&mut self, acked: &Acked) {
+    fn measure_throughput(&mut self, cwnd: u64, acked: &Acked) {
         let now = self.clock.at(acked.now);
         if !matches!(acked.state, State::Open | State::Disorder(_)) {
             (self.throughput.acked, self.throughput.began) = (0, Some(now));
@@ -89,7 +89,7 @@ impl Htcp {
         }
         self.throughput.acked += acked.segments;
         let Some(least) = self.least_rtt else { return };
-        let window = acked.cwnd.checked_sub((self.alpha / ONE).max(1));
+        let window = cwnd.checked_sub((self.alpha / ONE).max(1));
         let span = self.throughput.began.map(|began| now - began);
         if window.is_none_or(|window| self.throughput.acked < window) || span.is_some_and(|span| span < least) {
             return;
@@ -143,14 +143,14 @@ impl Htcp {
 }
 
 impl Module for Htcp {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, window: &mut SegmentWindow, acked: &Acked) {
         if acked.state == State::Open {
             self.counts = acked.segments;
         }
         if let Some(rtt) = acked.rtt.filter(|rtt| !rtt.is_zero()) {
             self.measure_rtt(self.clock.of(rtt), acked.state);
         }
-        self.measure_throughput(acked);
+        self.measure_throughput(window.cwnd, acked);
     }
 
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {

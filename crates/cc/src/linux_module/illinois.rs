@@ -107,7 +107,7 @@ impl Illinois {
 }
 
 impl Module for Illinois {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, _window: &mut SegmentWindow, acked: &Acked) {
         self.counts = acked.segments;
         if let Some(rtt) = acked.rtt {
             let rtt = (rtt.0 / 1_000).min(MOST_RTT);

@@ -1,5 +1,7 @@
 //! Rules of the modules; expected values are their arithmetic, or entries of their tables in Linux 6.12.
 
+mod delays;
+
 use ackclock_units::{Bytes, SimDuration, SimTime};
 
 use super::*;
@@ -31,7 +33,20 @@ fn growth(seconds: f64) -> Growth {
 
 fn acked(seconds: f64, rtt_ms: u64, state: State) -> Acked {
     let rtt = Some(SimDuration::from_millis(rtt_ms));
-    Acked { now: at(seconds), segments: 1, octets: MSS, mss: MSS, is_plain: true, rtt, state, cwnd: 2 }
+    Acked {
+        now: at(seconds),
+        segments: 1,
+        octets: MSS,
+        mss: MSS,
+        snd_una: 0,
+        snd_nxt: 0,
+        delivered: 0,
+        has_sacked: false,
+        is_plain: true,
+        rtt,
+        timestamps: None,
+        state,
+    }
 }
 
 /// A loss that duplicate ACKs reveal.
@@ -40,7 +55,8 @@ fn episode(seconds: f64, cwnd: u64) -> Episode {
 }
 
 fn change(from: State, to: State, snd_nxt: u64) -> Change {
-    Change { now: at(0.0), from, to, snd_nxt }
+    let completes = from == State::Reducing;
+    Change { now: at(0.0), to, snd_una: 0, snd_nxt, completes }
 }
 
 fn module(module: impl Module + 'static, cwnd: u64) -> LinuxModule {
@@ -112,12 +128,12 @@ fn bic_keeps_a_count_for_a_32nd_of_a_second() {
     bic.grow(&mut grown, &growth(1.0));
     assert_eq!(bic.search.per, 10);
     // ACKs of four segments, in 16ths: 32 + 4 - 32 / 16 = 34, and two more with each.
-    (0..8).for_each(|_| bic.on_ack(&Acked { segments: 4, ..acked(1.0, 100, State::Open) }));
+    (0..8).for_each(|_| bic.on_ack(&mut window(2), &Acked { segments: 4, ..acked(1.0, 100, State::Open) }));
     bic.grow(&mut grown, &growth(1.031));
     assert_eq!(bic.search.per, 10);
     bic.grow(&mut grown, &growth(1.032));
     assert_eq!(bic.search.per, 6); // 20 * 16 / 48
-    bic.on_ack(&acked(1.0, 100, State::Disorder(1)));
+    bic.on_ack(&mut window(2), &acked(1.0, 100, State::Disorder(1)));
     assert_eq!(bic.search.ratio, 48);
 }
 
@@ -126,7 +142,7 @@ fn htcp_finds_alpha_in_128ths() {
     for (rtt_ms, alpha) in [(100, 45 * 128), (50, 22 * 128), (40, 18 * 128)] {
         // After 5 s 1 + 10 * 4 + (4 / 2)^2 = 45 segments, times 8 / (80 / 10), 8 / 16 and 8 / 20; beta is a half.
         let mut htcp = Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() });
-        htcp.on_ack(&acked(0.1, rtt_ms, State::Open));
+        htcp.on_ack(&mut window(2), &acked(0.1, rtt_ms, State::Open));
         let mut grown = window(10);
         grown.counted = 10;
         htcp.grow(&mut grown, &growth(5.0));
@@ -138,10 +154,10 @@ fn htcp_finds_alpha_in_128ths() {
 fn htcp_finds_beta_once_throughput_stays() {
     let mut htcp = Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() });
     for (rtt_ms, largest) in [(80, 80), (101, 80), (100, 100), (121, 100)] {
-        htcp.on_ack(&acked(0.0, rtt_ms, State::Open));
+        htcp.on_ack(&mut window(2), &acked(0.0, rtt_ms, State::Open));
         assert_eq!(htcp.largest_rtt, largest, "{rtt_ms} ms"); // at most 20 ms more at once
     }
-    htcp.on_ack(&acked(0.0, 110, State::Reducing));
+    htcp.on_ack(&mut window(2), &acked(0.0, 110, State::Reducing));
     assert_eq!(htcp.largest_rtt, 100);
     // Nothing was measured, twice: the first time only tells that throughput stays.
     assert_eq!(htcp.decrease(&episode(0.0, 100)), 50);
@@ -174,9 +190,9 @@ fn htcp_counts_its_time_from_the_end_of_an_episode() {
 /// Judges a round trip with these RTTs at a window.
 fn yeah(base_ms: u64, rtt_ms: u64, grown: &mut SegmentWindow) -> Yeah {
     let mut yeah = Yeah::new(&YeahConfig::default());
-    yeah.on_ack(&acked(0.0, base_ms, State::Open));
+    yeah.on_ack(&mut window(2), &acked(0.0, base_ms, State::Open));
     yeah.on_state(grown, &change(State::Disorder(0), State::Open, 1_000));
-    (0..3).for_each(|_| yeah.on_ack(&acked(0.1, rtt_ms, State::Open)));
+    (0..3).for_each(|_| yeah.on_ack(&mut window(2), &acked(0.1, rtt_ms, State::Open)));
     yeah.grow(grown, &Growth { segments: 0, snd_una: 1_001, ..growth(0.1) });
     yeah
 }
@@ -202,7 +218,7 @@ fn yeah_is_scalable_while_the_queue_is_short() {
     assert_eq!(fast.decrease(&episode(0.2, 240)), 204); // the queue was 400 * 10,000 / 110,001 = 36
     // After idle time the base RTT is that of what comes.
     fast.on_idle(at(1.0), 2_000);
-    (0..3).for_each(|_| fast.on_ack(&acked(1.0, 300, State::Open)));
+    (0..3).for_each(|_| fast.on_ack(&mut window(2), &acked(1.0, 300, State::Open)));
     fast.grow(&mut grown, &Growth { segments: 0, snd_una: 2_001, ..growth(1.0) });
     assert_eq!(inspected(&fast, "queued_segments"), 0);
 }
@@ -278,9 +294,9 @@ fn veno_counts_the_queue_in_halves_of_a_segment() {
     for (rtt_ms, half_segments, kept) in [(110, 4, 16), (130, 10, 10)] {
         // 40 - 40 * 100,001 / 110,001 = 40 - 36, and 40 - 40 * 100,001 / 130,001 = 40 - 30; six are a long queue.
         let (mut veno, mut grown) = (Veno::new(VenoConfig::default()), window(20));
-        (0..3).for_each(|_| veno.on_ack(&acked(0.0, 100, State::Open)));
+        (0..3).for_each(|_| veno.on_ack(&mut window(2), &acked(0.0, 100, State::Open)));
         veno.grow(&mut grown, &growth(0.0));
-        veno.on_ack(&acked(0.1, rtt_ms, State::Open));
+        veno.on_ack(&mut window(2), &acked(0.1, rtt_ms, State::Open));
         veno.grow(&mut grown, &growth(0.1));
         assert_eq!(inspected(&veno, "queued_segments"), half_segments / 2);
         assert_eq!(veno.decrease(&episode(0.1, 20)), kept);
@@ -290,11 +306,11 @@ fn veno_counts_the_queue_in_halves_of_a_segment() {
 #[test]
 fn veno_adds_a_segment_for_every_other_window_of_a_congested_path() {
     let (mut veno, mut grown) = (Veno::new(VenoConfig::default()), window(20));
-    (0..3).for_each(|_| veno.on_ack(&acked(0.0, 100, State::Open)));
+    (0..3).for_each(|_| veno.on_ack(&mut window(2), &acked(0.0, 100, State::Open)));
     veno.grow(&mut grown, &growth(0.0));
     let mut added = Vec::new();
     for number in 2..=66 {
-        veno.on_ack(&acked(0.1, 200, State::Open));
+        veno.on_ack(&mut window(2), &acked(0.1, 200, State::Open));
         let before = grown.cwnd;
         veno.grow(&mut grown, &growth(0.1));
         added.extend((grown.cwnd > before).then_some(number));
@@ -321,7 +337,7 @@ fn illinois_reads_its_curves_in_integers() {
 #[test]
 fn illinois_decreases_by_the_last_beta_at_a_timeout_and_is_renos_then() {
     let (mut illinois, mut grown) = (Illinois::new(IllinoisConfig::default()), window(100));
-    illinois.on_ack(&acked(0.0, 100, State::Open));
+    illinois.on_ack(&mut window(2), &acked(0.0, 100, State::Open));
     illinois.grow(&mut grown, &Growth { snd_una: 1, ..growth(0.0) });
     assert_eq!((illinois.alpha, illinois.beta), (1_280, 8));
     assert_eq!(illinois.decrease(&episode(0.1, 100)), 88); // 100 - 100 * 8 / 64
@@ -341,9 +357,9 @@ fn vegas_sets_the_window_at_the_end_of_a_round_trip() {
     ] {
         let start = Start::of(MSS, 40 * MSS, begins.map(|segments: u64| segments * MSS));
         let (mut vegas, mut grown) = (Vegas::new(&config), SegmentWindow::new(start));
-        vegas.on_ack(&acked(0.0, 100, State::Open));
+        vegas.on_ack(&mut window(2), &acked(0.0, 100, State::Open));
         vegas.on_state(&mut grown, &change(State::Disorder(0), State::Open, 1_000));
-        (0..3).for_each(|_| vegas.on_ack(&acked(0.1, rtt_ms, State::Open)));
+        (0..3).for_each(|_| vegas.on_ack(&mut window(2), &acked(0.1, rtt_ms, State::Open)));
         vegas.grow(&mut grown, &Growth { snd_una: 1_001, ..growth(0.1) });
         assert_eq!((grown.cwnd, grown.ssthresh), (cwnd, ssthresh), "{rtt_ms} ms");
     }
@@ -355,7 +371,7 @@ fn westwood_sets_its_window_when_the_episode_ends() {
     let mut grown = window(40);
     westwood.on_idle(at(0.0), 0);
     for number in 1..=201 {
-        westwood.on_ack(&acked(0.001 * f64::from(number), 100, State::Open));
+        westwood.on_ack(&mut window(2), &acked(0.001 * f64::from(number), 100, State::Open));
     }
     // The sample ends with more than 100 ticks: 100 ACKs in 101, 990 octets each.
     assert_eq!(westwood.decrease(&episode(0.3, 40)), 20);
@@ -372,7 +388,7 @@ fn westwood_takes_what_duplicate_acks_counted_from_a_later_ack_out_of_order() {
     let mut counts = |segments: u64, is_plain: bool| {
         let before = westwood.octets;
         let told = Acked { segments, octets: segments * MSS, is_plain, ..acked(0.0, 100, State::Open) };
-        westwood.on_ack(&told);
+        westwood.on_ack(&mut window(2), &told);
         (westwood.octets - before) / MSS
     };
     assert_eq!(counts(1, true), 1); // the first

@@ -73,7 +73,7 @@ impl Vegas {
 }
 
 impl Module for Vegas {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, _window: &mut SegmentWindow, acked: &Acked) {
         if let Some(rtt) = acked.rtt_us() {
             self.base_rtt = self.base_rtt.min(rtt);
             self.least = self.least.min(rtt);

@@ -36,7 +36,7 @@ impl Veno {
 }
 
 impl Module for Veno {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, _window: &mut SegmentWindow, acked: &Acked) {
         if let Some(rtt) = acked.rtt_us() {
             self.base_rtt = self.base_rtt.min(rtt);
             self.least = self.least.min(rtt);

@@ -101,7 +101,7 @@ impl Westwood {
 }
 
 impl Module for Westwood {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, _window: &mut SegmentWindow, acked: &Acked) {
         self.mss = acked.mss;
         if let Some(rtt) = acked.rtt.filter(|rtt| rtt.0 >= 1_000) {
             self.rtt = self.clock.of(rtt);
@@ -125,7 +125,7 @@ impl Module for Westwood {
     fn on_state(&mut self, window: &mut SegmentWindow, change: &Change) {
         match change.to {
             State::Loss(_) => self.forgets = true,
-            State::Open | State::Disorder(_) if change.from == State::Reducing => window.set(self.window()),
+            _ if change.completes => window.set(self.window()),
             _ => (),
         }
     }

@@ -90,7 +90,7 @@ impl Yeah {
 }
 
 impl Module for Yeah {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, _window: &mut SegmentWindow, acked: &Acked) {
         if let Some(rtt) = acked.rtt {
             let rtt = rtt.0 / 1_000 + 1;
             self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));

@@ -213,7 +213,11 @@ fn parameters(tcp: &TcpConfig, asked: &Table) -> BTreeMap<&'static str, String> 
     let mut parameters = BTreeMap::from([
         ("net.ipv4.tcp_sack", switch(tcp.sack)),
         ("net.ipv4.tcp_dsack", switch(tcp.dsack)),
-        ("net.ipv4.tcp_timestamps", switch(tcp.timestamps)),
+        // The kernel's clock has a secret offset for each connection unless it is to have none.
+        (
+            "net.ipv4.tcp_timestamps",
+            if tcp.timestamps && tcp.clock.offset == 0 { "2".to_owned() } else { switch(tcp.timestamps) },
+        ),
         ("net.ipv4.tcp_window_scaling", switch(tcp.window_scaling)),
         ("net.ipv4.tcp_reordering", tcp.dup_thresh.to_string()),
         ("net.ipv4.tcp_max_reordering", tcp.max_dup_thresh.to_string()),

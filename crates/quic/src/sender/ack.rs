@@ -220,6 +220,9 @@ impl Sender {
         if let Some(rates) = self.rates.as_mut().filter(|_| self.controller.limits_itself()) {
             rates.on_application_limited(in_flight);
         }
+        if self.rates.is_some() && self.controller.begins_reduction() && !self.is_recovering {
+            self.on_congestion(now, now, CongestionCause::Ecn, 0);
+        }
         self.note_pacing();
     }
 

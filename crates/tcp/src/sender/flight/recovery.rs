@@ -247,6 +247,16 @@ impl Flight {
         self.report_recovery(RecoveryCause::Ecn, cwnd_before);
     }
 
+    /// The controller reduces the window of its own accord: as for a mark, but while something is repaired an undo only keeps the window
+    /// (Linux: `tcp_enter_cwr`).
+    pub(in crate::sender) fn answer_controller(&mut self, now: SimTime, outcome: &AckOutcome) {
+        if self.recovery.is_idle() {
+            self.answer_mark(now, outcome);
+        } else {
+            self.recovery.undo_mut().keep_window();
+        }
+    }
+
     /// RFC 8985 section 7.4.2: a probe repaired a loss that no recovery has answered.
     pub(in crate::sender) fn answer_loss_repaired_by_probe(&mut self, now: SimTime) {
         // A mark that is answered still was of the window before: its answer ends with this ACK.
