@@ -366,8 +366,8 @@ impl CongestionController for Agent {
         self.own.on_feedback(counted)
     }
 
-    fn on_handshake(&mut self, srtt: SimDuration) {
-        self.own.on_handshake(srtt);
+    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
+        self.own.on_handshake(now, srtt);
     }
 
     fn on_telemetry(&mut self, hops: &[HopRecord]) {

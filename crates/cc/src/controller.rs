@@ -50,8 +50,8 @@ pub trait CongestionController: Debug + Send {
         None
     }
 
-    /// The handshake is over; its round trip is the first RTT sample. Not called if there is no sample.
-    fn on_handshake(&mut self, _srtt: SimDuration) {}
+    /// The handshake is over; its round trip is the first RTT sample. Not called if there is no sample, nor over QUIC.
+    fn on_handshake(&mut self, _now: SimTime, _srtt: SimDuration) {}
 
     /// An ACK delivered new data or revealed a loss. Called after loss detection, once per ACK, also during recovery.
     fn on_ack(&mut self, ack: &AckEvent);
@@ -359,8 +359,8 @@ macro_rules! dispatch {
             fn demands(&self) -> Demands {
                 match self { $(Self::$variant(inner) => inner.demands(),)* }
             }
-            fn on_handshake(&mut self, srtt: SimDuration) {
-                match self { $(Self::$variant(inner) => inner.on_handshake(srtt),)* }
+            fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
+                match self { $(Self::$variant(inner) => inner.on_handshake(now, srtt),)* }
             }
             fn on_feedback(&mut self, counted: bool) -> bool {
                 if let Some(other) = self.in_its_place(counted) {

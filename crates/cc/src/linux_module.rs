@@ -167,7 +167,7 @@ trait Module: Debug + Send + Sync {
     }
 
     /// Takes the first round trip, that of the handshake (`init`).
-    fn on_handshake(&mut self, _window: &mut SegmentWindow, _srtt: SimDuration) {}
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, _now: SimTime, _srtt: SimDuration) {}
 
     /// Grows the window (`cong_avoid`) in the state after the ACK. Only a module that [`grows_unused`](Self::grows_unused) is asked
     /// where the window is not in use.
@@ -365,8 +365,8 @@ impl CongestionController for LinuxModule {
         }
     }
 
-    fn on_handshake(&mut self, srtt: SimDuration) {
-        self.module.on_handshake(&mut self.window, srtt);
+    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
+        self.module.on_handshake(&mut self.window, now, srtt);
     }
 
     fn begins_reduction(&mut self) -> bool {

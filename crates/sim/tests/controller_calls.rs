@@ -40,7 +40,7 @@ impl CongestionController for Logging {
         self.note("feedback", None);
         true
     }
-    fn on_handshake(&mut self, _srtt: SimDuration) {
+    fn on_handshake(&mut self, _now: SimTime, _srtt: SimDuration) {
         self.note("handshake", None);
     }
     fn on_delivered(&mut self, segment: &SegmentReport) {

@@ -386,7 +386,7 @@ impl Sender {
         self.transmitter.queue.is_writable(board.una(), board.high_data())
     }
 
-    pub(crate) fn set_option(&mut self, option: &SocketOption) {
+    pub(crate) fn set_option(&mut self, now: SimTime, option: &SocketOption) {
         match option {
             SocketOption::NoDelay(no_delay) => self.transmitter.queue.set_no_delay(*no_delay),
             SocketOption::Cork(corked) => self.transmitter.queue.set_corked(*corked),
@@ -398,7 +398,7 @@ impl Sender {
                 self.note_pacing();
             }
             SocketOption::Congestion(config) => {
-                self.acks.flight.replace_controller(config);
+                self.acks.flight.replace_controller(now, config);
                 self.settle_fast_path();
                 self.note_pacing();
             }

@@ -98,8 +98,8 @@ impl CongestionController for PolicyController {
     fn on_feedback(&mut self, counted: bool) -> bool {
         self.agent.on_feedback(counted)
     }
-    fn on_handshake(&mut self, srtt: SimDuration) {
-        self.agent.on_handshake(srtt);
+    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
+        self.agent.on_handshake(now, srtt);
     }
     fn on_telemetry(&mut self, hops: &[HopRecord]) {
         self.agent.on_telemetry(hops);

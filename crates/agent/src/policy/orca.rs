@@ -285,8 +285,8 @@ impl CongestionController for Orca {
     fn on_restart(&mut self, restart: &RestartEvent) {
         self.own.on_restart(restart);
     }
-    fn on_handshake(&mut self, srtt: SimDuration) {
-        self.own.on_handshake(srtt);
+    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
+        self.own.on_handshake(now, srtt);
     }
     fn on_feedback(&mut self, counted: bool) -> bool {
         self.own.on_feedback(counted)

@@ -279,8 +279,8 @@ impl CongestionController for Mirror {
         }
     }
 
-    fn on_handshake(&mut self, srtt: SimDuration) {
-        self.controller.on_handshake(whole_rtt(srtt));
+    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
+        self.controller.on_handshake(now, whole_rtt(srtt));
     }
 
     fn demands(&self) -> Demands {

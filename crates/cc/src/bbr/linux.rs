@@ -70,8 +70,8 @@ pub struct LinuxBbr {
     bandwidth: MaxFilter,
     policer: Policer,
     aggregation: Aggregation,
-    /// The minimum RTT and its time (`min_rtt_us`, `min_rtt_stamp`); the first is that of the handshake, and is dated when the first
-    /// segment leaves, on the kernel when the connection opens.
+    /// The minimum RTT and its time (`min_rtt_us`, `min_rtt_stamp`); the first is that of the handshake, and is dated then, or where that
+    /// gave none when the first segment leaves.
     min_rtt: Option<u64>,
     min_rtt_at: Option<SimTime>,
     full_bandwidth_reached: bool,
@@ -357,7 +357,8 @@ impl LinuxBbr {
 }
 
 impl CongestionController for LinuxBbr {
-    fn on_handshake(&mut self, srtt: SimDuration) {
+    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
+        self.min_rtt_at = Some(now);
         self.note_first_rtt(srtt);
     }
 

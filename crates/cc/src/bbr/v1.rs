@@ -403,7 +403,7 @@ impl Bbr {
 }
 
 impl CongestionController for Bbr {
-    fn on_handshake(&mut self, srtt: SimDuration) {
+    fn on_handshake(&mut self, _now: SimTime, srtt: SimDuration) {
         self.note_first_rtt(srtt);
     }
 

@@ -347,7 +347,7 @@ impl Bbr3 {
 }
 
 impl CongestionController for Bbr3 {
-    fn on_handshake(&mut self, srtt: SimDuration) {
+    fn on_handshake(&mut self, _now: SimTime, srtt: SimDuration) {
         self.note_first_rtt(srtt);
     }
 

@@ -8,7 +8,7 @@
 //! Departures: the exponential is exact. A reduction by the gradient is reported as one by a mark.
 
 use ackclock_declare::{declare, default, words};
-use ackclock_units::{RandomStream, SimDuration, math};
+use ackclock_units::{RandomStream, SimDuration, SimTime, math};
 
 use super::{Acked, Change, Episode, Growth, LinuxModule, Module};
 use crate::algorithm::{Algorithm, Name};
@@ -283,7 +283,7 @@ impl Module for Cdg {
     }
 
     /// The SYN's round trip counts for the first one.
-    fn on_handshake(&mut self, window: &mut SegmentWindow, srtt: SimDuration) {
+    fn on_handshake(&mut self, window: &mut SegmentWindow, _now: SimTime, srtt: SimDuration) {
         self.measured.rtt.take((srtt.0 / 1_000) as i64);
         self.shadow = window.cwnd;
     }

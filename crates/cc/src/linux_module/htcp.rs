@@ -199,6 +199,10 @@ impl Module for Htcp {
         }
     }
 
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, now: SimTime, _srtt: SimDuration) {
+        self.last_congestion = Some(self.clock.at(now));
+    }
+
     fn on_idle(&mut self, now: SimTime, _snd_nxt: u64) {
         self.last_congestion.get_or_insert(self.clock.at(now));
     }

@@ -3,7 +3,7 @@
 //! rho is the smoothed round trip over that of reference, in eighths and at least one, taken anew when that is the least so far. The
 //! first window is rho. Slow start has 2 to the power of rho for each eighth, rounded down.
 
-use ackclock_units::{SimDuration, math};
+use ackclock_units::{SimDuration, SimTime, math};
 
 use super::{Change, Episode, Growth, Module, State};
 use crate::classic::HyblaConfig;
@@ -45,7 +45,7 @@ impl Hybla {
 }
 
 impl Module for Hybla {
-    fn on_handshake(&mut self, window: &mut SegmentWindow, srtt: SimDuration) {
+    fn on_handshake(&mut self, window: &mut SegmentWindow, _now: SimTime, srtt: SimDuration) {
         self.measure(srtt);
         window.cwnd = self.rho / 8;
     }

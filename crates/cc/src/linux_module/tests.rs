@@ -261,7 +261,7 @@ fn a_round_trip_is_the_sample_of_the_ack() {
 fn hybla_begins_with_rho_and_adds_it_squared_in_a_window() {
     let mut hybla = Hybla::new(HyblaConfig::default());
     let mut grown = window(10);
-    hybla.on_handshake(&mut grown, SimDuration::from_millis(60));
+    hybla.on_handshake(&mut grown, at(0.0), SimDuration::from_millis(60));
     assert_eq!((grown.cwnd, hybla.rho), (2, 19)); // 60 / 25 in eighths
     grown.cwnd = 20;
     // 2 * 19^2 / 20 = 36 of 128 parts: four ACKs make 144.
@@ -281,7 +281,7 @@ fn hybla_begins_with_rho_and_adds_it_squared_in_a_window() {
 #[test]
 fn hybla_is_reno_out_of_the_open_state() {
     let (mut hybla, mut grown) = (Hybla::new(HyblaConfig::default()), window(10));
-    hybla.on_handshake(&mut grown, SimDuration::from_millis(200));
+    hybla.on_handshake(&mut grown, at(0.0), SimDuration::from_millis(200));
     grown = window(10);
     hybla.on_state(&mut grown, &change(State::Open, State::Disorder(0), 0));
     (0..10).for_each(|_| hybla.grow(&mut grown, &growth(0.1)));

@@ -45,7 +45,7 @@ impl Module for Veno {
     }
 
     /// The SYN's round trip counts as a sample, and is forgotten.
-    fn on_handshake(&mut self, _window: &mut SegmentWindow, _srtt: SimDuration) {
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, _now: SimTime, _srtt: SimDuration) {
         self.samples = 1;
     }
 

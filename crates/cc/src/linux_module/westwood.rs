@@ -130,6 +130,10 @@ impl Module for Westwood {
         }
     }
 
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, now: SimTime, _srtt: SimDuration) {
+        self.began = Some(self.clock.at(now));
+    }
+
     fn on_idle(&mut self, now: SimTime, _snd_nxt: u64) {
         self.began.get_or_insert(self.clock.at(now));
     }

@@ -96,7 +96,7 @@ impl Endpoint {
             }
             SocketOption::Congestion(controller) if !self.has_controller() => self.controller = controller.clone(),
             SocketOption::MaxSegment(mss) => self.handshake.offered_mss = self.handshake.offered_mss.min(*mss),
-            _ => self.sender.set_option(option),
+            _ => self.sender.set_option(now, option),
         }
         self.transmit(now, out);
         if self.phase == ConnectionPhase::Open {

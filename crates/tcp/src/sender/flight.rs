@@ -77,12 +77,12 @@ impl Flight {
     }
 
     /// Another controller takes over, from the present window on.
-    pub(super) fn replace_controller(&mut self, config: &ControllerConfig) {
+    pub(super) fn replace_controller(&mut self, now: SimTime, config: &ControllerConfig) {
         let old = &self.congestion.controller;
         let mut controller = Controller::new(config, Bytes(self.board.mss()), old.cwnd(), old.ssthresh());
         self.ecn.introduce(&mut controller);
         if self.rto.has_sample() {
-            controller.on_handshake(self.rto.fine_stats().srtt);
+            controller.on_handshake(now, self.rto.fine_stats().srtt);
         }
         self.set_controller(controller);
     }

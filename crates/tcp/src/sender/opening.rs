@@ -95,7 +95,7 @@ impl Sender {
         }
         if let Some(sent_at) = sent_at {
             flight.take_sample(now, sent_at, None);
-            flight.congestion.controller.on_handshake(flight.rto.fine_stats().srtt);
+            flight.congestion.controller.on_handshake(now, flight.rto.fine_stats().srtt);
         }
         self.transmitter.peer = PeerWindow::at_start(window, &flight.config);
         (flight.idle_since, flight.last_sent) = (Some(now), now);
