@@ -63,6 +63,7 @@ impl Spent {
 
 /// Measures the time that a sender spends on each [`Activity`].
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Chronograph {
     /// `None` before the handshake is over, and after the end.
     activity: Option<Activity>,

@@ -13,6 +13,7 @@
 use ackclock_units::{SimDuration, SimTime};
 
 use crate::config::DelayedAck;
+use crate::rto::RtoTimer;
 use crate::ticks::Ticks;
 
 /// The longest adaptive delay.
@@ -30,14 +31,12 @@ const AT_ONCE_ABOVE_A_HOLE: u32 = 3;
 
 /// Data that has arrived in order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Data {
+pub(crate) struct Data<'a> {
     pub(crate) octets: u64,
     /// Largest payload of a segment.
     pub(crate) mss: u64,
-    /// Bounds the adaptive delay.
-    pub(crate) rto: SimDuration,
-    /// The round trip as this end measures it; zero before it does.
-    pub(crate) srtt: SimDuration,
+    /// This end's timeout, which bounds the adaptive delay, and its smoothed round trip, zero before it is measured.
+    pub(crate) rto: &'a RtoTimer,
     /// The window advertised last.
     pub(crate) window: u64,
     /// The window opens further by it.
@@ -109,8 +108,8 @@ impl DelayedAcks {
 
     /// The peer's FIN arrived in order. Where its ACK may wait, none is quick any more: only data of this end still carries ACKs (Linux).
     /// A FIN alone waits for the delay, of which there is none before the first data; [`Self::on_data`] sees to one that `follows_data`.
-    pub(crate) fn on_fin(&mut self, now: SimTime, srtt: SimDuration, follows_data: bool) {
-        let wait = self.wait(srtt);
+    pub(crate) fn on_fin(&mut self, now: SimTime, rto: &RtoTimer, follows_data: bool) {
+        let wait = self.wait(rto);
         if !self.config.delay_fin {
             self.due = true;
             return;
@@ -258,7 +257,7 @@ impl DelayedAcks {
     }
 
     /// Data arrived in order.
-    pub(crate) fn on_data(&mut self, now: SimTime, data: &Data) {
+    pub(crate) fn on_data(&mut self, now: SimTime, data: &Data<'_>) {
         let Data { octets, mss, .. } = *data;
         self.segments += if octets <= mss { 1 } else { octets.div_ceil(mss) as u32 }; // a division is dear
         self.octets += octets;
@@ -273,7 +272,7 @@ impl DelayedAcks {
             self.due_after_offload(now);
         //= rfc9293-3.8.6.3-delayed-ack
         } else if self.deadline == SimTime::NEVER {
-            self.deadline = self.ticks.expiry(now, self.wait(data.srtt));
+            self.deadline = self.ticks.expiry(now, self.wait(data.rto));
             self.timer = self.deadline;
         }
     }
@@ -311,8 +310,7 @@ impl DelayedAcks {
         }
     }
 
-    fn adapt(&mut self, now: SimTime, data: &Data) {
-        let Data { rto, window, mss, .. } = *data;
+    fn adapt(&mut self, now: SimTime, data: &Data<'_>) {
         if !self.config.adaptive && !self.config.interactive {
             return;
         }
@@ -321,24 +319,27 @@ impl DelayedAcks {
         if !self.config.adaptive {
             return;
         }
-        let least = self.config.timeout;
+        let (least, rto) = (self.config.timeout, data.rto.rto());
         if self.delay.is_zero() {
             self.delay = least;
-            self.begin_quick(window, mss);
+            self.begin_quick(data.window, data.mss);
         } else if gap.0 <= least.0 / 2 {
             self.delay = SimDuration(self.delay.0 / 2 + least.0 / 2);
         } else if gap < self.delay {
             self.delay = SimDuration((self.delay.0 / 2 + gap.0).min(rto.0));
         } else if gap > rto && self.ticks.exceed(before, now, rto) {
-            self.begin_quick(window, mss); // the sender has begun anew: let its window grow
+            self.begin_quick(data.window, data.mss); // the sender has begun anew: let its window grow
         }
         self.delay = self.delay.clamp(least, LONGEST.max(least));
     }
 
     /// The time for which an ACK waits: where the delay adapts, a round trip at most, or the timeout if that is more (Linux).
-    fn wait(&self, srtt: SimDuration) -> SimDuration {
-        let delay = self.delay();
-        if self.config.adaptive && !srtt.is_zero() { delay.min(srtt.max(self.config.timeout)) } else { delay }
+    fn wait(&self, rto: &RtoTimer) -> SimDuration {
+        if !self.config.adaptive {
+            return self.delay();
+        }
+        let srtt = rto.stats().srtt;
+        if srtt.is_zero() { self.delay } else { self.delay.min(srtt.max(self.config.timeout)) }
     }
 
     /// The delay in force; zero before the first data where it adapts.

@@ -182,8 +182,8 @@ impl Handshake {
 #[repr(C)]
 pub struct Endpoint {
     phase: ConnectionPhase,
-    /// The sending half has been asked and has nothing to do ([`Sender::has_nothing_to_do`]); what changes that ends with
-    /// [`Self::transmit`].
+    /// The sending half has been asked, has nothing to do ([`Sender::has_nothing_to_do`]) and awaits no time; what changes that
+    /// ends with [`Self::transmit`].
     only_receives: bool,
     /// The application will read no more: data that arrives draws a reset.
     refuses_data: bool,
@@ -300,6 +300,7 @@ impl Endpoint {
     #[inline]
     pub fn deadline(&self) -> SimTime {
         match self.phase {
+            ConnectionPhase::Open if self.only_receives => self.receiver.deadline(),
             ConnectionPhase::Open => self.sender.deadline().min(self.receiver.deadline()),
             // The controller's timer and the pacer's do not run before data may be sent.
             ConnectionPhase::SynSent | ConnectionPhase::SynReceived => self.sender.flight().timer.deadline(),

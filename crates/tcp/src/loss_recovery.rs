@@ -39,7 +39,6 @@ pub(crate) struct Recovery {
     dup_thresh: u32,
     least_dup_thresh: u32,
     max_dup_thresh: u32,
-    rack: Option<Rack>,
     /// The highest SACK determines what is lost, as long as no reordering was observed.
     is_fack: bool,
     undo: Undo,
@@ -47,6 +46,7 @@ pub(crate) struct Recovery {
     flight_size_before_dup_acks: Option<u64>,
     /// No fast retransmit for duplicate ACKs of data below this (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
     no_recovery_below: u64,
+    rack: Option<Rack>,
 }
 
 impl Recovery {

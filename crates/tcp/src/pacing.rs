@@ -18,15 +18,12 @@ const FIRST_SEGMENTS: u64 = 10;
 
 /// Schedules departures at the pacing rate.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Pacer {
-    slow_start_ratio: f64,
-    avoidance_ratio: f64,
     /// Enabled by configuration; otherwise pacing is active only if the controller has a rate.
     is_enabled: bool,
     /// Segments are spread over the round trip, by configuration or because the controller has a rate.
     is_active: bool,
-    /// No rate is greater.
-    most: Bandwidth,
     /// Longest time by which a burst may begin ahead: the horizon of `fq`, or zero.
     ahead: SimDuration,
     /// Departure time of the current burst, if it may begin ahead.
@@ -36,6 +33,10 @@ pub struct Pacer {
     unpaced: u64,
     /// Lateness of the current burst's start; up to half of its own duration is made up for.
     lateness: SimDuration,
+    slow_start_ratio: f64,
+    avoidance_ratio: f64,
+    /// No rate is greater.
+    most: Bandwidth,
 }
 
 /// Inputs of Linux's pacing rate, in octets and time.

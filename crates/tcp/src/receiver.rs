@@ -18,6 +18,7 @@ use crate::clock::is_before;
 use crate::config::{MAX_UNSCALED_WINDOW, TcpConfig};
 use crate::delayed_ack::{Data, DelayedAcks};
 use crate::ranges::{Range, RangeSet};
+use crate::rto::RtoTimer;
 use crate::sack_compression::SackCompression;
 use crate::ticks::Ticks;
 pub(crate) use reader::Reader;
@@ -26,15 +27,13 @@ use reports::RecentRanges;
 
 /// A segment that arrived, in offsets of the peer's stream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct Arrival<'a> {
     pub(crate) start: u64,
     pub(crate) len: u64,
     pub(crate) has_fin: bool,
     pub(crate) is_pushed: bool,
-    /// The sender's timeout, which bounds the delay of an ACK.
-    pub(crate) rto: SimDuration,
-    /// The smoothed round trip as the sender measures it; zero before it does.
-    pub(crate) srtt: SimDuration,
+    /// The sender's timeout, which bounds the delay of an ACK, and its smoothed round trip, zero before it is measured.
+    pub(crate) rto: &'a RtoTimer,
 }
 
 /// The receiving half of an endpoint.
@@ -61,19 +60,19 @@ pub(crate) struct Receiver {
     fin_at: Option<u64>,
     reader: Reader,
     pub(crate) acks: DelayedAcks,
-    out_of_order: RangeSet,
+    /// Octets that came into order as a hole was filled, which the application has not read yet when that is acknowledged.
+    being_read: u64,
     tuning: Option<Box<ReceiveAutotuning>>,
     compression: Option<Box<SackCompression>>,
     /// An ACK has left for the segment that has just come, without covering it.
     has_reported: bool,
-    /// The one to report next.
+    /// The duplicate to report next.
     duplicate: Option<Range>,
+    out_of_order: RangeSet,
     /// Ranges of `out_of_order`, the most recently changed first: the SACK blocks to report.
     recent: RecentRanges,
     /// Segments that arrived above a hole.
     out_of_order_segments: u64,
-    /// Octets that came into order as a hole was filled, which the application has not read yet when that is acknowledged.
-    being_read: u64,
 }
 
 impl Receiver {
@@ -288,7 +287,7 @@ impl Receiver {
     }
 
     /// Takes a segment that holds data or FIN.
-    pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival) {
+    pub(crate) fn on_arrival(&mut self, now: SimTime, arrival: &Arrival<'_>) {
         if self.is_next(arrival) {
             self.rcv_nxt += arrival.len;
             self.acknowledge(now, arrival.len, arrival, 0);
@@ -303,7 +302,7 @@ impl Receiver {
 
     /// Data that was awaited next, as most is, and that is read as it comes.
     #[inline]
-    fn is_next(&self, arrival: &Arrival) -> bool {
+    fn is_next(&self, arrival: &Arrival<'_>) -> bool {
         arrival.start == self.rcv_nxt
             && arrival.start + arrival.len <= self.window_end()
             && !arrival.has_fin
@@ -313,7 +312,7 @@ impl Receiver {
     }
 
     /// True if the segment is the next one above a hole: its data follows on the last that has arrived.
-    fn is_next_above_hole(&self, arrival: &Arrival) -> bool {
+    fn is_next_above_hole(&self, arrival: &Arrival<'_>) -> bool {
         self.out_of_order.last().is_some_and(|last| last.end == arrival.start)
             && arrival.len > 0
             && arrival.start + arrival.len <= self.window_end()
@@ -323,7 +322,7 @@ impl Receiver {
     }
 
     #[inline(never)] // as with ACKs
-    fn on_arrival_above_hole(&mut self, now: SimTime, arrival: &Arrival) {
+    fn on_arrival_above_hole(&mut self, now: SimTime, arrival: &Arrival<'_>) {
         if self.acks.gathers() {
             self.duplicate = None;
         }
@@ -333,7 +332,7 @@ impl Receiver {
     }
 
     #[inline(never)] // as with ACKs
-    fn on_any_arrival(&mut self, now: SimTime, arrival: &Arrival) {
+    fn on_any_arrival(&mut self, now: SimTime, arrival: &Arrival<'_>) {
         //= rfc9293-3.10.7.4-text-after-fin
         if self.is_finished() && arrival.start >= self.rcv_nxt {
             if arrival.start >= self.window_end() {
@@ -364,7 +363,7 @@ impl Receiver {
         let finishes = self.is_finished() && !was_finished;
         let brings_data = self.rcv_nxt - u64::from(finishes) > before;
         if finishes {
-            self.acks.on_fin(now, arrival.srtt, brings_data);
+            self.acks.on_fin(now, arrival.rto, brings_data);
         }
         if !self.reader.is_immediate() {
             self.reader.add(self.payload_octets() - had);
@@ -392,7 +391,7 @@ impl Receiver {
     }
 
     /// Data arrived above a hole: when that is acknowledged.
-    fn acknowledge_above_hole(&mut self, now: SimTime, octets: u64, arrival: &Arrival, has_reported: bool) {
+    fn acknowledge_above_hole(&mut self, now: SimTime, octets: u64, arrival: &Arrival<'_>, has_reported: bool) {
         self.out_of_order_segments += 1;
         if self.opens_above_hole(octets) {
             self.acks.on_window_opened();
@@ -406,10 +405,10 @@ impl Receiver {
     }
 
     /// Until when the ACK waits that is for a segment that has just arrived while there is a hole, where it may wait for others.
-    fn gathers_until(&mut self, now: SimTime, arrival: &Arrival) -> Option<SimTime> {
+    fn gathers_until(&mut self, now: SimTime, arrival: &Arrival<'_>) -> Option<SimTime> {
         let compression = self.compression.as_mut().filter(|_| self.reports_ranges && self.acks.may_gather())?;
         let own = self.tuning.as_ref().map(|tuning| tuning.rtt());
-        let srtt = Some(arrival.srtt).filter(|srtt| !srtt.is_zero());
+        let srtt = Some(arrival.rto.stats().srtt).filter(|srtt| !srtt.is_zero());
         let rtt = own.into_iter().chain(srtt).min().unwrap_or_default();
         compression.on_segment(now, self.rcv_nxt, self.acks.gathers(), rtt)
     }
@@ -424,7 +423,7 @@ impl Receiver {
     }
 
     /// RFC 2883 section 4: what has arrived before is reported once; where ACKs are gathered, it is forgotten when something else arrives (Linux).
-    fn note_duplicate(&mut self, arrival: &Arrival) {
+    fn note_duplicate(&mut self, arrival: &Arrival<'_>) {
         let end = arrival.start + arrival.len + u64::from(arrival.has_fin);
         if self.acks.gathers() {
             self.duplicate = None;
@@ -441,10 +440,9 @@ impl Receiver {
 
     /// A segment arrived with which `octets` more are in order, while `held` lay in the buffer: when that is acknowledged.
     #[inline]
-    fn acknowledge(&mut self, now: SimTime, octets: u64, arrival: &Arrival, held: u64) {
+    fn acknowledge(&mut self, now: SimTime, octets: u64, arrival: &Arrival<'_>, held: u64) {
         let opens = arrival.len >= self.mss && self.opens_window(held);
-        let data =
-            Data { octets, mss: self.mss, rto: arrival.rto, srtt: arrival.srtt, window: self.advertised(), opens };
+        let data = Data { octets, mss: self.mss, rto: arrival.rto, window: self.advertised(), opens };
         self.acks.on_data(now, &data);
         if arrival.is_pushed || octets < self.mss {
             self.note_push(now, octets >= self.mss);

@@ -14,6 +14,10 @@ use crate::config::{FirstSample, RtoConfig, RtoEstimator, RtoResume, RttSample, 
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct RtoTimer {
+    linux: LinuxDeviation,
+    /// Round trip smoothed by a fine clock, where timeouts count in ticks.
+    fine_srtt: SimDuration,
+    config: RtoConfig,
     /// Timeout before back-off.
     base: SimDuration,
     /// Doublings since the last valid sample (Karn).
@@ -21,15 +25,11 @@ pub(crate) struct RtoTimer {
     has_sample: bool,
     /// The ACK at hand gave a sample.
     is_fresh: bool,
+    clock: SegmentClock,
     stats: RttStats,
     /// Smoothed round trip in the estimator's unit: ticks for `opnet`, nanoseconds for the others.
     srtt: f64,
     rttvar: f64,
-    config: RtoConfig,
-    clock: SegmentClock,
-    linux: LinuxDeviation,
-    /// Round trip smoothed by a fine clock, where timeouts count in ticks.
-    fine_srtt: SimDuration,
 }
 
 /// Linux keeps the deviation at its maximum over a round trip and lets it fall slowly.

@@ -34,6 +34,10 @@ pub(crate) struct WriteQueue {
     /// More of what is written may be copied, or could if the writer did not wait for memory.
     refills: bool,
     waits: bool,
+    /// It will write no more: the FIN follows.
+    closed: bool,
+    /// The override timeout of silly-window avoidance is over.
+    overrides_silly_window: bool,
     /// The offset up to which what was copied has been pushed.
     pushed: u64,
     /// Bounds what is outstanding; follows the congestion window where it is tuned.
@@ -45,10 +49,6 @@ pub(crate) struct WriteQueue {
     records: VecDeque<u64>,
     /// Offset at which the last buffer begins, where that bounds what may be written.
     last_buffer: u64,
-    /// It will write no more: the FIN follows.
-    closed: bool,
-    /// The override timeout of silly-window avoidance is over.
-    overrides_silly_window: bool,
     autotuning: Option<Autotuning>,
     small: SmallSegments,
     nagle: Nagle,

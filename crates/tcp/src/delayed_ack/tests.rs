@@ -25,7 +25,11 @@ fn arrive(acks: &mut DelayedAcks, ms: u64, octets: u64) -> bool {
 }
 
 fn arrive_over(acks: &mut DelayedAcks, ms: u64, octets: u64, srtt: SimDuration) -> bool {
-    let data = Data { octets, mss: 1_000, rto: SimDuration::from_secs(1), srtt, window: 64_000, opens: false };
+    let mut rto = RtoTimer::new(RtoConfig::of(RtoEstimator::Rfc6298)); // one second, also with a short sample
+    if !srtt.is_zero() {
+        rto.on_sample(SimTime::ZERO, SimTime::ZERO + srtt, 1, 2);
+    }
+    let data = Data { octets, mss: 1_000, rto: &rto, window: 64_000, opens: false };
     acks.on_data(SimTime(ms * MS), &data);
     acks.is_due()
 }
@@ -113,7 +117,7 @@ fn the_ack_of_a_fin_leaves_at_once_or_waits() {
     for (delay_fin, due) in [(false, true), (true, false)] {
         let mut acks = acks(0, false);
         acks.config.delay_fin = delay_fin;
-        acks.on_fin(SimTime(10 * MS), SimDuration::ZERO, false);
+        acks.on_fin(SimTime(10 * MS), &RtoTimer::new(RtoConfig::of(RtoEstimator::Rfc6298)), false);
         assert_eq!(acks.is_due(), due);
     }
 }

@@ -216,8 +216,7 @@ impl Endpoint {
             len: u64::from(segment.payload),
             has_fin: segment.flags.has(Flags::FIN),
             is_pushed: segment.flags.has(Flags::PSH),
-            rto: self.sender.flight().rto.rto(),
-            srtt: self.sender.flight().rto.stats().srtt,
+            rto: &self.sender.flight().rto,
         };
         //= rfc9293-3.6-half-close
         self.receiver.on_arrival(now, &arrival);
@@ -260,7 +259,8 @@ impl Endpoint {
         }
         if ack == una && segment.sack.is_empty() && self.sender.flight().ecn.is_silent(segment.flags) {
             let has_nothing_to_do = self.sender.has_nothing_to_do();
-            self.only_receives = has_nothing_to_do && !self.sender.flight().ecn.is_on();
+            self.only_receives =
+                has_nothing_to_do && !self.sender.flight().ecn.is_on() && self.sender.deadline() == SimTime::NEVER;
             if has_nothing_to_do {
                 return self.sender.on_idle_ack(ack, seq, window, segment.flags);
             }

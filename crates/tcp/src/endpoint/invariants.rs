@@ -47,6 +47,10 @@ impl Endpoint {
         self.receiver.check_invariants();
         assert!(self.sender.flight().board.una() >= 1, "an open connection has its SYN acknowledged");
         assert!(!self.only_receives || self.sender.has_nothing_to_do(), "an end that only receives has nothing to do");
+        assert!(
+            !self.only_receives || self.sender.deadline() == SimTime::NEVER,
+            "an end that only receives sets no timer"
+        );
         assert!(self.has_controller(), "an open connection has a controller");
     }
 }

@@ -16,14 +16,14 @@ use crate::scoreboard::Scoreboard;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Congestion {
-    pub(crate) feed: ControllerFeed,
-    pub(crate) controller: Controller,
+    pub(super) validation: CwndValidator,
     /// Octets found lost by the timer of RFC 8985 since the last ACK was reported to the controller.
     pub(super) lost_by_timer: Bytes,
-    pub(super) validation: CwndValidator,
-    pub(crate) episodes: Episodes,
     /// Events for observers.
     pub(crate) log: Option<Box<EventLog>>,
+    pub(crate) feed: ControllerFeed,
+    pub(crate) controller: Controller,
+    pub(crate) episodes: Episodes,
 }
 
 impl Congestion {

@@ -33,18 +33,18 @@ use crate::tlp::Tlp;
 pub(crate) struct Flight {
     pub(crate) timer: RetransmitTimer,
     pub(crate) persist: PersistTimer,
-    pub(super) tlp: Tlp,
     pub(crate) ecn: EcnSender,
     /// Nothing is outstanding since then.
     pub(super) idle_since: Option<SimTime>,
     pub(super) last_sent: SimTime,
-    /// Timestamp clock of the endpoint's segments.
-    pub(crate) clock: TimestampClock,
     pub(crate) rto: RtoTimer,
+    /// Timestamp clock of the endpoint's segments. Data needs it when it arrives, and the board's first two fields: one cache line.
+    pub(crate) clock: TimestampClock,
     pub(crate) board: Scoreboard,
-    pub(crate) congestion: Congestion,
+    pub(super) tlp: Tlp,
     pub(crate) recovery: Recovery,
     pub(crate) counters: SenderCounters,
+    pub(crate) congestion: Congestion,
     /// Configuration shared with the endpoint; it is not read for every segment.
     pub(super) config: Arc<TcpConfig>,
 }
@@ -135,8 +135,12 @@ impl Flight {
         }
     }
 
-    /// Octets of the episode under way were taken for lost.
+    /// Octets of the episode under way were taken for lost, if any.
+    #[inline]
     fn note_lost(&mut self, octets: u64) {
+        if octets == 0 {
+            return;
+        }
         self.count_lost(octets, self.recovery.detection());
         self.congestion.episodes.on_lost(octets);
     }

@@ -76,6 +76,11 @@ pub(crate) struct Transmitter {
     pub(super) limited_by: Limit,
     /// True if no mechanism inspects every segment, so that those of one moment leave as a run.
     pub(super) sends_runs: bool,
+    /// The writer goes on: one burst leaves at most, of the buffer that it fills, and does not wait for more of the window.
+    sends_one_burst: bool,
+    has_sent_burst: bool,
+    /// The application found no room in the send buffer, and has not been notified of any since.
+    waits_for_room: bool,
     /// ACK congestion control, where both ends agreed to it.
     pub(crate) ack_control: Option<Box<AckControl>>,
     /// Queue where segments wait for their time, if the host paces them.
@@ -84,13 +89,8 @@ pub(crate) struct Transmitter {
     pub(super) device_queue: Option<Box<DeviceQueue>>,
     pub(crate) queue: WriteQueue,
     bursts: TsoBursts,
-    /// The writer goes on: one burst leaves at most, of the buffer that it fills, and does not wait for more of the window.
-    sends_one_burst: bool,
-    has_sent_burst: bool,
     pub(crate) pacer: Pacer,
     pub(crate) times: Chronograph,
-    /// The application found no room in the send buffer, and has not been notified of any since.
-    waits_for_room: bool,
 }
 
 impl Transmitter {
