@@ -60,6 +60,22 @@ name = "one"
 controller = "reno"
 """
 
+# The kernel reports the start of the flow's connection, and an ACK of a segment when ten of them are outstanding.
+ASKS = """
+import socket, struct
+channel = socket.socket(socket.AF_UNIX)
+channel.connect("agent")
+windows = []
+for kind, acked in ((2, 0), (0, 1)):
+    times = 10, 2**31 - 1, 40000, 40000, 40000
+    observation = 10**9 + kind, 0, 1, 40000, *times, 10 - acked, acked, 0, 0, acked, 1000, 1448, 0, 1
+    counts = 1448 * acked, 14480, acked, 0, 0, 10, 0, 0, 0, 1
+    channel.sendall(struct.pack("=QQ16I", *observation) + struct.pack("=IIQ5Ii3B5x", kind, 4096, *counts))
+    windows.append(struct.unpack("=IIIIQQQ", channel.recv(40, socket.MSG_WAITALL))[2])
+channel.close()
+open(os.environ["TOLD"], "w").write(json.dumps([windows, json.load(open("order.json"))["arguments"]]))
+"""
+
 STUDY = """
 name = "two"
 controllers = ["reno", "cubic"]
@@ -86,6 +102,23 @@ def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _said(text: str) -> str:
     return " ".join(text.split())
+
+
+def test_the_engines_controller_decides_for_a_connection_of_the_kernel(
+    build: Build, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reno's window in slow start: ten segments of the kernel, and one more with an ACK (RFC 5681)."""
+    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
+    asks = build(ASKS + OBEYS, agent=linux_kernels.AGENT_FORM)
+    results = kernel.run(Scenario.load(scenario), on=asks)
+    assert results.summary["flows"][0]["goodput_bps"] > 0
+    windows, arguments = json.loads((tmp_path / "told").read_text())
+    assert windows == [10, 11] and "--asks" in arguments
+
+
+def test_a_kernel_whose_agent_is_older_is_not_asked(build: Build, scenario: Path) -> None:
+    older = build("assert '--asks' not in json.load(open('order.json'))['arguments']" + OBEYS)
+    assert kernel.run(Scenario.load(scenario), on=older).summary["flows"][0]["goodput_bps"] > 0
 
 
 def test_a_sweep_says_where_it_ran_and_is_not_mixed(cli: Cli, build: Build, scenario: Path, tmp_path: Path) -> None:
