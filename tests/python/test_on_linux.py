@@ -10,11 +10,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from ackclock import Scenario
 from ackclock.experiments.studies.study_folder import load_study
 from ackclock.experiments.sweep.sweep_results import load_sweep
+from ackclock.gym import AgentSettings
 from ackclock.running import kernel, linux_kernels, run
 from ackclock.running.inside import mapped_inside
 from ackclock.running.kernel import KernelError
@@ -114,6 +117,45 @@ def test_the_engines_controller_decides_for_a_connection_of_the_kernel(
     assert results.summary["flows"][0]["goodput_bps"] > 0
     windows, arguments = json.loads((tmp_path / "told").read_text())
     assert windows == [10, 11] and "--asks" in arguments
+
+
+CLOCK = """
+duration = "0.5 s"
+tcp = { host_noise = "0 ns" }
+trace = { flows = ["cwnd"], interval = "2 ms" }
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0.5 ms" }
+bottleneck = { rate = "100 Mbit/s", delay = "99 ms" }
+[[flow]]
+controller = { kind = "policy", file = "clock.onnx" }
+[[flow]]
+controller = { kind = "policy", file = "clock.onnx" }
+"""
+
+
+@pytest.mark.alone
+def test_a_policys_clock_runs_in_the_real_stack(tmp_path: Path) -> None:
+    """Ten segments more each 20 ms, a tick or two later, from the first ACK after two round trips of 200 ms on."""
+    settings = AgentSettings(["cwnd_segments"], decide="20 ms", action="deltas", slow_start="agent", on_loss="agent")
+    last = np.zeros((7, 1), np.float32), np.eye(7, dtype=np.float32)[6]
+    (tmp_path / "clock.onnx").write_bytes(settings.policy_file("relu", [last]))
+    (tmp_path / "clock.toml").write_text(CLOCK)
+    scenario = Scenario.load(tmp_path / "clock.toml")
+    try:
+        on = linux_kernels.find()
+        kernel.program()
+    except KernelError as error:
+        pytest.skip(f"{error}")
+    if not on.asks:
+        pytest.skip(f"the kernel {on.name} has an older ackclock_agent")
+    results = [kernel.run(scenario, on=on) for _ in range(2)]
+    flows = results[0].flows.filter(pl.col("flow") == results[0].summary["flows"][0]["name"])
+    windows = dict(zip((1e3 * flows["time_s"]).round().cast(int), flows["cwnd_bytes"] / 1448, strict=True))
+    # The first ACK, at 401 ms, adds one in slow start, and ten. Four steps of 20 to 22 ms later it is at most 489 ms.
+    assert (windows[398], windows[406]) == (10, 21)
+    assert windows[492] == 61
+    assert results[0].flows.equals(results[1].flows) and results[0].summary == results[1].summary
 
 
 def test_a_kernel_whose_agent_is_older_is_not_asked(build: Build, scenario: Path) -> None:

@@ -21,6 +21,7 @@ fn asked(lines: &str, asks: bool) -> Result<Plan, Vec<Refusal>> {
 }
 
 /// A policy of one weight, whose file is read with the scenario.
+#[cfg(feature = "bpf")]
 #[test]
 fn a_policy_decides_on_the_host_where_the_kernel_asks() {
     let agent = r#"{"observations": ["cwnd_segments"], "action": "orca"}"#;
