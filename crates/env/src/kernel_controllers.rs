@@ -1,6 +1,6 @@
 //! The engine's controllers on the connections of a kernel in virtual time, which waits for the answer to each report.
 //!
-//! Source: `struct report` and `struct decision` of python/ackclock/running/ackclock_agent.c. Departures: those of `kernel_sender`.
+//! Source: `struct report` and `struct decision` of `python/ackclock/running/ackclock_agent.c`. Departures: those of `kernel_sender`.
 
 use std::collections::BTreeMap;
 use std::fmt;

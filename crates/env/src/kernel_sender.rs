@@ -1,7 +1,7 @@
 //! A controller on a real connection: the kernel's reports become the events of a sender.
 //!
 //! Source: the observations of crates/bpf (`struct observation` of src/programs/led.h), and `struct report` of
-//! python/ackclock/running/ackclock_agent.c, which are the kernel's own counts. Departures from a simulated flow: time is the kernel's,
+//! `python/ackclock/running/ackclock_agent.c`, which are the kernel's own counts. Departures from a simulated flow: time is the kernel's,
 //! and a decision counts from the report on that it answers, before the segments that its ACK permits; marks and losses are told apart by
 //! the kernel's state; an episode takes the controller's window at once, where the kernel would reduce it in proportion; an episode that
 //! the kernel undoes is not reported; the octets of a window are whole segments. Segments that leave are those in flight beyond the

@@ -109,7 +109,7 @@ fn asked(controllers: &mut KernelControllers, report: Report) -> Decision {
 }
 
 fn scenario(flows: &[&str], extensions: &Extensions) -> KernelControllers {
-    let flows: String = flows.iter().map(|flow| format!("[[flow]]\ncontroller = {flow}\n")).collect();
+    let flows = flows.iter().map(|flow| format!("[[flow]]\ncontroller = {flow}\n")).collect::<Vec<_>>().concat();
     let text = format!(
         "duration = \"10 s\"\n[topology]\nkind = \"dumbbell\"\naccess = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
          bottleneck = {{ rate = \"10 Mbit/s\", delay = \"19 ms\" }}\n{flows}"
