@@ -19,6 +19,7 @@ __all__ = [
     "Endpoint",
     "Environment",
     "Fate",
+    "KernelControllers",
     "LinkStart",
     "LiveFlow",
     "Outcome",
@@ -1169,6 +1170,23 @@ class Environment:
         """Return the results of the episode so far."""
 
 @final
+class KernelControllers:
+    """The controllers of a scenario on the connections of a kernel in virtual time.
+
+    Args:
+        scenario: The scenario.
+    """
+    def __new__(cls, scenario: Scenario) -> KernelControllers: ...
+    def answer(self, report: bytes) -> bytes:
+        """Return the decision on a report: octets of `struct decision` for those of `struct report`.
+
+        Args:
+            report: The report, as the kernel's controller `ackclock_agent` writes it.
+
+        Raises:
+            ValueError: If the report has another size, or is of no flow of the scenario.
+        """
+
 class LiveFlow:
     """An agent on a real connection: ACKs reported by the kernel go in, a window comes out.
 

@@ -30,19 +30,24 @@ tcp = {{ host_noise = "0 ns" }}
 """
 """40 ms there and back: 69 segments of 1448 octets fill the path, and 138 more its queue."""
 
-# A program in the place of the kernel: two hundred ACKs, one a millisecond, of a connection with 40 ms of round trip
-# that loses a segment after 50 ms.
+# A program in the place of the kernel: the start of a connection, and two hundred of its ACKs, one a millisecond, with
+# 40 ms of round trip; it loses a segment after 50 ms.
 REPORTS = """
 import json, os, socket, struct
 channel = socket.socket(socket.AF_UNIX)
 channel.connect("agent")
 windows, cwnd, number = [], 10, 0
-for i in range(200):
-    state, lost = 3 * (50 <= i < 60), int(i == 50)
+
+def asked(i, kind, lost=0, state=0):
     report = struct.pack("=QQ16I", 10**9 + i * 10**6, 0, 1, 4000, cwnd, 2**31 - 1, 40000, 40000, 40000, 10, 1, lost,
                          state, 1, 1000, 1448, number, 1)
-    channel.sendall(report)
-    number, flow, cwnd, owns_losses, rate, _ = struct.unpack("=IIIIQQ", channel.recv(32, socket.MSG_WAITALL))
+    channel.sendall(report + struct.pack("=II40x", kind, 4096))
+    return struct.unpack("=IIIIQQQ", channel.recv(40, socket.MSG_WAITALL))
+
+assert asked(-1, 2)[2] == 0, "the window stays"
+for i in range(200):
+    state, lost = 3 * (50 <= i < 60), int(i == 50)
+    number, flow, cwnd, owns_losses, *_ = asked(i, 0, lost, state)
     windows.append(cwnd)
     assert (number, flow, owns_losses) == (i + 1, 1, 1)
 """
@@ -68,13 +73,13 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
 
-    def built(code: str, controllers: tuple[str, ...] = ("ackclock_agent", "reno")) -> None:
+    def built(code: str, form: int = linux_kernels.AGENT_FORM) -> None:
         folder = linux_kernels.cache() / "6.12"
         folder.mkdir(parents=True)
         program = folder / linux_kernels.PROGRAM
         program.write_text(f"#!{sys.executable}\n{code}")
         program.chmod(0o755)
-        about = {"version": "6.12.1", "modules": [], "linux_sha256": "0" * 64, "controllers": controllers}
+        about = {"version": "6.12.1", "modules": [], "linux_sha256": "0" * 64, "agent": form}
         (folder / linux_kernels.ABOUT).write_text(json.dumps(about))
 
     return built
@@ -218,8 +223,8 @@ def test_a_scenario_that_the_kernel_refuses_is_told_at_reset(build: Build) -> No
         _env().reset(seed=1)
 
 
-def test_a_kernel_without_the_controller_is_to_be_built_anew(build: Build) -> None:
-    build(REPORTS, controllers=("cubic", "reno"))
+def test_a_kernel_with_an_older_controller_is_to_be_built_anew(build: Build) -> None:
+    build(REPORTS, form=linux_kernels.AGENT_FORM - 1)
     with pytest.raises(kernel.KernelError, match=r"ackclock linux build 6\.12 --force"):
         _env()
     with pytest.raises(kernel.KernelError, match=r"ackclock linux build 9\.9"):

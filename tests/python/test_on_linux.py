@@ -10,11 +10,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from ackclock import Scenario
 from ackclock.experiments.studies.study_folder import load_study
 from ackclock.experiments.sweep.sweep_results import load_sweep
+from ackclock.gym import AgentSettings
 from ackclock.running import kernel, linux_kernels, run
 from ackclock.running.inside import mapped_inside
 from ackclock.running.kernel import KernelError
@@ -60,6 +63,22 @@ name = "one"
 controller = "reno"
 """
 
+# The kernel reports the start of the flow's connection, and an ACK of a segment when ten of them are outstanding.
+ASKS = """
+import socket, struct
+channel = socket.socket(socket.AF_UNIX)
+channel.connect("agent")
+windows = []
+for kind, acked in ((2, 0), (0, 1)):
+    times = 10, 2**31 - 1, 40000, 40000, 40000
+    observation = 10**9 + kind, 0, 1, 40000, *times, 10 - acked, acked, 0, 0, acked, 1000, 1448, 0, 1
+    counts = 1448 * acked, 14480, acked, 0, 0, 10, 0, 0, 0, 1
+    channel.sendall(struct.pack("=QQ16I", *observation) + struct.pack("=IIQ5Ii3B5x", kind, 4096, *counts))
+    windows.append(struct.unpack("=IIIIQQQ", channel.recv(40, socket.MSG_WAITALL))[2])
+channel.close()
+open(os.environ["TOLD"], "w").write(json.dumps([windows, json.load(open("order.json"))["arguments"]]))
+"""
+
 STUDY = """
 name = "two"
 controllers = ["reno", "cubic"]
@@ -86,6 +105,62 @@ def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _said(text: str) -> str:
     return " ".join(text.split())
+
+
+def test_the_engines_controller_decides_for_a_connection_of_the_kernel(
+    build: Build, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reno's window in slow start: ten segments of the kernel, and one more with an ACK (RFC 5681)."""
+    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
+    asks = build(ASKS + OBEYS, agent=linux_kernels.AGENT_FORM)
+    results = kernel.run(Scenario.load(scenario), on=asks)
+    assert results.summary["flows"][0]["goodput_bps"] > 0
+    windows, arguments = json.loads((tmp_path / "told").read_text())
+    assert windows == [10, 11] and "--asks" in arguments
+
+
+CLOCK = """
+duration = "0.5 s"
+tcp = { host_noise = "0 ns" }
+trace = { flows = ["cwnd"], interval = "2 ms" }
+[topology]
+kind = "dumbbell"
+access = { rate = "1 Gbit/s", delay = "0.5 ms" }
+bottleneck = { rate = "100 Mbit/s", delay = "99 ms" }
+[[flow]]
+controller = { kind = "policy", file = "clock.onnx" }
+[[flow]]
+controller = { kind = "policy", file = "clock.onnx" }
+"""
+
+
+@pytest.mark.alone
+def test_a_policys_clock_runs_in_the_real_stack(tmp_path: Path) -> None:
+    """Ten segments more each 20 ms, a tick or two later, from the first ACK after two round trips of 200 ms on."""
+    settings = AgentSettings(["cwnd_segments"], decide="20 ms", action="deltas", slow_start="agent", on_loss="agent")
+    last = np.zeros((7, 1), np.float32), np.eye(7, dtype=np.float32)[6]
+    (tmp_path / "clock.onnx").write_bytes(settings.policy_file("relu", [last]))
+    (tmp_path / "clock.toml").write_text(CLOCK)
+    scenario = Scenario.load(tmp_path / "clock.toml")
+    try:
+        on = linux_kernels.find()
+        kernel.program()
+    except KernelError as error:
+        pytest.skip(f"{error}")
+    if not on.asks:
+        pytest.skip(f"the kernel {on.name} has an older ackclock_agent")
+    results = [kernel.run(scenario, on=on) for _ in range(2)]
+    flows = results[0].flows.filter(pl.col("flow") == results[0].summary["flows"][0]["name"])
+    windows = dict(zip((1e3 * flows["time_s"]).round().cast(int), flows["cwnd_bytes"] / 1448, strict=True))
+    # The first ACK, at 401 ms, adds one in slow start, and ten. Four steps of 20 to 22 ms later it is at most 489 ms.
+    assert (windows[398], windows[406]) == (10, 21)
+    assert windows[492] == 61
+    assert results[0].flows.equals(results[1].flows) and results[0].summary == results[1].summary
+
+
+def test_a_kernel_whose_agent_is_older_is_not_asked(build: Build, scenario: Path) -> None:
+    older = build("assert '--asks' not in json.load(open('order.json'))['arguments']" + OBEYS)
+    assert kernel.run(Scenario.load(scenario), on=older).summary["flows"][0]["goodput_bps"] > 0
 
 
 def test_a_sweep_says_where_it_ran_and_is_not_mixed(cli: Cli, build: Build, scenario: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ackclock import Scenario, run
 from ackclock.running import kernel, linux_kernels, user_mode
 from conftest import Cli, command, wait_until
 
-Build = Callable[[str], linux_kernels.Kernel]
+Build = Callable[..., linux_kernels.Kernel]
 
 # A program in the place of the kernel: it obeys the order as the kernel's first process does.
 OBEYS = """
@@ -40,13 +40,13 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     """Return a function that puts a program into the cache as the kernel 6.12."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    def built(code: str) -> linux_kernels.Kernel:
+    def built(code: str, **facts: object) -> linux_kernels.Kernel:
         folder = linux_kernels.cache() / "6.12"
         folder.mkdir(parents=True)
         program = folder / linux_kernels.PROGRAM
         program.write_text(f"#!{sys.executable}\nimport json, os, subprocess\n{code}")
         program.chmod(0o755)
-        about = {"version": "6.12.1", "modules": [], "linux_sha256": "0" * 64}
+        about = {"version": "6.12.1", "modules": [], "linux_sha256": "0" * 64} | facts
         (folder / linux_kernels.ABOUT).write_text(json.dumps(about))
         return linux_kernels.find("6.12")
 

@@ -79,6 +79,8 @@
 
 mod environment;
 mod error;
+mod kernel_controllers;
+mod kernel_sender;
 mod live;
 mod shard;
 mod vector;
@@ -86,5 +88,7 @@ mod worker;
 
 pub use environment::{Environment, Step};
 pub use error::EnvironmentError;
-pub use live::{KernelAck, LiveFlow};
+pub use kernel_controllers::{FIRST_KERNEL_PORT, KERNEL_REPORT_LEN, KernelControllers, UnknownConnection};
+pub use kernel_sender::{KernelAck, KernelCounts};
+pub use live::LiveFlow;
 pub use vector::{Autoreset, Buffers, VectorEnvironment};

@@ -3,5 +3,6 @@
 //! `cargo test -p ackclock-env --test suite environment` runs those of a file.
 
 mod environment;
+mod kernel_controllers;
 mod own_parts;
 mod policy;

@@ -77,6 +77,9 @@ struct RunArgs {
     /// Use another controller for a flow, one that the kernel has or that is registered. May be repeated.
     #[arg(long = "controller", value_name = "FLOW=NAME", value_parser = choice)]
     controllers: Vec<Choice>,
+    /// Let policies decide on the host, which a kernel in virtual time asks by its controller ackclock_agent.
+    #[arg(long)]
+    asks: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -131,7 +134,7 @@ fn run_command(args: &RunArgs) -> Ended {
     }
     let scenario = load(&args.scenario)?;
     let stop = stopped_by_signals()?;
-    let outcome = run(scenario.config(), &args.controllers, &stop).map_err(|failure| explain(&failure))?;
+    let outcome = run(scenario.config(), &args.controllers, args.asks, &stop).map_err(|failure| explain(&failure))?;
     if let Some(folder) = &args.into {
         let told = |error| (FAILED, format!("error: {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).and_then(|()| output::write(&outcome, folder)).map_err(told)?;
@@ -179,7 +182,8 @@ fn init_command() -> Ended {
 fn check_command(args: &ScenarioArgs) -> Ended {
     let scenario = load(args)?;
     let available = available_controllers().map_err(|error| explain(&Failure::Io(error)))?;
-    let plan = Plan::new(scenario.config(), &available).map_err(|refusals| explain(&Failure::Refused(refusals)))?;
+    let plan =
+        Plan::new(scenario.config(), &available, false).map_err(|refusals| explain(&Failure::Refused(refusals)))?;
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "the largest packet has {} bytes", plan.mtu);
     for (side, host) in ["openers", "acceptors"].iter().zip(&plan.sides) {

@@ -17,6 +17,8 @@ use std::fmt;
 
 use ackclock_sim::{FlowConfig, SimulationConfig};
 
+use crate::clock::is_virtual;
+
 pub use loads::Loads;
 pub use switches::{HostPlan, SocketOptions};
 
@@ -93,14 +95,18 @@ impl Plan {
     }
 
     /// Plan for the scenario, or everything in it that the kernel cannot do. `available` are the kernel's controllers.
-    pub fn new(config: &SimulationConfig, available: &[String]) -> Result<Self, Vec<Refusal>> {
+    /// If the kernel `asks`, policies decide on its host.
+    pub fn new(config: &SimulationConfig, available: &[String], asks: bool) -> Result<Self, Vec<Refusal>> {
         let mut refusals = refusals::of_scenario(config);
         let mut sides = [None, None];
         let (mut flows, mut loads) = (Vec::new(), Loads::default());
         // A flow of another transport has no switches of TCP.
         for (place, flow) in self::flows(config).filter(|(_, flow)| flow.quic.is_none()) {
             let own = refusals::controller(flow, &place, available);
-            let controller = own.or_else(|refusal| loads.controller(flow, &place).unwrap_or(Err(refusal)));
+            let controller = own.or_else(|refusal| {
+                let asking = asking(flow, &place, asks);
+                asking.or_else(|| loads.controller(flow, &place)).unwrap_or(Err(refusal))
+            });
             let controller = controller.unwrap_or_else(|refusal| {
                 refusals.push(refusal);
                 String::new()
@@ -130,6 +136,24 @@ impl Plan {
             sides[0].parameters.insert("net.ipv4.tcp_tw_reuse", "1".to_owned());
         }
         Ok(Self { sides, flows, mtu, loads })
+    }
+}
+
+/// Name of a trained policy in scenarios.
+const POLICY: &str = "policy";
+/// The controller of a kernel in virtual time that asks the host for decisions.
+const ASKING: &str = "ackclock_agent";
+
+/// The kernel's controller of a flow whose policy decides on the host; `None` if the flow has none that does.
+fn asking(flow: &FlowConfig, place: &str, asks: bool) -> Option<Result<String, Refusal>> {
+    match (flow.controller_name.as_str(), asks) {
+        (POLICY, true) => Some(Ok(ASKING.to_owned())),
+        (POLICY, false) if is_virtual() => Some(Err(refusals::refusal(
+            format!("{place}.controller"),
+            "this kernel was built before a policy could decide for its connections",
+            "build it anew: ackclock linux build SERIES --force",
+        ))),
+        _ => None,
     }
 }
 

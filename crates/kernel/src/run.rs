@@ -116,10 +116,10 @@ pub fn available_controllers() -> io::Result<Vec<String>> {
 }
 
 /// Runs a checked scenario in real time; `stop` ends it early, without results. `choices` are
-/// controllers of the kernel in the place of the scenario's.
-pub fn run(config: &SimulationConfig, choices: &[Choice], stop: &AtomicBool) -> Result<Outcome, Failure> {
+/// controllers of the kernel in the place of the scenario's; `asks` is that of [`Plan::new`].
+pub fn run(config: &SimulationConfig, choices: &[Choice], asks: bool, stop: &AtomicBool) -> Result<Outcome, Failure> {
     let available = available_controllers()?;
-    let mut plan = Plan::new(config, &available).map_err(Failure::Refused)?;
+    let mut plan = Plan::new(config, &available, asks).map_err(Failure::Refused)?;
     plan.choose(config, choices, &available).map_err(Failure::Refused)?;
     allow_descriptors();
     let sides = Surroundings::new(&plan)?;

@@ -55,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
-    use crate::live::PyLiveFlow;
+    use crate::live::{PyKernelControllers, PyLiveFlow};
     #[pymodule_export]
     use crate::parts::{PyFate, PyLinkStart, PyOwnPart, PyPacket, PyQueueState, PySourceStart, PySupply, PyValues};
     #[pymodule_export]

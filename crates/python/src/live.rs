@@ -1,10 +1,12 @@
-//! `LiveFlow`: an agent on a real connection, for the environments on the kernel.
+//! `LiveFlow`: an agent on a real connection, for the environments on the kernel. `KernelControllers`: the controllers of
+//! a scenario there.
 
 use ackclock_agent::{AgentConfig, Observation};
-use ackclock_env::{KernelAck, LiveFlow};
+use ackclock_env::{KERNEL_REPORT_LEN, KernelAck, KernelControllers, LiveFlow};
 use numpy::{PyArray, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::decision::AnyMove;
 use crate::scenario::PyScenario;
@@ -63,7 +65,8 @@ impl PyLiveFlow {
         state: u32,
         mss: u32,
     ) -> bool {
-        let ack = KernelAck { time_ns, cwnd, srtt_us, min_rtt_us, rtt_us, inflight, acked, lost, state, mss };
+        let counts = None;
+        let ack = KernelAck { time_ns, cwnd, srtt_us, min_rtt_us, rtt_us, inflight, acked, lost, state, mss, counts };
         self.inner.on_ack(&ack)
     }
 
@@ -117,5 +120,38 @@ impl PyLiveFlow {
     #[getter]
     fn now_s(&self) -> f64 {
         self.inner.now().as_secs_f64()
+    }
+}
+
+/// The controllers of a scenario on the connections of a kernel in virtual time.
+///
+/// Args:
+///     scenario: The scenario.
+#[pyclass(module = "ackclock._core", name = "KernelControllers")]
+pub(crate) struct PyKernelControllers {
+    inner: KernelControllers,
+}
+
+#[pymethods]
+impl PyKernelControllers {
+    #[new]
+    fn new(scenario: &PyScenario) -> PyResult<Self> {
+        scenario.check_imported()?;
+        Ok(Self { inner: KernelControllers::new(&scenario.inner) })
+    }
+
+    /// Return the decision on a report: octets of `struct decision` for those of `struct report`.
+    ///
+    /// Args:
+    ///     report: The report, as the kernel's controller `ackclock_agent` writes it.
+    ///
+    /// Raises:
+    ///     ValueError: If the report has another size, or is of no flow of the scenario.
+    fn answer<'py>(&mut self, py: Python<'py>, report: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let size = report.len();
+        let wrong = || format!("a report has {KERNEL_REPORT_LEN} octets, not {size}");
+        let report = report.try_into().map_err(|_| PyValueError::new_err(wrong()))?;
+        let decision = self.inner.answer(report).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(PyBytes::new(py, &decision))
     }
 }

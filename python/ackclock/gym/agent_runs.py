@@ -26,6 +26,10 @@ _PATIENCE_S: Final = 20.0
 """Extra time that a scenario may take to begin and to end, seconds of real time."""
 
 _NUMBER: Final = struct.Struct("=I")
+_ACK: Final = 0
+"""Kind of the reports of ACKs in `struct report` of ackclock_agent.c."""
+_DECISION_SIZE: Final = 40
+"""Size of its `struct decision`, which ends with the time of a timer, octets."""
 
 
 class AgentRun(Protocol):
@@ -157,33 +161,37 @@ class VirtualTimeRun:
 
     def seen(self) -> Iterator[Seen]:
         """Wait for the next report and yield it; yield nothing if the scenario has ended."""
-        octets = self._received(OBSERVATION.size)
-        if len(octets) < OBSERVATION.size:
-            self._is_over = True
-            return
-        seen = Seen(*OBSERVATION.unpack(octets))
-        self._reports += 1
-        self._flows.add(seen.flow)
-        yield seen
+        while report := self._received():
+            seen = Seen(*OBSERVATION.unpack_from(report))
+            if _NUMBER.unpack_from(report, OBSERVATION.size) == (_ACK,):
+                self._reports += 1
+                self._flows.add(seen.flow)
+                yield seen
+                return
+            self._send(bytes(_DECISION_SIZE))  # the start of a connection, whose window stays
+        self._is_over = True
 
-    def _received(self, size: int) -> bytes:
+    def _received(self) -> bytes:
         if self._is_over:
             return b""
         if self._channel is None:
             self._channel = self._kernel.accept()
         try:
-            return b"" if self._channel is None else self._channel.recv(size, socket.MSG_WAITALL)
+            return b"" if self._channel is None else user_mode.received(self._channel)
         except ConnectionError:
             return b""
+
+    def _send(self, decision: bytes) -> None:
+        # A kernel that has stopped is told of when its next report is missing.
+        with contextlib.suppress(ConnectionError):
+            assert self._channel is not None
+            self._channel.sendall(decision)
 
     def decide(self, seen: Seen, decision: Decision) -> None:
         """Answer the last report."""
         self._answers += 1
         number = _NUMBER.pack(self._answers & 0xFFFF_FFFF)
-        # A kernel that has stopped is told of when its next report is missing.
-        with contextlib.suppress(ConnectionError):
-            assert self._channel is not None
-            self._channel.sendall(number + decision.packed(seen.flow, seen.time_ns))
+        self._send((number + decision.packed(seen.flow, seen.time_ns)).ljust(_DECISION_SIZE, b"\0"))
 
     def latency_us(self) -> dict[str, float]:
         """Return nothing, as decisions take no time."""

@@ -49,9 +49,10 @@ class KernelFlow:
         """
         if on is None and (lacks := missing()):
             raise KernelError(f'an environment with on="kernel" needs what this machine lacks: {lacks}')
-        if on is not None and NAME not in on.about.get("controllers", ()):
+        if on is not None and not on.asks:
             raise KernelError(
-                f"the kernel {on.name} was built without {NAME}; build it anew: ackclock linux build {on.name} --force"
+                f"the kernel {on.name} was built without the present {NAME}; "
+                f"build it anew: ackclock linux build {on.name} --force"
             )
         program()
         self._scenario, self._flow, self._settings, self._on = scenario, flow, settings, on

@@ -3,15 +3,16 @@
  * Congestion control whose window and pacing rate come from a program of the host, for kernels that run as a program in virtual time
  * (user-mode Linux).
  *
- * The kernel's folder may have a socket "agent". Each ACK of a connection is written to it as a struct observation, and a struct decision
- * is read from it. The kernel waits for the answer, and virtual time stands still meanwhile, so a decision is in force with the ACK that
- * it answers. The layouts are those of the eBPF controller of the same name; python/ackclock/running has both ends of the other side.
+ * The kernel's folder may have a socket "agent". The start of a connection, each of its ACKs, and each expiry of the timer that a decision
+ * sets, is written to it as a struct report, and a struct decision is read from it. The kernel waits for the answer, and virtual time
+ * stands still meanwhile, so a decision is in force with the ACK that it answers. crates/env/src/kernel_controllers.rs has the same
+ * layouts; struct observation is that of the eBPF controller of the same name.
  *
  * Without the socket, and after it was closed, a connection has the kernel's Reno.
  *
  * Departures from the eBPF controller: no decision is too late or absurd, windows are only bounded; a connection is paced from the first
  * decision on that has a rate, and not before. As there, a decided window is in force at once during a recovery, without the proportional
- * rate reduction that the kernel's own controllers get.
+ * rate reduction that the kernel's own controllers get. The timer expires at a tick of the kernel, at most two after its time.
  */
 #include <linux/module.h>
 #include <linux/spinlock.h>
@@ -32,6 +33,8 @@ struct decision {
 	/* Octets a second; 0 derives it from the window and the round-trip time. */
 	u64 pacing_rate;
 	u64 decided_ns;
+	/* Time of the next report if no ACK comes before; 0 for none. */
+	u64 wake_ns;
 };
 
 struct observation {
@@ -55,10 +58,35 @@ struct observation {
 	u32 is_led;
 };
 
+enum { REPORT_ACK, REPORT_TIMER, REPORT_START };
+
+struct report {
+	struct observation seen;
+	u32 kind;
+	u32 remote_port;
+	/* Octets acknowledged cumulatively, and octets sent beyond them. */
+	u64 bytes_acked;
+	u32 outstanding;
+	/* Segments since the connection began. */
+	u32 delivered;
+	u32 lost;
+	/* Of the delivery-rate sample. */
+	u32 prior_delivered;
+	u32 prior_in_flight;
+	/* End of the segment whose sending the sample is of, octets beyond the cumulative acknowledgement. */
+	s32 sample_end;
+	u8 is_app_limited;
+	u8 is_retransmission;
+	u8 is_cwnd_limited;
+	u8 unused[5];
+};
+
 struct agent {
 	u32 flow;
 	u32 number;
 	u32 owns_losses;
+	struct sock *sk;
+	struct timer_list timer;
 };
 
 static DEFINE_SPINLOCK(turn);
@@ -66,7 +94,7 @@ static DEFINE_SPINLOCK(turn);
 static int channel = -1;
 static u32 flows;
 
-static struct tcp_congestion_ops agent_reno;
+static struct tcp_congestion_ops agent_led, agent_reno;
 
 static bool write_whole(const void *from, int length)
 {
@@ -98,13 +126,13 @@ static bool read_whole(void *into, int length)
 	return true;
 }
 
-static bool ask(const struct observation *o, struct decision *d)
+static bool ask(const struct report *r, struct decision *d)
 {
 	bool answered = false;
 
 	spin_lock_bh(&turn);
 	if (channel >= 0) {
-		answered = write_whole(o, sizeof(*o)) && read_whole(d, sizeof(*d));
+		answered = write_whole(r, sizeof(*r)) && read_whole(d, sizeof(*d));
 		if (!answered) {
 			os_close_file(channel);
 			channel = -1;
@@ -112,23 +140,6 @@ static bool ask(const struct observation *o, struct decision *d)
 	}
 	spin_unlock_bh(&turn);
 	return answered;
-}
-
-static void agent_init(struct sock *sk)
-{
-	struct agent *a = inet_csk_ca(sk);
-
-	spin_lock_bh(&turn);
-	if (channel < 0 && !flows) {
-		channel = os_connect_socket(PLACE);
-		if (channel >= 0)
-			os_set_exec_close(channel);
-	}
-	if (channel >= 0)
-		a->flow = ++flows;
-	else
-		inet_csk(sk)->icsk_ca_ops = &agent_reno;
-	spin_unlock_bh(&turn);
 }
 
 /* As the kernel paces: twice the window in a round trip in slow start, 1.2 times after it. */
@@ -156,39 +167,115 @@ static void apply(struct sock *sk, struct agent *a, const struct decision *d)
 		WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, d->pacing_rate ?: usual_rate(tp), READ_ONCE(sk->sk_max_pacing_rate)));
 }
 
-static void on_ack(struct sock *sk, const struct rate_sample *rs)
+/* Reports, and applies the answer. */
+static void report(struct sock *sk, u32 kind, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct agent *a = inet_csk_ca(sk);
-	struct observation o = {
-		.time_ns = ktime_get_ns(),
-		.pacing_rate = READ_ONCE(sk->sk_pacing_rate),
-		.flow = a->flow,
-		.local_port = sk->sk_num,
-		.cwnd = tp->snd_cwnd,
-		.ssthresh = tp->snd_ssthresh,
-		.srtt_us = tp->srtt_us >> 3,
-		.min_rtt_us = tcp_min_rtt(tp),
-		.rtt_us = max(rs->rtt_us, 0L),
-		.inflight = tcp_packets_in_flight(tp),
-		.acked = rs->acked_sacked,
-		.lost = max_t(int, rs->losses, 0),
-		.state = inet_csk(sk)->icsk_ca_state,
-		.delivered = max_t(int, rs->delivered, 0),
-		.interval_us = max(rs->interval_us, 0L),
-		.mss = tp->mss_cache,
-		.decision = a->number,
-		.is_led = 1,
+	struct report r = {
+		.seen = {
+			.time_ns = ktime_get_ns(),
+			.pacing_rate = READ_ONCE(sk->sk_pacing_rate),
+			.flow = a->flow,
+			.local_port = sk->sk_num,
+			.cwnd = tp->snd_cwnd,
+			.ssthresh = tp->snd_ssthresh,
+			.srtt_us = tp->srtt_us >> 3,
+			.min_rtt_us = tcp_min_rtt(tp),
+			.inflight = tcp_packets_in_flight(tp),
+			.state = inet_csk(sk)->icsk_ca_state,
+			.mss = tp->mss_cache,
+			.decision = a->number,
+			.is_led = 1,
+		},
+		.kind = kind,
+		.remote_port = ntohs(inet_sk(sk)->inet_dport),
+		.bytes_acked = tp->bytes_acked,
+		.outstanding = tp->snd_nxt - tp->snd_una,
+		.delivered = tp->delivered,
+		.lost = tp->lost,
+		.is_cwnd_limited = tp->is_cwnd_limited,
 	};
 	struct decision d;
 
-	/* The ACK that opens the connection comes before its controller begins. */
-	if (!a->flow)
+	if (rs) {
+		r.seen.rtt_us = max(rs->rtt_us, 0L);
+		r.seen.acked = rs->acked_sacked;
+		r.seen.lost = max_t(int, rs->losses, 0);
+		r.seen.delivered = max_t(int, rs->delivered, 0);
+		r.seen.interval_us = max(rs->interval_us, 0L);
+		r.prior_delivered = rs->prior_delivered;
+		r.prior_in_flight = rs->prior_in_flight;
+		r.sample_end = rs->last_end_seq - tp->snd_una;
+		r.is_app_limited = rs->is_app_limited;
+		r.is_retransmission = rs->is_retrans;
+	}
+	if (!ask(&r, &d)) {
+		sk_stop_timer(sk, &a->timer);
+		inet_csk(sk)->icsk_ca_ops = &agent_reno;
 		return;
-	if (ask(&o, &d))
+	}
+	if (d.cwnd || d.pacing_rate)
 		apply(sk, a, &d);
+	if (d.wake_ns)
+		sk_reset_timer(sk, &a->timer,
+			       jiffies + 1 + nsecs_to_jiffies(d.wake_ns > r.seen.time_ns ? d.wake_ns - r.seen.time_ns : 0));
+	else
+		sk_stop_timer(sk, &a->timer);
+}
+
+static void on_timer(struct timer_list *timer)
+{
+	struct agent *a = container_of(timer, struct agent, timer);
+	struct sock *sk = a->sk;
+
+	bh_lock_sock(sk);
+	if (sock_owned_by_user(sk)) {
+		sk_reset_timer(sk, &a->timer, jiffies + 1);
+	} else if (sk->sk_state != TCP_CLOSE && inet_csk(sk)->icsk_ca_ops == &agent_led) {
+		report(sk, REPORT_TIMER, NULL);
+		tcp_push_pending_frames(sk);
+	}
+	bh_unlock_sock(sk);
+	sock_put(sk);
+}
+
+static void agent_init(struct sock *sk)
+{
+	struct agent *a = inet_csk_ca(sk);
+
+	a->sk = sk;
+	timer_setup(&a->timer, on_timer, 0);
+	spin_lock_bh(&turn);
+	if (channel < 0 && !flows) {
+		channel = os_connect_socket(PLACE);
+		if (channel >= 0)
+			os_set_exec_close(channel);
+	}
+	if (channel >= 0)
+		a->flow = ++flows;
+	spin_unlock_bh(&turn);
+	if (a->flow)
+		report(sk, REPORT_START, NULL);
 	else
 		inet_csk(sk)->icsk_ca_ops = &agent_reno;
+}
+
+static void agent_release(struct sock *sk)
+{
+	struct agent *a = inet_csk_ca(sk);
+
+	if (a->flow)
+		sk_stop_timer(sk, &a->timer);
+}
+
+static void on_ack(struct sock *sk, const struct rate_sample *rs)
+{
+	const struct agent *a = inet_csk_ca(sk);
+
+	/* The ACK that opens the connection comes before its controller begins. */
+	if (a->flow)
+		report(sk, REPORT_ACK, rs);
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
@@ -214,6 +301,7 @@ static struct tcp_congestion_ops agent_led __read_mostly = {
 	.name = "ackclock_agent",
 	.owner = THIS_MODULE,
 	.init = agent_init,
+	.release = agent_release,
 	.cong_control = agent_control,
 	.ssthresh = agent_ssthresh,
 	.undo_cwnd = tcp_reno_undo_cwnd,
@@ -230,7 +318,7 @@ static struct tcp_congestion_ops agent_reno __read_mostly = {
 
 static int __init agent_register(void)
 {
-	BUILD_BUG_ON(sizeof(struct observation) != 80 || sizeof(struct decision) != 32);
+	BUILD_BUG_ON(sizeof(struct report) != 128 || sizeof(struct decision) != 40);
 	BUILD_BUG_ON(sizeof(struct agent) > ICSK_CA_PRIV_SIZE);
 	return tcp_register_congestion_control(&agent_led);
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ackclock._core import Scenario
+from ackclock._core import KernelControllers, Scenario
 from ackclock.base.version import __version__
 from ackclock.results import Results, no_tables
 from ackclock.results.manifests import KernelRun, Manifest
@@ -107,7 +107,9 @@ def run(
         return _results(scenario, _call([str(program()), "run", "--tied", "--stream", *arguments], text))
     from ackclock.running import user_mode
 
-    called = user_mode.call(on, ["run", "--stream", *arguments], text, seed=scenario.seed)
+    arguments += ["--asks"] if on.asks else []
+    decision = KernelControllers(scenario).answer if on.asks else None
+    called = user_mode.call(on, ["run", "--stream", *arguments], text, seed=scenario.seed, decision=decision)
     results = _results(scenario, output(called.code, called.out, called.err), on)
     engine = results.manifest["engine"]
     engine["wall_s"], engine["cpu_s"] = called.wall_s, called.cpu_s

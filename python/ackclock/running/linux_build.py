@@ -20,7 +20,7 @@ from ackclock.base.version import __version__
 from ackclock.running import linux_archive, linux_tree
 from ackclock.running.kernel import KernelError
 from ackclock.running.linux_archive import Package, Report
-from ackclock.running.linux_kernels import ABOUT, NAME, PROGRAM, Kernel, cache, find, kernels
+from ackclock.running.linux_kernels import ABOUT, AGENT_FORM, NAME, PROGRAM, Kernel, cache, find, kernels
 
 DEFAULT: Final = "6.12"
 """Series that is built if none is named: the kernel of Debian 13."""
@@ -215,6 +215,7 @@ class _Work:
             "linux_sha256": storage.sha256(program),
             "compiler": _output(["gcc", "--version"]),
             "controllers": controllers(self.tree, config),
+            "agent": AGENT_FORM,
             "disciplines": disciplines(self.tree, config),
             "left_out": self.left_out,
             "build": {

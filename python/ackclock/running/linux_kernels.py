@@ -16,6 +16,9 @@ from ackclock.running.linux_archive import version_key
 PROGRAM, ABOUT = "linux", "kernel.json"
 """Files of a kernel: the executable, and the facts about it."""
 
+AGENT_FORM: Final = 2
+"""Form of the reports of `ackclock_agent.c`, as in `kernel.json`; a kernel of another form cannot ask for decisions."""
+
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 """Names of kernels, which are names of folders."""
 
@@ -42,6 +45,11 @@ class Kernel:
     def identity(self) -> VirtualTime:
         """Version and hash, by which results say where they come from."""
         return {"version": self.version, "sha256": self.about["linux_sha256"]}
+
+    @property
+    def asks(self) -> bool:
+        """Whether its controller `ackclock_agent` can ask this package for decisions."""
+        return self.about.get("agent") == AGENT_FORM
 
     @property
     def size(self) -> int:

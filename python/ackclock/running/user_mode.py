@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,6 +53,9 @@ _GUARD: Final = ("/bin/sh", "-c", 'read -r line; kill -s KILL -- "-$1"; rm -rf -
 """Program that waits for the end of this process, however it ends, and then ends a kernel and removes its folder.
 
 The end of the thread that started the kernel, for which the system has a signal, is another event."""
+
+REPORT_SIZE: Final = 128
+"""Size of `struct report` of ackclock_agent.c, octets. It begins with `struct observation`."""
 
 _turn = itertools.count(os.getpid())
 """Number of the next kernel: it decides about the processor, so that kernels of several runs are on several."""
@@ -172,14 +175,36 @@ class Booted:
         return child
 
     def accept(self) -> socket.socket | None:
-        """Return the socket to the kernel's `ackclock_agent`; None if the kernel ended without opening it."""
+        """Return the socket to the kernel's `ackclock_agent`; None if the kernel ended without opening it.
+
+        Raises:
+            StoppedError: If the outcome is no longer needed.
+        """
         assert self._listener is not None
         ended = os.pidfd_open(self._child.pid)
         try:
-            ready, _, _ = select.select([self._listener.fileno(), ended], [], [])
+            while not (ready := select.select([self._listener.fileno(), ended], [], [], _DEAF_S)[0]):
+                check_stop()
             return self._listener.accept()[0] if self._listener.fileno() in ready else None
         finally:
             os.close(ended)
+
+    def answer(self, decision: Callable[[bytes], bytes]) -> None:
+        """Answer the reports of the kernel's `ackclock_agent` until the kernel ends, or closes its socket.
+
+        Args:
+            decision: Function from the octets of a report to those of a decision.
+
+        Raises:
+            StoppedError: If the outcome is no longer needed.
+        """
+        channel = self.accept()
+        if channel is None:
+            return
+        # A kernel that stops meanwhile is told of by its outcome.
+        with channel, contextlib.suppress(ConnectionError):
+            while report := received(channel):
+                channel.sendall(decision(report))
 
     def outcome(self) -> Called:
         """Wait for the end of the program, and return its outcome.
@@ -216,6 +241,18 @@ class Booted:
         self._end()
 
 
+def received(channel: socket.socket) -> bytes:
+    """Wait for a report of the kernel's `ackclock_agent`, and return its octets; none if the socket was closed.
+
+    Raises:
+        StoppedError: If nobody needs the outcome any longer.
+    """
+    while not select.select([channel], [], [], _DEAF_S)[0]:
+        check_stop()
+    report = channel.recv(REPORT_SIZE, socket.MSG_WAITALL)
+    return report if len(report) == REPORT_SIZE else b""
+
+
 def _end(
     children: "list[subprocess.Popen[bytes]]",
     guards: "list[subprocess.Popen[bytes]]",
@@ -233,15 +270,24 @@ def _end(
 
 
 def call(
-    kernel: Kernel, arguments: Sequence[str], text: str = "", *, program: str | None = None, seed: int = 0
+    kernel: Kernel,
+    arguments: Sequence[str],
+    text: str = "",
+    *,
+    program: str | None = None,
+    seed: int = 0,
+    decision: Callable[[bytes], bytes] | None = None,
 ) -> Called:
-    """Run a program inside a kernel; the arguments are those of `Booted`.
+    """Run a program inside a kernel; the arguments are those of `Booted` and `Booted.answer`.
 
     Raises:
         KernelError: If the kernel stopped before the program ended, or cannot be started.
         StoppedError: If the outcome is no longer needed.
     """
-    with contextlib.closing(Booted(kernel, arguments, text, program=program, seed=seed)) as booted:
+    agent = decision is not None
+    with contextlib.closing(Booted(kernel, arguments, text, program=program, seed=seed, agent=agent)) as booted:
+        if decision is not None:
+            booted.answer(decision)
         return booted.outcome()
 
 

@@ -5,12 +5,10 @@
 
 use std::net::Ipv4Addr;
 
+pub use ackclock_env::FIRST_KERNEL_PORT as FIRST_PORT;
 use ackclock_net::{ConnectionIndex, Datagram, EndpointId, Packet, UDP_HEADER};
 use ackclock_units::SimTime;
 use ackclock_wire::{Ecn, parse};
-
-/// The acceptor of connection number n listens at this port and n: its port says which connection a packet belongs to.
-pub const FIRST_PORT: u16 = 4_096;
 
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;

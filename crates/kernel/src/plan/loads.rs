@@ -10,8 +10,8 @@ use ackclock_cc::{ControllerConfig, Start};
 use ackclock_sim::FlowConfig;
 use ackclock_units::Bytes;
 
-use super::Refusal;
 use super::refusals::refusal;
+use super::{POLICY, Refusal};
 use crate::run::Failure;
 
 /// Controllers registered for a run.
@@ -73,9 +73,6 @@ fn order(flow: &FlowConfig, place: &str, alias: &str) -> Option<Result<Order, Re
     let order = Order::of(name, flow.controller.clone(), alias);
     Some(order.map_err(|error| refused(&error, "use parameters that the program has, or simulate it")))
 }
-
-/// Name of a trained policy in scenarios.
-const POLICY: &str = "policy";
 
 /// A policy as the kernel's program takes it, if it is one in whole numbers.
 fn whole_numbers(controller: &ControllerConfig) -> Option<Vec<u8>> {

@@ -2,6 +2,10 @@ use super::*;
 use ackclock_scenario::Scenario;
 
 fn planned(lines: &str) -> Result<Plan, Vec<Refusal>> {
+    asked(lines, false)
+}
+
+fn asked(lines: &str, asks: bool) -> Result<Plan, Vec<Refusal>> {
     let text = format!(
         r#"
         duration = "1 s"
@@ -13,7 +17,24 @@ fn planned(lines: &str) -> Result<Plan, Vec<Refusal>> {
         "#
     );
     let scenario = Scenario::parse(&text, "plan.toml", &[]).expect("a right scenario");
-    Plan::new(scenario.config(), &["reno", "cubic", "bbr", "dctcp"].map(str::to_owned))
+    Plan::new(scenario.config(), &["reno", "cubic", "bbr", "dctcp"].map(str::to_owned), asks)
+}
+
+/// A policy of one weight, whose file is read with the scenario.
+#[cfg(feature = "bpf")]
+#[test]
+fn a_policy_decides_on_the_host_where_the_kernel_asks() {
+    let agent = r#"{"observations": ["cwnd_segments"], "action": "orca"}"#;
+    let path = std::env::temp_dir().join(format!("ackclock-plan-policy-{}.onnx", std::process::id()));
+    let network = ackclock_agent::policy::policy_file(agent, None, [(&[1.0][..], &[0.0][..])].into_iter());
+    std::fs::write(&path, network).expect("written");
+    let lines = format!("[[flow]]\ncontroller = {{ kind = \"policy\", file = '{}' }}", path.display());
+    assert_eq!(places(&lines), ["flow[0].controller"]);
+    let plan = asked(&lines, true).expect("it can");
+    std::fs::remove_file(path).expect("it was written");
+    assert_eq!(plan.flows[0].controller, "ackclock_agent");
+    let asked = asked("[[flow]]\ncontroller = \"cubic\"", true).expect("it can");
+    assert_eq!(asked.flows[0].controller, "cubic", "the kernel's own");
 }
 
 fn places(lines: &str) -> Vec<String> {
@@ -227,7 +248,7 @@ fn a_chosen_controller_is_one_of_the_kernels() {
                 bottleneck = { rate = \"100 Mbit/s\", delay = \"10 ms\" }\n";
     let scenario = Scenario::parse(text, "plan.toml", &[]).expect("a right scenario");
     let available = ["cubic".to_owned(), "my_cc".to_owned()];
-    let mut plan = Plan::new(scenario.config(), &available).expect("it can");
+    let mut plan = Plan::new(scenario.config(), &available, false).expect("it can");
     let mut choose = |flow: &str, name: &str| {
         let refused = plan.choose(scenario.config(), &[(flow.to_owned(), name.to_owned())], &available);
         refused.map(|()| plan.flows[0].controller.clone()).map_err(|refusals| refusals[0].reason.clone())
