@@ -54,7 +54,7 @@ fire 6.3 us before whole milliseconds, those of 63 ms and more with every eighth
 and more with every 64th.
 """
 CLOCK: Final = {"lp": ('tcp.timestamp_step={ at = "0 ns", forward = "50006300 ns" }',)}
-"""Changes of a simulated host for a module that reads timestamps: when a run begins, the kernel's clock shows 50.0063 ms."""
+"""Changes of a simulated host for a module that reads timestamps: the kernel's clock is 50.0063 ms ahead."""
 MARKING: Final = (
     'tcp.ecn="request"',
     "topology.bottleneck.queue={ choice = ["
@@ -65,12 +65,12 @@ MARKING: Final = (
 )
 """Changes of a path for a module that answers marks."""
 PATH: Final = {"dctcp": MARKING, "lp": ("tcp.timestamp_offset=0",)}
-"""Changes of a path for a module; TCP-LP needs a clock of the receiver without the secret offset that Linux gives it."""
+"""Changes of a path for a module; TCP-LP reads the receiver's clock, which has a secret offset on Linux otherwise."""
 BOOT: Final = {"cdg": ("tcp_cdg.backoff_factor=20000",)}
 """Boot arguments of the kernel.
 
-CDG answers a gradient of 200 us with a factor of 20,000 in all but one of 50 cases, and one of 2 us, which times in whole
-microseconds make, in one of 25: chance has a small part. The factor is 42 by default.
+CDG answers a gradient of 200 us with a factor of 20,000 in all but one of 50 cases, and one of 2 us, which times in
+whole microseconds make, in one of 25: chance has a small part. The factor is 42 by default.
 """
 PROFILES: Final = ("6.12", "7.3")
 """Series of kernels that have a profile of their own."""
