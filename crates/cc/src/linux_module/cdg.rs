@@ -38,7 +38,7 @@ declare! {
         /// Round trips over which the gradients of the delay are summed (`window`).
         gradient_window: u64 = default(8).at_least(1).at_most(256).unit("round trips"),
         /// Fraction of the window kept where the gradient reduces it, in whole 1024ths.
-        backoff_beta: f64 = default(0.7071).at_least(0.0).at_most(1.0),
+        backoff_beta: f64 = default(std::f64::consts::FRAC_1_SQRT_2).at_least(0.0).at_most(1.0),
         /// Weight of the gradient in the probability of a reduction; 0 never reduces.
         backoff_factor: u64 = default(42).at_most(1_000_000),
         /// Signs that end slow start before a loss (`hystart_detect`).

@@ -142,12 +142,11 @@ impl Nv {
 
     /// Takes the round trip and the rate of an ACK.
     fn measure(&mut self, rtt: u64, delivered: u64) {
-        let rtt = match self.rtt {
-            Some(before) => (rtt + before) / 2,
-            None => {
-                self.least_rtt = 2 * rtt;
-                rtt
-            }
+        let rtt = if let Some(before) = self.rtt {
+            u64::midpoint(rtt, before)
+        } else {
+            self.least_rtt = 2 * rtt;
+            rtt
         };
         self.rtt = Some(rtt).filter(|rtt| *rtt > 0);
         self.round.greatest_rate = self.round.greatest_rate.max(delivered * RATE_UNIT / rtt.max(1));

@@ -10,7 +10,7 @@ use crate::linux_module::nv::Nv;
 const SURE: CdgConfig = CdgConfig { backoff_factor: 1_000_000, ..CDG };
 const CDG: CdgConfig = CdgConfig {
     gradient_window: 8,
-    backoff_beta: 0.7071,
+    backoff_beta: std::f64::consts::FRAC_1_SQRT_2,
     backoff_factor: 42,
     hystart: CdgHystart::Both,
     ineffectual_backoffs: 5,
@@ -244,13 +244,13 @@ fn nv_forgets_the_least_round_trip_after_two_seconds() {
         nv.on_ack(&mut window(20), &Acked { delivered: MSS, ..acked(seconds, rtt_ms, State::Open) });
         let mut found = f64::NAN;
         nv.inspect(&mut |name, value| found = if name == "min_rtt_s" { value } else { found });
-        found
+        (found * 1e3).round() as u64
     };
-    assert_eq!([least(1.1, 40), least(2.0, 80)], [0.04, 0.04]); // averaged: 40, 60
+    assert_eq!([least(1.1, 40), least(2.0, 80)], [40, 40]); // averaged: 40, 60
     // The first period's least is that of the second, which begins with it; 70 ms are then the second's own.
-    assert_eq!([least(3.0, 80), least(3.1, 80)], [0.04, 0.04]);
+    assert_eq!([least(3.0, 80), least(3.1, 80)], [40, 40]);
     // 5 s, give or take a quarter: at the latest 6.25 s after.
-    assert_eq!(least(9.25, 75), 0.075);
+    assert_eq!(least(9.25, 75), 75);
 }
 
 #[test]
