@@ -21,7 +21,7 @@ train ended 0.1 ms beside the threshold.
 """
 
 CONTROLLERS = (
-    *("bbr", "bic", "cubic", "highspeed", "htcp", "hybla", "illinois", "reno"),
+    *("bbr", "bic", "cubic", "highspeed", "htcp", "hybla", "illinois", "nv", "reno"),
     *("scalable", "vegas", "veno", "westwood", "yeah"),
 )
 """Controllers that the kernel and the endpoint both have, with Linux's names."""

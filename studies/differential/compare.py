@@ -24,7 +24,7 @@ and does not count as a difference.
 """
 _TICKS_PER_S = 250
 """Ticks a second of the profile's clock, by which CUBIC grows; its phase is chance and no difference."""
-_TICKING = ("bic", "cubic", "htcp", "westwood")
+_TICKING = ("bic", "cubic", "htcp", "nv", "westwood")
 """Controllers whose clock is that of the kernel's ticks."""
 _PHASES = 8
 _SEEDS = tuple(f"seed={seed}" for seed in range(16))

@@ -83,7 +83,7 @@ def script(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Use this controller in the random cases: bbr, cubic or reno.",
+            help="Use this controller in the random cases: bbr, or a module of Linux such as cubic, vegas or yeah.",
             show_default="cubic, reno",
         ),
     ] = None,
