@@ -134,7 +134,7 @@ def in_order(played: Play) -> list[tuple[int, Moment | None]]:
 
 
 def _reached_us(at_us: int, played: Play) -> int:
-    """Return when a write reached the host: with what it released at once, or just before what left later, as a call takes time."""
+    """Return when a write reached the host: with what left at once, or just before what left; a call takes time."""
     ends = [moment.at_us for moment in played.moments if moment.at_us > at_us] + [at_us + _CALL_US]
     sent = [each.at_us for each in played.departures if at_us <= each.at_us < min(ends)]
     return max(at_us, min(sent, default=0) - _SEEN_US)

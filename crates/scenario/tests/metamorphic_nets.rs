@@ -182,8 +182,7 @@ fn when_everything_begins_does_not_matter() {
     }
 }
 
-/// Of a pair of flows, with losses of slow start and after, a multiple of every clock's ticks later. A link of telemetry serves those
-/// that ask for it. Linux's module of TCP-LP takes the numbers of two clocks for delays, which are others later.
+/// A pair of flows begins a multiple of every clock's ticks later. A link of telemetry serves those that ask for it. Linux's module of TCP-LP takes the numbers of two clocks for delays, which are others later.
 #[test]
 fn when_a_controller_begins_does_not_matter() {
     let [net, ..] = nets(&format!("{PLAIN}, telemetry = true"));

@@ -34,7 +34,7 @@ pub(crate) struct Sent {
     pub(crate) begins_burst: bool,
 }
 
-/// What a segment counts for: the octets given here, or its own length if that is zero.
+/// The octets for which a segment counts, or zero for those that it has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale(u64);
 
@@ -217,7 +217,7 @@ impl Scoreboard {
         self.scale().weight(len)
     }
 
-    /// How segments are counted.
+    /// The rule by which segments are counted.
     pub(crate) fn scale(&self) -> Scale {
         Scale(self.unit)
     }

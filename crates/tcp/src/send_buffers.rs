@@ -24,7 +24,7 @@ const HEADERS: u64 = 640;
 const BESIDE_SEGMENT: u64 = 256;
 const USUAL_SEGMENT: u64 = 1_448;
 
-/// What Linux makes of its initial 16 kB for twenty segments of the usual size, which the profile has as its initial buffer.
+/// The memory of twenty segments of the usual size, which Linux makes of its initial 16 kB, and which the profile has as its initial buffer.
 const USUAL_LIMIT: u64 = 87_040;
 
 /// The limit is that of as many segments at least (Linux's `TCP_INIT_CWND`).
