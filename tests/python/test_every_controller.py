@@ -38,6 +38,10 @@ DEAR_START = (
 )
 NO_ROOM = "the buffer holds 8 ms of its target of 60: each overflow halves the window, and slowdowns come on top"
 TICK = "one-way delays in ticks of a millisecond: two segments queued are 0.24 ms at 100 Mbit/s (timestamp_granularity)"
+WHOLE_TICKS = (
+    "Linux's module: one-way delays in whole milliseconds, a threshold of 15 % of their range, which a tick exceeds, "
+    "and a peer's clock that seems to have more than 1000 ticks a second gives none"
+)
 FLAT = (
     "a buffer below a round trip: delays never reach twice the least, and a curve that is flat from there on "
     "gives them windows far above the path"
@@ -67,6 +71,11 @@ KNOWN: Final = {
     ("sprout", "plain", "rfc", "idle"): MODELLED,
     ("sprout", "plain", "linux-6.x", "idle"): MODELLED,
     ("sprout", "shallow", "rfc", "lossy"): TICKS_AT_ONCE,
+    ("lp", "plain", "rfc", "idle"): WHOLE_TICKS,
+    ("lp", "shallow", "rfc", "idle"): WHOLE_TICKS,
+    ("lp", "deep", "rfc", "idle"): WHOLE_TICKS,
+    ("lp", "shallow", "linux-6.x", "idle"): WHOLE_TICKS,
+    ("lp", "deep", "linux-6.x", "idle"): WHOLE_TICKS,
     ("vegas_modified", "plain", "rfc", "idle"): TICK,
     ("vegas_modified", "plain", "linux-6.x", "idle"): TICK,
     ("vegas_skew_tolerant", "plain", "linux-6.x", "idle"): TICK,
