@@ -12,7 +12,7 @@ from pathlib import Path
 from ackclock.script.simulated_host import SimulatedHost
 
 from .cases import Case
-from .play import COMPARED, HORIZON_US, Play, play, replay
+from .play import COMPARED, HORIZON_US, Moment, Play, play, replay
 
 PROFILE = "linux-6.x"
 _CONFIGURATION = Path("/proc/config.gz")
@@ -26,6 +26,8 @@ _TICKS_PER_S = 250
 """Ticks a second of the profile's clock, by which CUBIC grows; its phase is chance and no difference."""
 _TICKING = ("bic", "cubic", "htcp", "nv", "westwood")
 """Controllers whose clock is that of the kernel's ticks."""
+_RELEASED = ("unacked", "retrans")
+"""Counts that timers move segment by segment."""
 _PHASES = 8
 _SEEDS = tuple(f"seed={seed}" for seed in range(16))
 """Seeds with which BBR draws each of the seven phases in which its ProbeBW may begin, which a kernel draws, too."""
@@ -94,7 +96,7 @@ def parting(ours: Play, theirs: Play) -> Parting | None:
     for index, (one, other) in enumerate(zip(ours.moments, theirs.moments, strict=False)):
         if one.answer != other.answer:
             return Parting(index, f"another segment arrives: ACK {one.answer.ack} for {other.answer.ack}")
-        found = [name for name in COMPARED if not _is_between(one.state[name], other.state[name], one.soon[name])]
+        found = [name for name in COMPARED if not _may_be_read(name, other.state[name], one)]
         if found:
             values = ", ".join(f"{name} {one.state[name]} for {other.state[name]}" for name in found)
             return Parting(index, f"ACK {index} ({one.answer.ack}): {values}")
@@ -107,9 +109,10 @@ def parting(ours: Play, theirs: Play) -> Parting | None:
     return Parting(len(ours.moments), "what is sent, or its order") if sent[0] != sent[1] else None
 
 
-def _is_between(first: int, value: int, last: int) -> bool:
-    """Return whether a value may have been read between two others: a kernel reports amid what its timers release."""
-    return min(first, last) <= value <= max(first, last)
+def _may_be_read(name: str, value: int, ours: Moment) -> bool:
+    """Return whether a kernel may report the value while the endpoint moves on: counts of segments amid a release."""
+    first, last = ours.state[name], ours.soon[name]
+    return min(first, last) <= value <= max(first, last) if name in _RELEASED else value in (first, last)
 
 
 def _may_come_too_late(ours: Play, theirs: Play) -> bool:

@@ -247,6 +247,7 @@ def received(channel: socket.socket) -> bytes:
     Raises:
         StoppedError: If nobody needs the outcome any longer.
     """
+    check_stop()  # reports may come without a pause
     while not select.select([channel], [], [], _DEAF_S)[0]:
         check_stop()
     report = channel.recv(REPORT_SIZE, socket.MSG_WAITALL)
