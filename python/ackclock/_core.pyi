@@ -1187,6 +1187,7 @@ class KernelControllers:
             ValueError: If the report has another size, or is of no flow of the scenario.
         """
 
+@final
 class LiveFlow:
     """An agent on a real connection: ACKs reported by the kernel go in, a window comes out.
 

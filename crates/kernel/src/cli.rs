@@ -77,7 +77,7 @@ struct RunArgs {
     /// Use another controller for a flow, one that the kernel has or that is registered. May be repeated.
     #[arg(long = "controller", value_name = "FLOW=NAME", value_parser = choice)]
     controllers: Vec<Choice>,
-    /// Let policies decide on the host, which a kernel in virtual time asks by its controller ackclock_agent.
+    /// Let policies decide on the host, which a kernel in virtual time asks through its agent.
     #[arg(long)]
     asks: bool,
 }
