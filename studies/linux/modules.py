@@ -24,6 +24,7 @@ from ackclock.plotting.terminal import output
 from ackclock.recording import captured_segments
 from ackclock.running import kernel, linux_kernels
 from ackclock.running.inside import TICKS_PER_S
+from ackclock.script.simulated_host import LINUX_VARIANTS
 
 MODULES: Final = (
     *("reno", "cubic", "bbr", "bic", "westwood", "highspeed"),
@@ -32,14 +33,15 @@ MODULES: Final = (
 )
 _FIRST_TICK: Final = '"45.9937 ms"'
 _TICK: Final = f'tick = "{1000 / TICKS_PER_S:g} ms", tick_offset = {_FIRST_TICK}'
-_VARIANTS: Final = {
-    **dict.fromkeys(("dctcp", "highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), 'variant = "linux"'),
-    **dict.fromkeys(("bic", "cubic", "htcp", "westwood"), f'variant = "linux", {_TICK}'),
-    "vegas": 'variant = "linux_module"',
+_VARIANTS: Final = {name: f'variant = "{variant}"' for name, variant in ({"cubic": "linux"} | LINUX_VARIANTS).items()}
+_PARAMETERS: Final = {
+    **dict.fromkeys(("bic", "cubic", "htcp", "nv", "westwood"), _TICK),
     "cdg": "backoff_factor = 20_000",
-    "nv": _TICK,
 }
-SIMULATED: Final = {name: f'{{ kind = "{name}", {variant} }}' for name, variant in _VARIANTS.items()}
+SIMULATED: Final = {
+    name: "{ " + ", ".join(filter(None, (f'kind = "{name}"', _VARIANTS.get(name), _PARAMETERS.get(name)))) + " }"
+    for name in _VARIANTS | _PARAMETERS
+}
 """Controllers that are simulated for modules, where the profile `linux-6.x` has other rules or another clock."""
 HOST: Final = (
     "tcp.small_queues=false",

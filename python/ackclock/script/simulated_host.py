@@ -26,9 +26,9 @@ _LARGEST_BUFFER = 4_194_304
 _UNSET_BUFFERS = {"SO_SNDBUF": 16_384, "SO_RCVBUF": 131_072}
 """Default buffer sizes before there is a connection: the middle of `tcp_wmem` and `tcp_rmem`."""
 
-_MODULES = {
-    **dict.fromkeys(("dctcp", "highspeed", "hybla", "illinois", "scalable", "veno", "yeah"), "linux"),
-    **dict.fromkeys(("bic", "htcp", "westwood"), "linux"),
+LINUX_VARIANTS = {
+    **dict.fromkeys(("bic", "dctcp", "highspeed", "htcp", "hybla", "illinois"), "linux"),
+    **dict.fromkeys(("scalable", "veno", "westwood", "yeah"), "linux"),
     "vegas": "linux_module",
 }
 """Variants of Linux's modules, where a controller's default is its paper's."""
@@ -161,8 +161,8 @@ class SimulatedHost:
         """
         kind = controller or self._controller
         own_switches = dict(self._tables["cubic"]) if kind == "cubic" else {}
-        if kind in _MODULES:
-            own_switches["variant"] = _MODULES[kind]
+        if kind in LINUX_VARIANTS:
+            own_switches["variant"] = LINUX_VARIANTS[kind]
         chosen = {"kind": kind, **own_switches} if own_switches else kind
         tcp = self._tcp | dict(own or {})
         if self._tables["tso"].get("window_divisor", _WINDOW_DIVISOR) != _WINDOW_DIVISOR:
