@@ -12,10 +12,10 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, EarlyExit, HopRecord,
-    RestartCause, RestartEvent, RttStats, SegmentReport, SendEvent,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, CubicPace, Demands, EarlyExit,
+    HandshakeEvent, HopRecord, RestartCause, RestartEvent, RttStats, SegmentReport, SendEvent,
 };
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::action::{Ground, Move};
 use crate::config::AgentConfig;
@@ -366,8 +366,8 @@ impl CongestionController for Agent {
         self.own.on_feedback(counted)
     }
 
-    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
-        self.own.on_handshake(now, srtt);
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.own.on_handshake(handshake);
     }
 
     fn on_telemetry(&mut self, hops: &[HopRecord]) {

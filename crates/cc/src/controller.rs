@@ -4,12 +4,12 @@ use std::fmt::{self, Debug};
 use std::sync::LazyLock;
 
 use ackclock_declare::Parts;
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use crate::algorithm::{Algorithm, Stack, parts_of};
 use crate::bursts::BurstRule;
 use crate::delivery::{Demands, SegmentReport};
-use crate::event::{AckEvent, CongestionEvent, EchoEvent, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, EchoEvent, HandshakeEvent, RestartEvent, SendEvent};
 use crate::external::{ExternalConfig, ExternalController};
 use crate::slow_start::EarlyExit;
 use crate::telemetry::HopRecord;
@@ -51,7 +51,7 @@ pub trait CongestionController: Debug + Send {
     }
 
     /// The handshake is over; its round trip is the first RTT sample. Not called if there is no sample, nor over QUIC.
-    fn on_handshake(&mut self, _now: SimTime, _srtt: SimDuration) {}
+    fn on_handshake(&mut self, _handshake: &HandshakeEvent) {}
 
     /// An ACK delivered new data or revealed a loss. Called after loss detection, once per ACK, also during recovery.
     fn on_ack(&mut self, ack: &AckEvent);
@@ -359,8 +359,8 @@ macro_rules! dispatch {
             fn demands(&self) -> Demands {
                 match self { $(Self::$variant(inner) => inner.demands(),)* }
             }
-            fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
-                match self { $(Self::$variant(inner) => inner.on_handshake(now, srtt),)* }
+            fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+                match self { $(Self::$variant(inner) => inner.on_handshake(handshake),)* }
             }
             fn on_feedback(&mut self, counted: bool) -> bool {
                 if let Some(other) = self.in_its_place(counted) {

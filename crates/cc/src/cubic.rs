@@ -395,7 +395,7 @@ impl CongestionController for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, loss, timeout};
+    use crate::testing::{self, ack, loss, timeout};
 
     const MSS: u64 = 1_000;
 
@@ -527,7 +527,7 @@ mod tests {
         cubic.on_ack(&ack(MSS));
         let idle_for = SimDuration::from_secs(60);
         let now = SimTime::ZERO + idle_for;
-        cubic.on_send(&SendEvent { now, size: Bytes(MSS), flight_size: Bytes(MSS), idle_for, is_app_limited: true });
+        cubic.on_send(&SendEvent { now, idle_for, is_app_limited: true, ..testing::sent(MSS) });
         cubic.on_ack(&AckEvent { now: now + SimDuration::from_millis(100), ..ack(MSS) });
         assert!(cubic.cwnd() < Bytes(71 * MSS), "a minute of silence must not count as a minute of growth");
     }

@@ -223,6 +223,17 @@ impl RestartCause {
     }
 }
 
+/// The end of the handshake.
+#[derive(Clone, Copy, Debug)]
+pub struct HandshakeEvent {
+    /// The arrival of what ended it.
+    pub now: SimTime,
+    /// The first RTT sample, which is the handshake's.
+    pub srtt: SimDuration,
+    /// True at the end that opened the connection. Linux's modules take the ACK of its SYN for one of data; that of a SYN-ACK is none to them.
+    pub is_opener: bool,
+}
+
 /// A restart of the window, without an episode of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartEvent {
@@ -253,6 +264,8 @@ pub struct SendEvent {
     pub size: Bytes,
     /// The flight size (`FlightSize`) with the segment in it.
     pub flight_size: Bytes,
+    /// SND.NXT after the segment, octets since the connection's beginning.
+    pub snd_nxt: u64,
     /// The time without outstanding data before the segment; zero if there was some.
     pub idle_for: SimDuration,
     /// True if data was missing because the application had nothing to send (`C.app_limited` of draft-ietf-ccwg-bbr),

@@ -156,8 +156,8 @@ pub use dqn::{
     WindowRules, frozen, learned,
 };
 pub use event::{
-    AckEvent, CongestionCause, CongestionEvent, EchoEvent, Growth, RestartCause, RestartEvent, RttStats,
-    SegmentTimestamps, SendEvent,
+    AckEvent, CongestionCause, CongestionEvent, EchoEvent, Growth, HandshakeEvent, RestartCause, RestartEvent,
+    RttStats, SegmentTimestamps, SendEvent,
 };
 #[doc(inline)]
 pub use external::{ExternalConfig, ExternalController};

@@ -28,7 +28,8 @@ use ackclock_units::{Bytes, SimDuration, SimTime};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{Demands, SegmentReport};
 use crate::event::{
-    AckEvent, CongestionCause, CongestionEvent, EchoEvent, RestartCause, RestartEvent, SegmentTimestamps, SendEvent,
+    AckEvent, CongestionCause, CongestionEvent, EchoEvent, HandshakeEvent, RestartCause, RestartEvent,
+    SegmentTimestamps, SendEvent,
 };
 use crate::segment_window::SegmentWindow;
 
@@ -167,7 +168,7 @@ trait Module: Debug + Send + Sync {
     }
 
     /// Takes the first round trip, that of the handshake (`init`).
-    fn on_handshake(&mut self, _window: &mut SegmentWindow, _now: SimTime, _srtt: SimDuration) {}
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, _handshake: &HandshakeEvent) {}
 
     /// Grows the window (`cong_avoid`) in the state after the ACK. Only a module that [`grows_unused`](Self::grows_unused) is asked
     /// where the window is not in use.
@@ -266,7 +267,6 @@ impl LinuxModule {
     /// Takes the sequence numbers of an ACK; returns the octets and segments that it acknowledges cumulatively.
     fn advance(&mut self, ack: &AckEvent) -> (u64, u64) {
         let octets = ack.snd_una.saturating_sub(self.una);
-        // Sizes of flights count short segments whole, so that the sum was too large.
         (self.una, self.nxt) = (ack.snd_una, ack.snd_nxt);
         let arrived = self.arrived.len();
         self.arrived.retain(|start| *start >= ack.snd_una);
@@ -366,8 +366,8 @@ impl CongestionController for LinuxModule {
         }
     }
 
-    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
-        self.module.on_handshake(&mut self.window, now, srtt);
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.module.on_handshake(&mut self.window, handshake);
     }
 
     fn begins_reduction(&mut self) -> bool {
@@ -408,11 +408,10 @@ impl CongestionController for LinuxModule {
     }
 
     fn on_send(&mut self, sent: &SendEvent) {
-        let end = self.una + sent.flight_size.0;
         if sent.flight_size <= sent.size || std::mem::take(&mut self.is_all_lost) {
-            self.module.on_idle(sent.now, end.saturating_sub(sent.size.0));
+            self.module.on_idle(sent.now, self.nxt);
         }
-        self.nxt = self.nxt.max(end);
+        self.nxt = sent.snd_nxt;
     }
 
     fn keeps_window_on_send(&self) -> bool {

@@ -15,7 +15,8 @@ pub(crate) fn ack(newly_acked: u64) -> AckEvent {
 /// The event of a segment that leaves.
 pub(crate) fn sent(octets: u64) -> SendEvent {
     let size = Bytes(octets);
-    SendEvent { now: SimTime::ZERO, size, flight_size: size, idle_for: SimDuration::ZERO, is_app_limited: false }
+    let (now, idle_for) = (SimTime::ZERO, SimDuration::ZERO);
+    SendEvent { now, size, flight_size: size, snd_nxt: octets, idle_for, is_app_limited: false }
 }
 
 /// The report of a segment that is marked lost.

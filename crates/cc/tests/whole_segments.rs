@@ -99,8 +99,8 @@ proptest! {
                 }
                 Event::Sent => {
                     let idle_for = SimDuration(gap_ns);
-                    let (size, is_app_limited) = (Bytes(MSS), true);
-                    controller.on_send(&SendEvent { now, size, flight_size: size, idle_for, is_app_limited });
+                    let (size, snd_nxt, is_app_limited) = (Bytes(MSS), round * 1_000 * MSS + MSS, true);
+                    controller.on_send(&SendEvent { now, size, flight_size: size, snd_nxt, idle_for, is_app_limited });
                 }
             }
             prop_assert!(controller.cwnd() >= Bytes(MSS));

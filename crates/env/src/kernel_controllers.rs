@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ackclock_cc::{CongestionController, Controller};
+use ackclock_cc::{CongestionController, Controller, HandshakeEvent};
 use ackclock_scenario::Scenario;
 use ackclock_sim::{FlowConfig, SimulationConfig};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -89,7 +89,8 @@ fn begin(flow: &FlowConfig, ack: &KernelAck) -> KernelSender<Controller> {
     let window = Bytes(u64::from(ack.cwnd) * mss.0);
     let mut controller = Controller::new(&flow.controller, mss, window, flow.sender.initial_ssthresh);
     if ack.srtt_us > 0 {
-        controller.on_handshake(SimTime::ZERO, SimDuration::from_micros(u64::from(ack.srtt_us)));
+        let srtt = SimDuration::from_micros(u64::from(ack.srtt_us));
+        controller.on_handshake(&HandshakeEvent { now: SimTime::ZERO, srtt, is_opener: true });
     }
     KernelSender::new(controller, mss)
 }

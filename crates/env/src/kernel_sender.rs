@@ -201,10 +201,12 @@ impl<C: CongestionController> KernelSender<C> {
         self.inflight = u64::from(ack.inflight);
         if sent > 0 {
             let flight_size = Bytes(after * self.mss);
+            let acknowledged = ack.counts.map_or(0, |counts| counts.bytes_acked);
             self.controller.on_send(&SendEvent {
                 now: self.now,
                 size: Bytes(sent * self.mss),
                 flight_size,
+                snd_nxt: acknowledged + flight_size.0,
                 idle_for: SimDuration::ZERO,
                 is_app_limited: false,
             });

@@ -14,7 +14,7 @@ use ackclock_units::Bandwidth;
 pub use events::{AckC, CongestionC, DeliveryC, RestartC, SegmentC, SendC, StartC};
 
 /// The form of everything in this module.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Number that stands for an absent value.
 pub const NONE: u64 = u64::MAX;

@@ -247,6 +247,7 @@ impl Sender {
             now,
             size,
             flight_size,
+            snd_nxt: self.log.position(),
             idle_for: idle_since.map_or(SimDuration::ZERO, |since| now - since),
             is_app_limited: idle_since.is_some() && self.rates.as_ref().is_some_and(|rates| rates.is_app_limited()),
         });

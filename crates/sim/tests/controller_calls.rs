@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::Dumbbell;
 use ackclock_cc::{
     AckEvent, CongestionCause, CongestionController, CongestionEvent, ControllerConfig, Demands, EchoEvent,
-    ExternalConfig, RestartEvent, SegmentReport, SendEvent, Start,
+    ExternalConfig, HandshakeEvent, RestartEvent, SegmentReport, SendEvent, Start,
 };
 use ackclock_net::{PacketClass, QueueConfig, QueueLimit, Selection, ThresholdConfig};
 use ackclock_quic::QuicConfig;
@@ -40,7 +40,7 @@ impl CongestionController for Logging {
         self.note("feedback", None);
         true
     }
-    fn on_handshake(&mut self, _now: SimTime, _srtt: SimDuration) {
+    fn on_handshake(&mut self, _handshake: &HandshakeEvent) {
         self.note("handshake", None);
     }
     fn on_delivered(&mut self, segment: &SegmentReport) {

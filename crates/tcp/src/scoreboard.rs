@@ -41,7 +41,12 @@ pub(crate) struct Scale(u64);
 impl Scale {
     /// Counted size of `len` octets in one segment.
     pub(crate) fn weight(self, len: u64) -> u64 {
-        if self.0 == 0 { len } else { self.0 }
+        self.weight_of(len, 1)
+    }
+
+    /// Counted size of `len` octets in so many `segments`.
+    pub(crate) fn weight_of(self, len: u64, segments: u64) -> u64 {
+        if self.0 == 0 { len } else { segments * self.0 }
     }
 }
 

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, EarlyExit, HopRecord,
-    RestartEvent, SegmentReport, SendEvent,
+    AckEvent, BurstRule, CongestionController, CongestionEvent, Controller, Demands, EarlyExit, HandshakeEvent,
+    HopRecord, RestartEvent, SegmentReport, SendEvent,
 };
-use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime};
+use ackclock_units::{Bandwidth, Bytes, SimTime};
 
 use super::Policy;
 use super::network::Work;
@@ -98,8 +98,8 @@ impl CongestionController for PolicyController {
     fn on_feedback(&mut self, counted: bool) -> bool {
         self.agent.on_feedback(counted)
     }
-    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
-        self.agent.on_handshake(now, srtt);
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.agent.on_handshake(handshake);
     }
     fn on_telemetry(&mut self, hops: &[HopRecord]) {
         self.agent.on_telemetry(hops);

@@ -328,8 +328,8 @@ mod tests {
         let at = |ms: u64| SimTime(ms * 1_000_000);
         let size = Bytes(1_000);
         let send = |indigo: &mut Indigo, ms: u64| {
-            let (flight_size, idle_for) = (size, SimDuration::ZERO);
-            indigo.on_send(&SendEvent { now: at(ms), size, flight_size, idle_for, is_app_limited: false });
+            let (flight_size, snd_nxt, idle_for) = (size, size.0, SimDuration::ZERO);
+            indigo.on_send(&SendEvent { now: at(ms), size, flight_size, snd_nxt, idle_for, is_app_limited: false });
         };
         let deliver = |indigo: &mut Indigo, place: u64, (sent_ms, now_ms): (u64, u64), prior_delivered: u64| {
             let (now, sent_at) = (at(now_ms), at(sent_ms));

@@ -16,8 +16,8 @@
 use std::sync::Arc;
 
 use ackclock_cc::{
-    AckEvent, CongestionController, CongestionEvent, Controller, Demands, EarlyExit, RestartCause, RestartEvent,
-    SegmentReport, SendEvent,
+    AckEvent, CongestionController, CongestionEvent, Controller, Demands, EarlyExit, HandshakeEvent, RestartCause,
+    RestartEvent, SegmentReport, SendEvent,
 };
 use ackclock_units::{Bandwidth, Bytes, SimDuration, SimTime, math};
 
@@ -285,8 +285,8 @@ impl CongestionController for Orca {
     fn on_restart(&mut self, restart: &RestartEvent) {
         self.own.on_restart(restart);
     }
-    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
-        self.own.on_handshake(now, srtt);
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.own.on_handshake(handshake);
     }
     fn on_feedback(&mut self, counted: bool) -> bool {
         self.own.on_feedback(counted)
@@ -452,7 +452,8 @@ mod tests {
     fn slow_start_grows_by_a_tenth_every_2_ms() {
         let mut orca = flow(network(&[]).unwrap_or_else(|error| panic!("{error}")), None);
         let (size, flight_size, idle_for) = (Bytes(1_000), Bytes(1_000), SimDuration::ZERO);
-        orca.on_send(&SendEvent { now: at(1), size, flight_size, idle_for, is_app_limited: false });
+        let snd_nxt = size.0;
+        orca.on_send(&SendEvent { now: at(1), size, flight_size, snd_nxt, idle_for, is_app_limited: false });
         acknowledge(&mut orca, at(20), 20, 10);
         assert_eq!(orca.window(), 11, "20 ms are not over");
         acknowledge(&mut orca, at(21), 20, 10);

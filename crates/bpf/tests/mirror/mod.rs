@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use ackclock::Start;
 use ackclock_bpf::{Flight, FlightEvent, Program, Report, host};
 use ackclock_cc::delivery::{Demands, RateSample, Repair, SegmentReport};
-use ackclock_cc::{AckEvent, CongestionController, CongestionEvent, Controller, ControllerConfig, SendEvent};
+use ackclock_cc::{
+    AckEvent, CongestionController, CongestionEvent, Controller, ControllerConfig, HandshakeEvent, SendEvent,
+};
 use ackclock_units::{Bandwidth, Bytes, RandomStream, SimDuration, SimTime};
 
 /// Values that the controller in Rust receives of the data in flight when a segment left, and of losses.
@@ -279,8 +281,8 @@ impl CongestionController for Mirror {
         }
     }
 
-    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
-        self.controller.on_handshake(now, whole_rtt(srtt));
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.controller.on_handshake(&HandshakeEvent { srtt: whole_rtt(handshake.srtt), ..*handshake });
     }
 
     fn demands(&self) -> Demands {

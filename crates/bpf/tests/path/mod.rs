@@ -141,8 +141,8 @@ impl Sender {
     fn go_on(&mut self) -> SendEvent {
         let idle_for = SimDuration(300 * MILLISECOND);
         (self.pauses, self.now) = (false, self.now + idle_for.0);
-        let (size, flight_size) = (Bytes(MSS), Bytes(MSS));
-        SendEvent { now: SimTime(self.now), size, flight_size, idle_for, is_app_limited: true }
+        let (size, flight_size, snd_nxt) = (Bytes(MSS), Bytes(MSS), self.nxt * MSS);
+        SendEvent { now: SimTime(self.now), size, flight_size, snd_nxt, idle_for, is_app_limited: true }
     }
 
     fn ack(&mut self, acked: u64, first_sent: u64, last_sent: u64, received: u64) -> AckEvent {

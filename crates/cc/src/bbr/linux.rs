@@ -25,7 +25,7 @@ use super::v1::BbrConfig;
 use crate::bursts::BurstRule;
 use crate::controller::{CongestionController, Start};
 use crate::delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
-use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, HandshakeEvent, RestartCause, RestartEvent, SendEvent};
 use aggregation::Aggregation;
 use arithmetic::{GAIN_UNIT, Segments, gain_of, microseconds, rate_of, whole_microseconds};
 use max_filter::MaxFilter;
@@ -357,9 +357,9 @@ impl LinuxBbr {
 }
 
 impl CongestionController for LinuxBbr {
-    fn on_handshake(&mut self, now: SimTime, srtt: SimDuration) {
-        self.min_rtt_at = Some(now);
-        self.note_first_rtt(srtt);
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.min_rtt_at = Some(handshake.now);
+        self.note_first_rtt(handshake.srtt);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {

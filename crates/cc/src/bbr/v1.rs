@@ -18,7 +18,7 @@ use crate::algorithm::{Algorithm, Name, Stack};
 use crate::bursts::BurstRule;
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, Repair};
-use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, HandshakeEvent, RestartCause, RestartEvent, SendEvent};
 
 words! {
     /// The source of BBR's rules.
@@ -403,8 +403,8 @@ impl Bbr {
 }
 
 impl CongestionController for Bbr {
-    fn on_handshake(&mut self, _now: SimTime, srtt: SimDuration) {
-        self.note_first_rtt(srtt);
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.note_first_rtt(handshake.srtt);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {

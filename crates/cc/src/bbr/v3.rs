@@ -27,7 +27,7 @@ use super::{Rounds, initial_rate};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{CongestionController, Controller, Start};
 use crate::delivery::{DeliveryReport, Demands, RateSample, Repair, SegmentReport};
-use crate::event::{AckEvent, CongestionEvent, RestartCause, RestartEvent, SendEvent};
+use crate::event::{AckEvent, CongestionEvent, HandshakeEvent, RestartCause, RestartEvent, SendEvent};
 use congestion::{Latest, Undo};
 use probe_bw::ProbeBw;
 use probe_rtt::ProbeRtt;
@@ -347,8 +347,8 @@ impl Bbr3 {
 }
 
 impl CongestionController for Bbr3 {
-    fn on_handshake(&mut self, _now: SimTime, srtt: SimDuration) {
-        self.note_first_rtt(srtt);
+    fn on_handshake(&mut self, handshake: &HandshakeEvent) {
+        self.note_first_rtt(handshake.srtt);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {

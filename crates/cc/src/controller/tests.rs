@@ -1,6 +1,7 @@
 //! Laws of every built-in controller.
 
 use ackclock_declare::{Context, Table};
+use ackclock_units::SimDuration;
 
 use super::*;
 use crate::event::CongestionCause;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::slow_start::Hystart;
-use crate::testing::{AckClock, ack, loss, timeout};
+use crate::testing::{self, AckClock, ack, loss, timeout};
 
 const MSS: u64 = 1_448;
 
@@ -154,7 +154,7 @@ fn silence_does_not_count() {
     cubic.on_ack(&ack(MSS));
     let idle_for = SimDuration::from_secs(60);
     let now = SimTime::ZERO + idle_for;
-    cubic.on_send(&SendEvent { now, size: Bytes(MSS), flight_size: Bytes(MSS), idle_for, is_app_limited: true });
+    cubic.on_send(&SendEvent { now, idle_for, is_app_limited: true, ..testing::sent(MSS) });
     for _ in 0..100 {
         cubic.on_ack(&AckEvent { now: now + SimDuration::from_millis(100), ..ack(MSS) });
     }

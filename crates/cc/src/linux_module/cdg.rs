@@ -8,11 +8,12 @@
 //! Departures: the exponential is exact. A reduction by the gradient is reported as one by a mark.
 
 use ackclock_declare::{declare, default, words};
-use ackclock_units::{RandomStream, SimDuration, SimTime, math};
+use ackclock_units::{RandomStream, math};
 
 use super::{Acked, Change, Episode, Growth, LinuxModule, Module};
 use crate::algorithm::{Algorithm, Name};
 use crate::controller::{Controller, Start};
+use crate::event::HandshakeEvent;
 use crate::segment_window::SegmentWindow;
 
 words! {
@@ -283,8 +284,10 @@ impl Module for Cdg {
     }
 
     /// The SYN's round trip counts for the first one.
-    fn on_handshake(&mut self, window: &mut SegmentWindow, _now: SimTime, srtt: SimDuration) {
-        self.measured.rtt.take((srtt.0 / 1_000) as i64);
+    fn on_handshake(&mut self, window: &mut SegmentWindow, handshake: &HandshakeEvent) {
+        if handshake.is_opener {
+            self.measured.rtt.take((handshake.srtt.0 / 1_000) as i64);
+        }
         self.shadow = window.cwnd;
     }
 

@@ -9,6 +9,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use super::{Acked, Change, Episode, Growth, Module, State};
 use crate::classic::HtcpConfig;
+use crate::event::HandshakeEvent;
 use crate::jiffies::Jiffies;
 use crate::segment_window::SegmentWindow;
 
@@ -199,8 +200,8 @@ impl Module for Htcp {
         }
     }
 
-    fn on_handshake(&mut self, _window: &mut SegmentWindow, now: SimTime, _srtt: SimDuration) {
-        self.last_congestion = Some(self.clock.at(now));
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, handshake: &HandshakeEvent) {
+        self.last_congestion = Some(self.clock.at(handshake.now));
     }
 
     fn on_idle(&mut self, now: SimTime, _snd_nxt: u64) {

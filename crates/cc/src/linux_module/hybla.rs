@@ -3,10 +3,11 @@
 //! rho is the smoothed round trip over that of reference, in eighths and at least one, taken anew when that is the least so far. The
 //! first window is rho. Slow start has 2 to the power of rho for each eighth, rounded down.
 
-use ackclock_units::{SimDuration, SimTime, math};
+use ackclock_units::{SimDuration, math};
 
 use super::{Change, Episode, Growth, Module, State};
 use crate::classic::HyblaConfig;
+use crate::event::HandshakeEvent;
 use crate::segment_window::SegmentWindow;
 
 /// The parts of a segment that growth counts.
@@ -45,8 +46,8 @@ impl Hybla {
 }
 
 impl Module for Hybla {
-    fn on_handshake(&mut self, window: &mut SegmentWindow, _now: SimTime, srtt: SimDuration) {
-        self.measure(srtt);
+    fn on_handshake(&mut self, window: &mut SegmentWindow, handshake: &HandshakeEvent) {
+        self.measure(handshake.srtt);
         window.cwnd = self.rho / 8;
     }
 

@@ -23,7 +23,7 @@ declare! {
     #[derive(Copy)]
     pub struct NvConfig {
         /// Largest number of queued segments (`nv_pad`).
-        pad: u64 = default(10).at_most(1_000_000).unit("segments"),
+        pad: u64 = default(10).at_least(PAD_BUFFER).at_most(1_000_000).unit("segments"),
         /// Lifetime of the minimum RTT, give or take a quarter (`nv_reset_period`).
         reset_period: SimDuration = default(SimDuration::from_secs(5)).at_least(SimDuration::from_secs(1)),
         /// Window below which only a loss leads (`nv_min_cwnd`).

@@ -11,7 +11,7 @@ use crate::classic::{
 use crate::dctcp::DctcpConfig;
 use crate::delivery::DeliveryReport;
 use crate::event::EchoEvent;
-use crate::testing::{ack, loss, recovering, restart};
+use crate::testing::{ack, loss, recovering, restart, sent, timeout};
 use crate::vegas::{VegasConfig, VegasVariant};
 
 const MSS: u64 = 1_000;
@@ -24,6 +24,11 @@ fn window(cwnd: u64) -> SegmentWindow {
 
 fn at(seconds: f64) -> SimTime {
     SimTime((seconds * 1e9) as u64)
+}
+
+/// A handshake over this round trip at the end that opened the connection.
+fn handshake(rtt_ms: u64) -> HandshakeEvent {
+    HandshakeEvent { now: at(0.0), srtt: SimDuration::from_millis(rtt_ms), is_opener: true }
 }
 
 /// An ACK of a segment in congestion avoidance.
@@ -143,7 +148,7 @@ fn htcp_finds_alpha_in_128ths() {
     for (rtt_ms, alpha) in [(100, 45 * 128), (50, 22 * 128), (40, 18 * 128)] {
         // After 5 s 1 + 10 * 4 + (4 / 2)^2 = 45 segments, times 8 / (80 / 10), 8 / 16 and 8 / 20; beta is a half.
         let mut htcp = Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() });
-        htcp.on_handshake(&mut window(2), at(0.0), SimDuration::from_millis(rtt_ms));
+        htcp.on_handshake(&mut window(2), &handshake(rtt_ms));
         htcp.on_ack(&mut window(2), &acked(0.1, rtt_ms, State::Open));
         let mut grown = window(10);
         grown.counted = 10;
@@ -170,7 +175,7 @@ fn htcp_finds_beta_once_throughput_stays() {
 #[test]
 fn htcp_counts_its_time_from_the_end_of_an_episode() {
     let mut htcp = module(Htcp::new(HtcpConfig { tick: TICK, ..HtcpConfig::default() }), 20);
-    htcp.on_handshake(at(0.0), SimDuration::from_millis(100));
+    htcp.on_handshake(&handshake(100));
     htcp.on_congestion(&CongestionEvent { now: at(1.0), ..loss(20 * MSS) });
     htcp.on_ack(&recovering(&AckEvent { now: at(1.1), ..ack(MSS) }));
     let last = htcp.clone();
@@ -277,7 +282,7 @@ fn a_round_trip_is_the_sample_of_the_ack() {
 fn hybla_begins_with_rho_and_adds_it_squared_in_a_window() {
     let mut hybla = Hybla::new(HyblaConfig::default());
     let mut grown = window(10);
-    hybla.on_handshake(&mut grown, at(0.0), SimDuration::from_millis(60));
+    hybla.on_handshake(&mut grown, &handshake(60));
     assert_eq!((grown.cwnd, hybla.rho), (2, 19)); // 60 / 25 in eighths
     grown.cwnd = 20;
     // 2 * 19^2 / 20 = 36 of 128 parts: four ACKs make 144.
@@ -297,7 +302,7 @@ fn hybla_begins_with_rho_and_adds_it_squared_in_a_window() {
 #[test]
 fn hybla_is_reno_out_of_the_open_state() {
     let (mut hybla, mut grown) = (Hybla::new(HyblaConfig::default()), window(10));
-    hybla.on_handshake(&mut grown, at(0.0), SimDuration::from_millis(200));
+    hybla.on_handshake(&mut grown, &handshake(200));
     grown = window(10);
     hybla.on_state(&mut grown, &change(State::Open, State::Disorder(0), 0));
     (0..10).for_each(|_| hybla.grow(&mut grown, &growth(0.1)));
@@ -491,4 +496,28 @@ fn dctcps_alpha_ends_at_nothing_and_a_loss_halves() {
     assert_eq!((alphas.next(), alphas.next(), alphas.next()), (Some(16), Some(15), Some(0)));
     dctcp.on_congestion(&loss(21 * MSS));
     assert_eq!(dctcp.ssthresh(), Some(Bytes(10 * MSS)));
+}
+
+/// Flights are counted in whole segments, and `high_seq` is SND.NXT.
+#[test]
+fn recovery_from_a_timeout_ends_with_the_last_octet_of_short_segments() {
+    let mut hybla = module(Hybla::new(HyblaConfig::default()), 10);
+    for number in 1..=4 {
+        let flight_size = Bytes(number * MSS);
+        hybla.on_send(&SendEvent { flight_size, snd_nxt: number * 600, ..sent(600) });
+    }
+    hybla.on_congestion(&timeout(4 * MSS, false));
+    assert_eq!(hybla.state, State::Loss(2_400));
+    hybla.on_ack(&AckEvent { now: at(1.0), snd_una: 2_400, snd_nxt: 2_400, ..ack(2_400) });
+    assert_eq!(hybla.state, State::Open);
+}
+
+/// `tcp_clean_rtx_queue` calls `pkts_acked` for an acknowledged SYN, and no queue has a SYN-ACK.
+#[test]
+fn the_first_sample_is_that_of_a_syn_alone() {
+    for is_opener in [true, false] {
+        let mut veno = Veno::new(VenoConfig::default());
+        veno.on_handshake(&mut window(10), &HandshakeEvent { is_opener, ..handshake(100) });
+        assert_eq!(veno.samples, u16::from(is_opener));
+    }
 }

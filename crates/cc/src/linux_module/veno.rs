@@ -3,10 +3,11 @@
 //! Where the queue is long, every other window of acknowledged segments adds one. It is Reno outside of the open state and with the
 //! first two round trips. After idle time the base RTT is forgotten. A loss keeps four fifths by the last estimate, a timeout as well.
 
-use ackclock_units::{SimDuration, SimTime};
+use ackclock_units::SimTime;
 
 use super::{Acked, Change, Episode, Growth, Module, State, UNKNOWN};
 use crate::classic::VenoConfig;
+use crate::event::HandshakeEvent;
 use crate::segment_window::SegmentWindow;
 
 /// The samples that are too few for an estimate.
@@ -18,7 +19,7 @@ pub(crate) struct Veno {
     beta: u64,
     is_on: bool,
     /// The number of samples, in 16 bits as the module counts them.
-    samples: u16,
+    pub(super) samples: u16,
     /// The least RTT, and the least since the window last might grow, microseconds.
     base_rtt: u64,
     least: u64,
@@ -45,8 +46,8 @@ impl Module for Veno {
     }
 
     /// The SYN's round trip counts as a sample, and is forgotten.
-    fn on_handshake(&mut self, _window: &mut SegmentWindow, _now: SimTime, _srtt: SimDuration) {
-        self.samples = 1;
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, handshake: &HandshakeEvent) {
+        self.samples = u16::from(handshake.is_opener);
     }
 
     fn grow(&mut self, window: &mut SegmentWindow, growth: &Growth) {

@@ -11,7 +11,7 @@ use ackclock_units::{SimDuration, SimTime};
 
 use super::{Acked, Change, Episode, Growth, Module, State};
 use crate::classic::WestwoodConfig;
-use crate::event::CongestionCause;
+use crate::event::{CongestionCause, HandshakeEvent};
 use crate::jiffies::Jiffies;
 use crate::segment_window::SegmentWindow;
 
@@ -130,8 +130,8 @@ impl Module for Westwood {
         }
     }
 
-    fn on_handshake(&mut self, _window: &mut SegmentWindow, now: SimTime, _srtt: SimDuration) {
-        self.began = Some(self.clock.at(now));
+    fn on_handshake(&mut self, _window: &mut SegmentWindow, handshake: &HandshakeEvent) {
+        self.began = Some(self.clock.at(handshake.now));
     }
 
     fn on_idle(&mut self, now: SimTime, _snd_nxt: u64) {

@@ -117,6 +117,7 @@ pub struct SendC {
     pub now: u64,
     pub size: u64,
     pub flight_size: u64,
+    pub snd_nxt: u64,
     pub idle_for: u64,
     pub is_app_limited: bool,
 }
@@ -362,8 +363,8 @@ impl WatchedC {
 impl From<&SendEvent> for SendC {
     #[inline]
     fn from(sent: &SendEvent) -> Self {
-        let SendEvent { now, size, flight_size, idle_for, is_app_limited } = *sent;
-        Self { now: now.0, size: size.0, flight_size: flight_size.0, idle_for: idle_for.0, is_app_limited }
+        let SendEvent { now, size, flight_size, snd_nxt, idle_for, is_app_limited } = *sent;
+        Self { now: now.0, size: size.0, flight_size: flight_size.0, snd_nxt, idle_for: idle_for.0, is_app_limited }
     }
 }
 
@@ -374,6 +375,7 @@ impl From<&SendC> for SendEvent {
             now: SimTime(sent.now),
             size: Bytes(sent.size),
             flight_size: Bytes(sent.flight_size),
+            snd_nxt: sent.snd_nxt,
             idle_for: SimDuration(sent.idle_for),
             is_app_limited: sent.is_app_limited,
         }
@@ -466,9 +468,14 @@ mod tests {
         };
         let across = DeliveryC::from(&delivery);
         assert_eq!(format!("{:?}", AckC::new(&ack, Some(&across)).event(Some(&across))), format!("{ack:?}"));
-        let [now, size, flight_size, idle_for] = [29, 30, 31, 32];
-        let (now, idle_for, is_app_limited) = (SimTime(now), SimDuration(idle_for), true);
-        let sent = SendEvent { now, size: Bytes(size), flight_size: Bytes(flight_size), idle_for, is_app_limited };
+        let sent = SendEvent {
+            now: SimTime(29),
+            size: Bytes(30),
+            flight_size: Bytes(31),
+            snd_nxt: 32,
+            idle_for: SimDuration(33),
+            is_app_limited: true,
+        };
         assert_eq!(format!("{:?}", SendEvent::from(&SendC::from(&sent))), format!("{sent:?}"));
     }
 }

@@ -82,11 +82,12 @@ impl Endpoint {
         self.phase = ConnectionPhase::Open;
         self.receiver.on_open(now, self.negotiated.sack);
         // The window of a SYN is not scaled.
-        let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.negotiated.snd_scale };
+        let is_opener = segment.flags.has(Flags::SYN);
+        let shift = if is_opener { 0 } else { self.negotiated.snd_scale };
         let window = u64::from(segment.window) << shift;
         let echo = segment.timestamps.filter(|ts| ts.echo != 0 && self.negotiated.timestamps);
         let echoed = echo.map(|ts| self.sender.clock_mut().time_of(ts.echo, now));
-        self.sender.on_syn_acknowledged(now, window, self.handshake.retries, echoed);
+        self.sender.on_syn_acknowledged(now, window, self.handshake.retries, echoed, is_opener);
         self.transmit(now, out);
         self.flush_ack(now, out);
     }

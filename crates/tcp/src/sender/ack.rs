@@ -348,7 +348,8 @@ impl AckProcessor {
     /// Takes in a reported duplicate with `needless` retransmissions in it. Returns the octets of it that count as
     /// delivered.
     fn on_dsack(&mut self, now: SimTime, (start, end): (u64, u64), needless: u32) -> u64 {
-        self.flight.counters.dsacks += (end - start).div_ceil(self.flight.board.mss()).max(1);
+        let segments = (end - start).div_ceil(self.flight.board.mss());
+        self.flight.counters.dsacks += segments;
         // The receiver has reported more duplicates than were retransmitted: they are the network's (RFC 3708 section 3).
         if self.flight.counters.dsacks > self.flight.counters.retransmitted_segments {
             return 0;
@@ -357,8 +358,9 @@ impl AckProcessor {
         if !self.flight.config.dsack_delivers {
             return 0;
         }
-        self.flight.congestion.feed.count(now, end - start);
-        self.flight.board.weight(end - start)
+        let delivered = self.flight.board.scale().weight_of(end - start, segments);
+        self.flight.congestion.feed.count(now, delivered);
+        delivered
     }
 
     /// Takes an RTT sample of what the ACK delivers, or of the timestamp that it echoes. By Karn's rule, retransmitted segments

@@ -9,7 +9,8 @@ mod timers;
 use std::sync::Arc;
 
 use ackclock_cc::{
-    CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, RestartCause, SendEvent,
+    CongestionCause, CongestionController, CongestionEvent, Controller, ControllerConfig, HandshakeEvent, RestartCause,
+    SendEvent,
 };
 use ackclock_events::{Event, LossDetection, RecoveryCause};
 use ackclock_units::{Bytes, SimDuration, SimTime};
@@ -82,7 +83,8 @@ impl Flight {
         let mut controller = Controller::new(config, Bytes(self.board.mss()), old.cwnd(), old.ssthresh());
         self.ecn.introduce(&mut controller);
         if self.rto.has_sample() {
-            controller.on_handshake(now, self.rto.fine_stats().srtt);
+            let srtt = self.rto.fine_stats().srtt;
+            controller.on_handshake(&HandshakeEvent { now, srtt, is_opener: false });
         }
         self.set_controller(controller);
     }
@@ -166,6 +168,7 @@ impl Flight {
             now,
             size: Bytes(payload),
             flight_size: Bytes(self.board.flight_size()),
+            snd_nxt: self.board.high_data(),
             idle_for: idle_since.map_or(SimDuration::ZERO, |since| now.saturating_since(since)),
             is_app_limited: idle_since.is_some() && self.congestion.feed.is_app_limited(),
         });
@@ -210,8 +213,10 @@ impl Flight {
             && let Some(reduced) = self.recovery.prr_window_mut()
         {
             // Behind data that is acknowledged up to the recovery point alone. It ends at ssthresh all the same.
-            *reduced = after(*reduced).unwrap_or(*reduced);
-            return;
+            let Some(cwnd) = after(*reduced) else { return };
+            *reduced = cwnd;
+            self.congestion.restart_window(now, RestartCause::Idle, self.congestion.cwnd());
+            return self.congestion.validation.restart(now);
         }
         let Some(cwnd) = after(self.congestion.cwnd()) else { return };
         if policy == IdleRestart::Linux {

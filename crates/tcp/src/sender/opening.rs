@@ -1,6 +1,6 @@
 //! The handshake, as the sending half sees it: what was settled, and the SYN, which occupies offset 0.
 
-use ackclock_cc::{CongestionController, Controller, RestartCause};
+use ackclock_cc::{CongestionController, Controller, HandshakeEvent, RestartCause};
 use ackclock_events::Event;
 use ackclock_units::{Bytes, SimTime};
 
@@ -77,8 +77,15 @@ impl Sender {
     }
 
     /// Takes in the acknowledgement of the SYN, after `retries` retransmissions of it. `echoed` is the departure time
-    /// of the acknowledged SYN by its timestamp.
-    pub(crate) fn on_syn_acknowledged(&mut self, now: SimTime, window: u64, retries: u32, echoed: Option<SimTime>) {
+    /// of the acknowledged SYN by its timestamp; `is_opener` at the end that opened the connection.
+    pub(crate) fn on_syn_acknowledged(
+        &mut self,
+        now: SimTime,
+        window: u64,
+        retries: u32,
+        echoed: Option<SimTime>,
+        is_opener: bool,
+    ) {
         let flight = &mut self.acks.flight;
         let mut sent_at = None;
         if flight.board.una() == 0 {
@@ -95,7 +102,11 @@ impl Sender {
         }
         if let Some(sent_at) = sent_at {
             flight.take_sample(now, sent_at, None);
-            flight.congestion.controller.on_handshake(now, flight.rto.fine_stats().srtt);
+            flight.congestion.controller.on_handshake(&HandshakeEvent {
+                now,
+                srtt: flight.rto.fine_stats().srtt,
+                is_opener,
+            });
         }
         self.transmitter.peer = PeerWindow::at_start(window, &flight.config);
         (flight.idle_since, flight.last_sent) = (Some(now), now);

@@ -108,7 +108,9 @@ impl Flight {
             }
             outcome.delivered += newly;
             self.counters.delivered += newly;
-            self.congestion.feed.count(now, newly);
+            if newly > 0 {
+                self.congestion.feed.count(now, newly);
+            }
         }
     }
 
