@@ -177,3 +177,16 @@ fn epochs_begin_at_whole_microseconds() {
     path.round(&mut bbr, 8);
     assert_eq!((path.now, bbr.delivered_at), (SimTime(100_000_999), SimTime(100_000_000)));
 }
+
+/// A comparison with a kernel, which draws one, tries the seeds below 16 (`studies/differential/compare.py`).
+#[test]
+fn sixteen_seeds_begin_in_each_of_seven_phases() {
+    let drawn: std::collections::BTreeSet<_> = (0..16)
+        .map(|seed| {
+            let mut bbr = LinuxBbr::new(&BbrConfig { seed, ..BbrConfig::linux() }, Start::of(MSS, 10 * MSS, None));
+            Path::new().fill(&mut bbr);
+            bbr.phase
+        })
+        .collect();
+    assert_eq!(drawn.len(), CYCLE.len() - 1);
+}
